@@ -20,7 +20,7 @@ func (c *Changes) Allow(by access.Caller, request AllowRequest) (made Allowance,
 		}
 		record.Detail = detail(b, request.Force)
 		b, err := c.operator.Allow(b, request.Force)
-		if p := RefusedProblem(err); p != nil {
+		if p := refusedProblem(err); p != nil {
 			return p
 		}
 		made = NewAllowance(b)

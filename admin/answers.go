@@ -11,12 +11,12 @@ import (
 	"edgeguard/admin/call"
 )
 
-// RuleAnswers answers the requests of the API for changes of rules.
-type RuleAnswers[R any] struct{ Changes *RuleChanges[R] }
+// ruleAnswers answers the requests of the API for changes of rules.
+type ruleAnswers[R any] struct{ Changes *RuleChanges[R] }
 
 // body reads a request's JSON. What cannot be read is recorded as a change that
 // failed.
-func (a RuleAnswers[R]) body(w http.ResponseWriter, r *http.Request, action string, into any) *call.Problem {
+func (a ruleAnswers[R]) body(w http.ResponseWriter, r *http.Request, action string, into any) *call.Problem {
 	p := call.ReadBody(w, r, into)
 	if p == nil {
 		return nil
@@ -25,12 +25,12 @@ func (a RuleAnswers[R]) body(w http.ResponseWriter, r *http.Request, action stri
 }
 
 // refused records a change that failed.
-func (a RuleAnswers[R]) refused(r *http.Request, action string, p *call.Problem) *call.Problem {
+func (a ruleAnswers[R]) refused(r *http.Request, action string, p *call.Problem) *call.Problem {
 	return a.Changes.audited(access.CallerOf(r), action, call.Clip(r.PathValue("name")), func(*string) *call.Problem { return p })
 }
 
 // SetThreshold answers PATCH of a rule.
-func (a RuleAnswers[R]) SetThreshold(w http.ResponseWriter, r *http.Request) *call.Problem {
+func (a ruleAnswers[R]) SetThreshold(w http.ResponseWriter, r *http.Request) *call.Problem {
 	var request ThresholdRequest
 	if p := a.body(w, r, "threshold", &request); p != nil {
 		return p
@@ -40,7 +40,7 @@ func (a RuleAnswers[R]) SetThreshold(w http.ResponseWriter, r *http.Request) *ca
 }
 
 // EndOverlay answers DELETE of a rule's overlay.
-func (a RuleAnswers[R]) EndOverlay(w http.ResponseWriter, r *http.Request) *call.Problem {
+func (a ruleAnswers[R]) EndOverlay(w http.ResponseWriter, r *http.Request) *call.Problem {
 	q, p := call.ReadQuery(r, "scope", "force")
 	if p = cmp.Or(p, q.OneOf("scope", ScopeNode, ScopeFleet), q.OneOf("force", "true", "false")); p != nil {
 		return a.refused(r, "end overlay", p)
@@ -54,12 +54,12 @@ func (a RuleAnswers[R]) EndOverlay(w http.ResponseWriter, r *http.Request) *call
 }
 
 // AddCandidate answers PUT of a rule's candidate.
-func (a RuleAnswers[R]) AddCandidate(w http.ResponseWriter, r *http.Request) *call.Problem {
+func (a ruleAnswers[R]) AddCandidate(w http.ResponseWriter, r *http.Request) *call.Problem {
 	var request CandidateRequest
 	if p := a.body(w, r, "add candidate", &request); p != nil {
 		return p
 	}
-	threshold, p := ReadThreshold(r.PathValue("threshold"))
+	threshold, p := readThreshold(r.PathValue("threshold"))
 	if p != nil {
 		return p
 	}
@@ -68,8 +68,8 @@ func (a RuleAnswers[R]) AddCandidate(w http.ResponseWriter, r *http.Request) *ca
 }
 
 // RemoveCandidate answers DELETE of a rule's candidate.
-func (a RuleAnswers[R]) RemoveCandidate(w http.ResponseWriter, r *http.Request) *call.Problem {
-	threshold, p := ReadThreshold(r.PathValue("threshold"))
+func (a ruleAnswers[R]) RemoveCandidate(w http.ResponseWriter, r *http.Request) *call.Problem {
+	threshold, p := readThreshold(r.PathValue("threshold"))
 	if p != nil {
 		return p
 	}
@@ -85,8 +85,8 @@ func tuned(w http.ResponseWriter, rule any, p *call.Problem) *call.Problem {
 	return p
 }
 
-// ReadThreshold reads a threshold to try.
-func ReadThreshold(text string) (uint32, *call.Problem) {
+// readThreshold reads a threshold to try.
+func readThreshold(text string) (uint32, *call.Problem) {
 	threshold, err := strconv.ParseUint(text, 10, 32)
 	if err != nil || threshold < 1 || threshold > edgeguard.MaxLimit {
 		return 0, call.NewProblem(http.StatusBadRequest, "threshold", strconv.Quote(call.Clip(text))+" is not a threshold", fmt.Sprintf("use a number from 1 to %d", edgeguard.MaxLimit))

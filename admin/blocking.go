@@ -135,7 +135,7 @@ func (c *Changes) UnblockOwned(by access.Caller, prefix, owner, reason string) (
 		}
 		was, ok := c.operator.UnblockOwned(b.Prefix, owner, record.Detail)
 		if !ok {
-			return NotOwned(&b, owner)
+			return notOwned(&b, owner)
 		}
 		lifted = NewBlock(was)
 		return nil
@@ -147,7 +147,7 @@ func (c *Changes) UnblockOwned(by access.Caller, prefix, owner, reason string) (
 func (c *Changes) put(b edgeguard.Block, force bool, record *Audit) (Block, *call.Problem) {
 	record.Detail = detail(b, force)
 	b, err := c.operator.Block(b, force)
-	if p := RefusedProblem(err); p != nil {
+	if p := refusedProblem(err); p != nil {
 		return Block{}, p
 	}
 	return NewBlock(b), nil

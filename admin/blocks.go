@@ -56,7 +56,7 @@ func (v *View) Standing(text string) (edgeguard.Block, *call.Problem) {
 	case len(found) > 0:
 		p = call.NewProblem(http.StatusNotFound, "prefix", fmt.Sprintf("there is no block of exactly %s, but one of %s contains it", prefix, found[0].Prefix), "use "+found[0].Prefix.String())
 	case len(imported) > 0:
-		p = NotLifted(&imported[0], prefix)
+		p = notLifted(&imported[0], prefix)
 	}
 	return edgeguard.Block{Prefix: prefix}, p
 }

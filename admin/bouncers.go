@@ -106,8 +106,8 @@ type BouncerAnswers struct {
 	audited func(by access.Caller, action, target string, change func(detail *string) *call.Problem) *call.Problem
 }
 
-// NewBouncerAnswers returns the answers of a node.
-func NewBouncerAnswers(node BouncerOperator, audited func(access.Caller, string, string, func(*string) *call.Problem) *call.Problem) *BouncerAnswers {
+// newBouncerAnswers returns the answers of a node.
+func newBouncerAnswers(node BouncerOperator, audited func(access.Caller, string, string, func(*string) *call.Problem) *call.Problem) *BouncerAnswers {
 	return &BouncerAnswers{node: node, audited: audited}
 }
 

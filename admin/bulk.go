@@ -91,8 +91,8 @@ type BulkAnswers struct {
 	audited func(by access.Caller, action, target string, change func(detail *string) *call.Problem) *call.Problem
 }
 
-// NewBulkAnswers returns the imports of a node.
-func NewBulkAnswers(node BulkImporter, list BulkList, audited func(access.Caller, string, string, func(*string) *call.Problem) *call.Problem) *BulkAnswers {
+// newBulkAnswers returns the imports of a node.
+func newBulkAnswers(node BulkImporter, list BulkList, audited func(access.Caller, string, string, func(*string) *call.Problem) *call.Problem) *BulkAnswers {
 	return &BulkAnswers{node: node, list: list, audited: audited}
 }
 
@@ -158,7 +158,7 @@ func (s *BulkAnswers) one(e *BulkEntry, spent float64, try bool) (stays *edgegua
 		return &old, 0, nil
 	}
 	made, share, err := s.node.Import(b, spent, try)
-	if p := RefusedProblem(err); p != nil {
+	if p := refusedProblem(err); p != nil {
 		if p.Forceable {
 			p.Fix = "if this is intended, block it by itself, with force"
 		}

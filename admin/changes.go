@@ -28,9 +28,9 @@ func newChanges(view *View, o Operator, log func(Audit)) *Changes {
 	audited := func(by access.Caller, action, target string, change func(*string) *call.Problem) *call.Problem {
 		return c.audited(by, Audit{Action: action, Target: target}, func(record *Audit) *call.Problem { return change(&record.Detail) })
 	}
-	c.RuleChanges, c.imports = NewRuleChanges(o, audited, c.rule), NewBulkAnswers(o, view.reader, audited)
-	c.kernel, c.bouncers = NewKernelAnswers(o, audited), NewBouncerAnswers(o, audited)
-	c.Imported = NewImportAnswers(func() Imports { return view.reader.Imports() }, o, audited)
+	c.RuleChanges, c.imports = newRuleChanges(o, audited, c.rule), newBulkAnswers(o, view.reader, audited)
+	c.kernel, c.bouncers = newKernelAnswers(o, audited), newBouncerAnswers(o, audited)
+	c.Imported = newImportAnswers(func() Imports { return view.reader.Imports() }, o, audited)
 	return c
 }
 

@@ -60,7 +60,7 @@ func (c *Changes) confirmOne(prefix netip.Prefix, all bool) *call.Problem {
 	case !ok:
 		return call.NewProblem(http.StatusNotFound, "prefixes", prefix.String()+" does not await confirmation", "`edgeguard blocks held` lists the blocks that do")
 	}
-	p := RefusedProblem(err)
+	p := refusedProblem(err)
 	p.Field = "prefixes"
 	return p
 }

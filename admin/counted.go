@@ -70,8 +70,8 @@ type Bucket struct {
 	Requests uint64 `json:"requests"`
 }
 
-// NewCounted returns how counts are distributed.
-func NewCounted(t *tuning.Tally, limitOf tuning.LimitOf) Counted {
+// newCounted returns how counts are distributed.
+func newCounted(t *tuning.Tally, limitOf tuning.LimitOf) Counted {
 	counts, q := &t.Peaks, t.Peaks.Quantile
 	c := Counted{
 		Keys: counts.Total(), Requests: counts.Sum(), Histogram: []Bucket{},
@@ -88,9 +88,9 @@ func NewCounted(t *tuning.Tally, limitOf tuning.LimitOf) Counted {
 	return c
 }
 
-// NewOutcome returns what a threshold would do; without NewKeys, which needs a list
+// newOutcome returns what a threshold would do; without NewKeys, which needs a list
 // of blocks.
-func NewOutcome(t *tuning.Tally, limitOf tuning.LimitOf, threshold uint32, asOf time.Time) Outcome {
+func newOutcome(t *tuning.Tally, limitOf tuning.LimitOf, threshold uint32, asOf time.Time) Outcome {
 	o := t.Outcome(threshold, limitOf)
 	return Outcome{
 		Threshold: o.Threshold, Limit: o.Limit, Keys: o.Keys, KeyShare: o.KeyShare,

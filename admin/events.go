@@ -111,7 +111,7 @@ func (e *Events) Held(now time.Time, n int) {
 }
 
 // Origin returns where a block was made, as in MadeBy.
-func (e *Events) Origin(b edgeguard.Block) string { return MakerOf(&b, e.node) }
+func (e *Events) Origin(b edgeguard.Block) string { return makerOf(&b, e.node) }
 
 // publish keeps an event and sends it to the streams.
 func (e *Events) publish(event *Event) {

@@ -15,7 +15,7 @@ var exported = []string{"prefix", "rule", "reason", "origin", "count", "limit", 
 // rows are never in memory together.
 func (s *reads) exportBlocks(w http.ResponseWriter, r *http.Request, f BlockFilter) {
 	f.Node = s.events.node
-	out := NewExport(w, ExportMedia(r), "blocks", exported)
+	out := newExport(w, ExportMedia(r), "blocks", exported)
 	for more := true; more && out.Error() == nil; out.Flush() {
 		picked, last, _ := s.pick(r.Context(), &f, call.MaxLimit, false)
 		for _, b := range s.reader.Active(picked.Blocks) {
@@ -31,7 +31,7 @@ func (b *ActiveBlock) cells() []string {
 	if b.Refused != nil {
 		refused = strconv.FormatUint(uint64(*b.Refused), 10)
 	}
-	cell, instant := sheetcell.Quote, ExportInstant
+	cell, instant := sheetcell.Quote, exportInstant
 	return []string{
 		b.Prefix.String(), cell(b.Rule), cell(b.Reason), cell(b.Origin), strconv.FormatUint(uint64(b.Count), 10), strconv.FormatUint(uint64(b.Limit), 10),
 		instant(b.Since), instant(b.Until), strconv.FormatBool(b.Proxied), refused, instant(b.LastRefused), cell(b.RefusedBy), cell(b.Owner),

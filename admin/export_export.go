@@ -32,9 +32,9 @@ type ExportLines interface {
 	Error() error
 }
 
-// NewExport begins the answer to a client that asks for an export of a type. name is the
+// newExport begins the answer to a client that asks for an export of a type. name is the
 // file's, without its end.
-func NewExport(w http.ResponseWriter, media, name string, columns []string) ExportLines {
+func newExport(w http.ResponseWriter, media, name string, columns []string) ExportLines {
 	header := w.Header()
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Content-Type-Options", "nosniff")
@@ -70,8 +70,8 @@ type exportTable struct{ *csv.Writer }
 
 func (t *exportTable) Entry(cells func() []string, _ any) { _ = t.Write(cells()) }
 
-// ExportInstant returns a time as a cell.
-func ExportInstant(t time.Time) string {
+// exportInstant returns a time as a cell.
+func exportInstant(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}

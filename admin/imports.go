@@ -110,8 +110,8 @@ type ImportAnswers struct {
 	audited func(by access.Caller, action, target string, change func(detail *string) *call.Problem) *call.Problem
 }
 
-// NewImportAnswers returns the answers of a node.
-func NewImportAnswers(read func() Imports, node ImportOperator, audited func(access.Caller, string, string, func(*string) *call.Problem) *call.Problem) *ImportAnswers {
+// newImportAnswers returns the answers of a node.
+func newImportAnswers(read func() Imports, node ImportOperator, audited func(access.Caller, string, string, func(*string) *call.Problem) *call.Problem) *ImportAnswers {
 	return &ImportAnswers{read, node, audited}
 }
 
@@ -147,9 +147,9 @@ func (a *ImportAnswers) confirm(name string) *call.Problem {
 	return a.node.ConfirmImport(name)
 }
 
-// NotLifted says why an imported block of a prefix, or around it, cannot be removed, extended
+// notLifted says why an imported block of a prefix, or around it, cannot be removed, extended
 // or replaced by its prefix: the next fetch would bring it back.
-func NotLifted(b *edgeguard.Block, prefix netip.Prefix) *call.Problem {
+func notLifted(b *edgeguard.Block, prefix netip.Prefix) *call.Problem {
 	what := fmt.Sprintf("%s is blocked by the imported list %s", prefix, edgeguard.Owner(b.Rule))
 	if b.Prefix != prefix {
 		what = fmt.Sprintf("%s is inside %s, which the imported list %s blocks", prefix, b.Prefix, edgeguard.Owner(b.Rule))

@@ -90,8 +90,8 @@ type KernelAnswers struct {
 	audited func(by access.Caller, action, target string, change func(detail *string) *call.Problem) *call.Problem
 }
 
-// NewKernelAnswers returns the answers of a node.
-func NewKernelAnswers(node KernelOperator, audited func(access.Caller, string, string, func(*string) *call.Problem) *call.Problem) *KernelAnswers {
+// newKernelAnswers returns the answers of a node.
+func newKernelAnswers(node KernelOperator, audited func(access.Caller, string, string, func(*string) *call.Problem) *call.Problem) *KernelAnswers {
 	return &KernelAnswers{node: node, audited: audited}
 }
 

@@ -26,8 +26,8 @@ const (
 	FromFleet = "fleet"  // on another node
 )
 
-// MakerOf returns where a block was made, as seen from a node: one of the words.
-func MakerOf(b *edgeguard.Block, node string) string {
+// makerOf returns where a block was made, as seen from a node: one of the words.
+func makerOf(b *edgeguard.Block, node string) string {
 	switch {
 	case b.Origin != "" && b.Origin != node:
 		return FromFleet
@@ -68,7 +68,7 @@ func (f *BlockFilter) wants(b *edgeguard.Block) bool {
 		(f.Rule == "" || b.Rule == f.Rule) &&
 		(f.Origin == "" || b.Origin == f.Origin) &&
 		(f.Family == "" || b.Prefix.Addr().Is4() == (f.Family == "ipv4")) &&
-		(f.MadeBy == "" || MakerOf(b, f.Node) == f.MadeBy) &&
+		(f.MadeBy == "" || makerOf(b, f.Node) == f.MadeBy) &&
 		(f.Proxied == nil || b.Proxied == *f.Proxied) &&
 		(f.Since.IsZero() || b.Since.After(f.Since)) &&
 		(!f.Within.IsValid() || f.Within.Bits() <= b.Prefix.Bits() && f.Within.Contains(b.Prefix.Addr()))
@@ -82,7 +82,7 @@ func (f *BlockFilter) Known(count func(having func(blocklist.Common) bool) (int,
 	}
 	return count(func(k blocklist.Common) bool {
 		return (f.Rule == "" || k.Rule == f.Rule) && (f.Origin == "" || k.Origin == f.Origin) && (f.Family == "" || k.V6 == (f.Family == "ipv6")) &&
-			(f.MadeBy == "" || MakerOf(&edgeguard.Block{Rule: k.Rule, Origin: k.Origin}, f.Node) == f.MadeBy)
+			(f.MadeBy == "" || makerOf(&edgeguard.Block{Rule: k.Rule, Origin: k.Origin}, f.Node) == f.MadeBy)
 	})
 }
 

@@ -112,7 +112,7 @@ func (v *View) counts(ctx context.Context, name string) (r Rule, l *looked, asOf
 		if !found { // a reload dropped it since
 			return nil
 		}
-		return &looked{c, NewCounted(c.Tally, c.LimitOf), c.Tally.Top.Sorted()}
+		return &looked{c, newCounted(c.Tally, c.LimitOf), c.Tally.Top.Sorted()}
 	})
 	return r, l, asOf, found && l != nil
 }
@@ -142,7 +142,7 @@ func (v *View) Outcome(ctx context.Context, name string, threshold uint32) (out 
 }
 
 func (v *View) outcome(l *looked, asOf time.Time, threshold uint32) Outcome {
-	o := NewOutcome(l.Tally, l.LimitOf, threshold, asOf)
+	o := newOutcome(l.Tally, l.LimitOf, threshold, asOf)
 	if o.Keys <= call.MaxLimit {
 		fresh, now := 0, v.reader.Now()
 		for _, p := range l.top[:min(int(o.Keys), len(l.top))] {
@@ -162,7 +162,7 @@ func (v *View) History(name string, hours int, tried uint32) (h RuleHistory, fou
 	windows, found := v.reader.Past(now, name, time.Duration(hours)*time.Hour)
 	for _, r := range v.reader.Rules() {
 		if r.Name == name && found {
-			return NewRuleHistory(name, r.Threshold, r.Limit, tried, windows, now), true
+			return newRuleHistory(name, r.Threshold, r.Limit, tried, windows, now), true
 		}
 	}
 	return h, false

@@ -59,9 +59,9 @@ type WindowOutcome struct {
 	RequestShare float64 `json:"request_share"`
 }
 
-// NewRuleHistory returns what the threshold in force and another one, unless it is 0,
+// newRuleHistory returns what the threshold in force and another one, unless it is 0,
 // would have done in the windows.
-func NewRuleHistory(rule string, threshold, limit, tried uint32, windows Windows, now time.Time) RuleHistory {
+func newRuleHistory(rule string, threshold, limit, tried uint32, windows Windows, now time.Time) RuleHistory {
 	h := RuleHistory{Rule: rule, Step: int(windows.Step / time.Second), Threshold: threshold, Limit: limit, Windows: []RuleWindow{}, AsOf: now.UTC()}
 	if tried > 0 {
 		h.Tried, h.TriedLimit = tried, windows.LimitOf(tried)
@@ -82,10 +82,10 @@ func windowOutcome(counts tuning.Sparse, limit uint32, requests uint64) WindowOu
 	return WindowOutcome{Keys: counts.Above(limit), RequestShare: float64(counts.Excess(limit)) / float64(max(requests, 1))}
 }
 
-// HistoryHandler answers GET /api/v1/rules/{name}/history by a function that returns what
+// historyHandler answers GET /api/v1/rules/{name}/history by a function that returns what
 // the threshold in force and another one would have done; false if there is no such
 // rule.
-func HistoryHandler(of func(name string, hours int, tried uint32) (RuleHistory, bool), missing func(name string) *call.Problem) func(http.ResponseWriter, *http.Request) *call.Problem {
+func historyHandler(of func(name string, hours int, tried uint32) (RuleHistory, bool), missing func(name string) *call.Problem) func(http.ResponseWriter, *http.Request) *call.Problem {
 	return func(w http.ResponseWriter, r *http.Request) *call.Problem {
 		q, p := call.ReadQuery(r, "hours", "threshold")
 		if p != nil {
@@ -98,7 +98,7 @@ func HistoryHandler(of func(name string, hours int, tried uint32) (RuleHistory, 
 			}
 		}
 		if _, given := q["threshold"]; given {
-			if tried, p = ReadThreshold(q["threshold"]); p != nil {
+			if tried, p = readThreshold(q["threshold"]); p != nil {
 				return p
 			}
 		}

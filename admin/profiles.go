@@ -5,8 +5,8 @@ import (
 	"net/http/pprof"
 )
 
-// Profiles are the profiles of this process, by their patterns.
-var Profiles = map[string]http.HandlerFunc{
+// profiles are the profiles of this process, by their patterns.
+var profiles = map[string]http.HandlerFunc{
 	"GET /debug/pprof/":        pprof.Index, // also heap, goroutine and the other named ones
 	"GET /debug/pprof/cmdline": pprof.Cmdline,
 	"GET /debug/pprof/profile": pprof.Profile,

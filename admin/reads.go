@@ -115,7 +115,7 @@ func (s *reads) getOutcome(w http.ResponseWriter, r *http.Request) *call.Problem
 	if p != nil {
 		return p
 	}
-	threshold, p := ReadThreshold(q["threshold"])
+	threshold, p := readThreshold(q["threshold"])
 	if p != nil {
 		return p
 	}

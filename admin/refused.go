@@ -31,13 +31,13 @@ func (e *TooMuchError) Error() string {
 	return fmt.Sprintf("%s%s would refuse %.0f %% of the last 5 minutes' requests here, more than the limit of %.0f %%", e.Prefix, with, 100*e.Share, 100*e.Limit)
 }
 
-// NotOwned is why an owner cannot take back a block: b is another's.
-func NotOwned(b *edgeguard.Block, owner string) *call.Problem {
+// notOwned is why an owner cannot take back a block: b is another's.
+func notOwned(b *edgeguard.Block, owner string) *call.Problem {
 	return call.NewProblem(http.StatusConflict, "owner", fmt.Sprintf("the block of %s is by %s on %s, not by %s on this node", b.Prefix, b.Rule, b.Origin, call.Clip(owner)), "")
 }
 
-// RefusedProblem makes a problem of the node's error; nil if there is none.
-func RefusedProblem(err error) *call.Problem {
+// refusedProblem makes a problem of the node's error; nil if there is none.
+func refusedProblem(err error) *call.Problem {
 	var tooMuch *TooMuchError
 	status, field, fix, forceable := http.StatusInternalServerError, "", "", false
 	switch {

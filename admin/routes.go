@@ -21,7 +21,7 @@ type methods map[string]answer
 func (s *Server) resources(view *View) map[string]methods {
 	reads := &reads{View: view}
 	kernel, bouncers, imported := s.changes.kernel, s.changes.bouncers, s.changes.Imported
-	changes, rules := writes{s.changes}, RuleAnswers[Rule]{Changes: s.changes.RuleChanges}
+	changes, rules := writes{s.changes}, ruleAnswers[Rule]{Changes: s.changes.RuleChanges}
 	return map[string]methods{
 		"/healthz":                       {"GET": reads.getHealth},
 		"/readyz":                        {"GET": reads.getReady},
@@ -48,7 +48,7 @@ func (s *Server) resources(view *View) map[string]methods {
 		"/api/v1/rules/{name}":           {"GET": reads.getRule, "PATCH": rules.SetThreshold},
 		"/api/v1/rules/{name}/outcome":   {"GET": reads.getOutcome},
 		"/api/v1/rules/{name}/overlay":   {"DELETE": rules.EndOverlay},
-		"/api/v1/rules/{name}/history":   {"GET": HistoryHandler(reads.History, noRule)},
+		"/api/v1/rules/{name}/history":   {"GET": historyHandler(reads.History, noRule)},
 		"/api/v1/top":                    {"GET": reads.getTop},
 		"/api/v1/events":                 {"GET": reads.streamEvents},
 		"/api/v1/watch":                  {"GET": reads.watch},
@@ -75,7 +75,7 @@ func (s *Server) Routes() []string {
 			all = append(all, method+" "+path)
 		}
 	}
-	for pattern := range Profiles {
+	for pattern := range profiles {
 		all = append(all, pattern)
 	}
 	slices.Sort(all)
@@ -95,7 +95,7 @@ func (s *Server) routes(view *View, changes *Changes) *http.ServeMux {
 		}
 	}
 	mux.Handle("GET /metrics", s.config.Metrics)
-	for pattern, profile := range Profiles {
+	for pattern, profile := range profiles {
 		mux.Handle(pattern, profile)
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {

@@ -24,8 +24,8 @@ type RuleChanges[R any] struct {
 // Audited makes a change if the caller may, and records it with its detail.
 type Audited func(by access.Caller, action, target string, change func(detail *string) *call.Problem) *call.Problem
 
-// NewRuleChanges returns the changes that a tuner makes. rule returns a rule as it is now.
-func NewRuleChanges[R any](tuner Tuner, audited Audited, rule func(name string) R) *RuleChanges[R] {
+// newRuleChanges returns the changes that a tuner makes. rule returns a rule as it is now.
+func newRuleChanges[R any](tuner Tuner, audited Audited, rule func(name string) R) *RuleChanges[R] {
 	return &RuleChanges[R]{tuner, audited, rule}
 }
 

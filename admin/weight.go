@@ -30,7 +30,7 @@ func (c *Changes) Weigh(by access.Caller, prefix netip.Prefix, allow bool) (shar
 	}
 	now := c.view.reader.Now()
 	share, err := c.operator.Weigh(edgeguard.Block{Prefix: prefix, Rule: edgeguard.ManualRule, Since: now, Until: now.Add(call.DefaultFor), Allow: allow})
-	return share, RefusedProblem(err)
+	return share, refusedProblem(err)
 }
 
 // Inside returns what the node counts in a prefix, by a look at all keys that all who

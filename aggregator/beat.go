@@ -13,7 +13,7 @@ const (
 // brace. BeatSize is how many a MAC adds.
 const (
 	tail        = len(beatStart) + 2*MACSize + len(beatEnd)
-	BeatMACSize = tail - 1
+	beatMACSize = tail - 1
 )
 
 // Beat returns text, which is the JSON object of the heartbeat in this field,

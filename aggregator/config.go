@@ -2,13 +2,13 @@ package aggregator
 
 import "time"
 
-// DefaultShare is the part of a limit that all nodes together may leave
+// defaultShare is the part of a limit that all nodes together may leave
 // unreported if Quiet is set: half of it, which leaves the other half to notice
 // in.
-const DefaultShare = 0.5
+const defaultShare = 0.5
 
-// DefaultMaxSuspects bounds the suspects of a node: about 100 bytes each.
-const DefaultMaxSuspects = 1 << 20
+// defaultMaxSuspects bounds the suspects of a node: about 100 bytes each.
+const defaultMaxSuspects = 1 << 20
 
 // Config is what a node starts with.
 type Config struct {
@@ -30,9 +30,9 @@ type Config struct {
 	// many it has now. See [Totals.SetNodes].
 	MaxNodes, Nodes int
 	// Share is the part of a limit that all nodes together may leave
-	// unreported; 0 means [DefaultShare].
+	// unreported; 0 means [defaultShare].
 	Share float64
-	// MaxSuspects bounds memory; 0 means [DefaultMaxSuspects]. When there is no
+	// MaxSuspects bounds memory; 0 means [defaultMaxSuspects]. When there is no
 	// room, a key replaces one of lower rank. If it finds none, it is counted
 	// as held back and tried again at its next event.
 	MaxSuspects int
@@ -48,10 +48,10 @@ type Config struct {
 
 func (c *Config) setDefaults() {
 	if c.Share <= 0 || c.Share > 1 {
-		c.Share = DefaultShare
+		c.Share = defaultShare
 	}
 	if c.MaxSuspects <= 0 {
-		c.MaxSuspects = DefaultMaxSuspects
+		c.MaxSuspects = defaultMaxSuspects
 	}
 	c.MaxNodes = max(c.MaxNodes, 1)
 }

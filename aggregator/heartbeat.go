@@ -81,7 +81,7 @@ func (h Heartbeat) EncodeSigned(k *SigningKeys, namespace string) string {
 		return h.Encode()
 	}
 	h.Key = k.ID()
-	return k.Beat(namespace, h.Field(), h.encode(MaxHeartbeat-BeatMACSize))
+	return k.Beat(namespace, h.Field(), h.encode(MaxHeartbeat-beatMACSize))
 }
 
 func (h Heartbeat) encode(most int) string {

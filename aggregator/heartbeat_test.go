@@ -79,7 +79,7 @@ func TestSignedHeartbeat(t *testing.T) {
 		"of a node without a key": {a, "edge", h.Field(), h.Encode(), false, true},
 		"a space at the end":      {a, "edge", h.Field(), text + " ", false, true},
 		"too long":                {a, "edge", h.Field(), text + strings.Repeat(" ", MaxHeartbeat), false, false},
-		"only the MAC":            {a, "edge", h.Field(), text[len(text)-BeatMACSize:], false, false},
+		"only the MAC":            {a, "edge", h.Field(), text[len(text)-beatMACSize:], false, false},
 		"empty":                   {a, "edge", h.Field(), "", false, false},
 	} {
 		got, signed, ok := VerifyHeartbeat(row.keys, row.namespace, row.field, row.value)

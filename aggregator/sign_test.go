@@ -98,7 +98,7 @@ func TestNoKey(t *testing.T) {
 	if none.Beat("edge", "f", "{}") != "{}" {
 		t.Error("no key signs heartbeats")
 	}
-	if text, ok := none.OpenBeat("edge", "f", parse(t, signKeyA).Beat("edge", "f", `{"a":1}`)); ok || len(text) != 7+BeatMACSize {
+	if text, ok := none.OpenBeat("edge", "f", parse(t, signKeyA).Beat("edge", "f", `{"a":1}`)); ok || len(text) != 7+beatMACSize {
 		t.Errorf("no key verifies a heartbeat: %q", text)
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"edgeguard"
 )
 
-// OneCrossing is by how much the ends of blocks may differ that several nodes
+// oneCrossing is by how much the ends of blocks may differ that several nodes
 // made of one crossing, each by its own clock.
-const OneCrossing = time.Second
+const oneCrossing = time.Second
 
 // Agree is Merge for a record that all nodes of a fleet have; it may be wide if
 // it was forced. Where this list has the same block (one version and one rule), and
@@ -85,5 +85,5 @@ func sameCrossing(held, e *entry, now time.Time) (later time.Duration, same bool
 	later = mine.Until.Sub(theirs.Until)
 	return later, mine.Version == theirs.Version && mine.Rule == theirs.Rule &&
 		!mine.Lifted && !theirs.Lifted && !mine.Allow && !theirs.Allow &&
-		now.Before(theirs.Until) && later.Abs() <= OneCrossing
+		now.Before(theirs.Until) && later.Abs() <= oneCrossing
 }

@@ -21,8 +21,8 @@ func TestAgree(t *testing.T) {
 		agrees bool
 	}{
 		{"a moment sooner", func(b *edgeguard.Block) { b.Until = b.Until.Add(-time.Millisecond) }, false, true},
-		{"a second sooner", func(b *edgeguard.Block) { b.Until = b.Until.Add(-OneCrossing) }, false, true},
-		{"sooner by more", func(b *edgeguard.Block) { b.Until = b.Until.Add(-OneCrossing - 1) }, false, false},
+		{"a second sooner", func(b *edgeguard.Block) { b.Until = b.Until.Add(-oneCrossing) }, false, true},
+		{"sooner by more", func(b *edgeguard.Block) { b.Until = b.Until.Add(-oneCrossing - 1) }, false, false},
 		{"later", func(b *edgeguard.Block) { b.Until = b.Until.Add(time.Minute) }, false, true},
 		{"of another rule", func(b *edgeguard.Block) { b.Rule, b.Until = "login", b.Until.Add(-1) }, false, false},
 		{"older", func(b *edgeguard.Block) { b.Version, b.Until = 2, b.Until.Add(-1) }, false, false},

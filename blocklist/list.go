@@ -32,10 +32,10 @@ import (
 	"edgeguard"
 )
 
-// DefaultRetention is how long a record is remembered after its end unless the
+// defaultRetention is how long a record is remembered after its end unless the
 // config says otherwise: one default window, so that news that was on its way
 // for that long is still recognized as old.
-const DefaultRetention = 5 * time.Minute
+const defaultRetention = 5 * time.Minute
 
 // Config is what a new list starts with.
 type Config struct {
@@ -84,7 +84,7 @@ func New(c Config) *List {
 		budget:     newBudget(c.Most),
 	}
 	if l.retention <= 0 {
-		l.retention = DefaultRetention
+		l.retention = defaultRetention
 	}
 	l.current.allow = liteTable(c.Allow)
 	l.current.protected = liteTable(c.Protected)

@@ -35,7 +35,7 @@ func TestMergeRefuses(t *testing.T) {
 		{"protected", prefixIs(netip.MustParsePrefix("10.0.0.1/32")), ErrProtected, nil, nil},
 		{"around something protected", prefixIs(netip.MustParsePrefix("10.0.0.0/24")), nil, nil, nil},
 		{"over", func(b *edgeguard.Block) { b.Until = epoch }, ErrExpired, ErrExpired, nil},
-		{"long over", func(b *edgeguard.Block) { b.Until = epoch.Add(-DefaultRetention) }, ErrExpired, ErrExpired, ErrExpired},
+		{"long over", func(b *edgeguard.Block) { b.Until = epoch.Add(-defaultRetention) }, ErrExpired, ErrExpired, ErrExpired},
 		{"no end", func(b *edgeguard.Block) { b.Until = time.Time{} }, ErrExpired, ErrExpired, ErrExpired},
 		{"last version", func(b *edgeguard.Block) { b.Version = math.MaxUint64 }, ErrInvalid, ErrInvalid, nil},
 	}

@@ -85,7 +85,7 @@ func (s *slowList) take(b edgeguard.Block, t Trust, fleets bool, now time.Time) 
 		if r.Prefix == b.Prefix {
 			later := r.Until.Sub(b.Until)
 			crossing := fleets && err == nil && r.Until.After(now) && r.Version == b.Version && r.Rule == b.Rule &&
-				!r.Lifted && !b.Lifted && !r.Allow && !b.Allow && r.trust.Forced == t.Forced && later.Abs() <= OneCrossing
+				!r.Lifted && !b.Lifted && !r.Allow && !b.Allow && r.trust.Forced == t.Forced && later.Abs() <= oneCrossing
 			switch {
 			case crossing && r.trust.Signed && !t.Signed:
 			case crossing && later > 0, slowWins(fresh, r):

@@ -129,8 +129,8 @@ func TestUnsignedOfACrossing(t *testing.T) {
 		replaces bool
 	}{
 		{"earlier", func(b *edgeguard.Block) { b.Until = b.Until.Add(-time.Millisecond) }, false, false},
-		{"later", func(b *edgeguard.Block) { b.Until = b.Until.Add(OneCrossing) }, false, false},
-		{"later than one crossing", func(b *edgeguard.Block) { b.Until = b.Until.Add(OneCrossing + 1) }, false, true},
+		{"later", func(b *edgeguard.Block) { b.Until = b.Until.Add(oneCrossing) }, false, false},
+		{"later than one crossing", func(b *edgeguard.Block) { b.Until = b.Until.Add(oneCrossing + 1) }, false, true},
 		{"of the same instant", func(*edgeguard.Block) {}, false, false},
 		{"earlier, signed", func(b *edgeguard.Block) { b.Until = b.Until.Add(-time.Millisecond) }, true, true},
 		{"later, signed", func(b *edgeguard.Block) { b.Until = b.Until.Add(time.Millisecond) }, true, true},

@@ -46,8 +46,8 @@ const (
 	spamhaus = time.Hour
 )
 
-// CrowdSecList is the owner of CrowdSec's decisions, which no list can have.
-const CrowdSecList = "crowdsec"
+// crowdSecList is the owner of CrowdSec's decisions, which no list can have.
+const crowdSecList = "crowdsec"
 
 // Read reads the section.
 func (s *Blocklists) Read(n yaml.Node) {
@@ -118,7 +118,7 @@ func readName(n yaml.Node) string {
 	case !edgeguard.ValidOwner(text):
 		n.Wrong(fmt.Sprintf("invalid name %q", yaml.Clip(text)), fmt.Sprintf("use at most %d letters, digits, '.', '_' or '-'", edgeguard.MaxOwner))
 		return ""
-	case text == CrowdSecList:
+	case text == crowdSecList:
 		n.Wrong("is the owner of CrowdSec's decisions", "use another name")
 		return ""
 	}

@@ -81,8 +81,8 @@ func newCommon() CloudList {
 	return CloudList{Most: defaultMost, Every: defaultEvery, Mark: defaultMark}
 }
 
-// ReadAWSWAF reads a pair of IP sets.
-func ReadAWSWAF(n yaml.Node) AWSWAF {
+// readAWSWAF reads a pair of IP sets.
+func readAWSWAF(n yaml.Node) AWSWAF {
 	a := AWSWAF{Scope: "REGIONAL", CloudList: newCommon()}
 	n.Mapping(a.fields(leastAWS, mostAWS, yaml.Fields{
 		"region":           func(n yaml.Node) { a.Region = n.Like(region, "a region such as eu-central-1") },
@@ -125,8 +125,8 @@ func readSet(n yaml.Node) (s AWSWAFSet) {
 	return s
 }
 
-// ReadCloudflare reads a list of Cloudflare's.
-func ReadCloudflare(n yaml.Node) Cloudflare {
+// readCloudflare reads a list of Cloudflare's.
+func readCloudflare(n yaml.Node) Cloudflare {
 	c := Cloudflare{CloudList: newCommon()}
 	n.Mapping(c.fields(leastCloudflare, mostCloudflare, yaml.Fields{
 		"account":    func(n yaml.Node) { c.Account = n.Like(hexID, "the account's ID: 32 hex digits") },
@@ -167,9 +167,9 @@ func isLoopback(host string) bool {
 	return err == nil && addr.IsLoopback()
 }
 
-// WriteAWSWAF and WriteCloudflare write the settings of all lists of a kind; nothing for
+// writeAWSWAF and WriteCloudflare write the settings of all lists of a kind; nothing for
 // none.
-func WriteAWSWAF(p *yaml.Printer, all []AWSWAF) {
+func writeAWSWAF(p *yaml.Printer, all []AWSWAF) {
 	if len(all) > 0 {
 		p.Field(1, "awswaf", "")
 	}
@@ -194,8 +194,8 @@ func WriteAWSWAF(p *yaml.Printer, all []AWSWAF) {
 	}
 }
 
-// WriteCloudflare is described above.
-func WriteCloudflare(p *yaml.Printer, all []Cloudflare) {
+// writeCloudflare is described above.
+func writeCloudflare(p *yaml.Printer, all []Cloudflare) {
 	if len(all) > 0 {
 		p.Field(1, "cloudflare", "")
 	}

@@ -30,8 +30,8 @@ type LAPIFiles struct {
 	ClientCAFile      string // who signs the certificates of the bouncers; empty: they need none
 }
 
-// LAPIListen is where bouncers connect by default. CrowdSec itself listens at port 8080.
-const LAPIListen = "127.0.0.1:9280"
+// lapiListen is where bouncers connect by default. CrowdSec itself listens at port 8080.
+const lapiListen = "127.0.0.1:9280"
 
 // Bounds and default of the open connections of a listener.
 const (
@@ -59,12 +59,12 @@ func readLAPI(n yaml.Node) LAPI {
 		"connections": func(n yaml.Node) { l.Connections = int(n.Whole(leastLAPIConnections, mostLAPIConnections)) },
 	})
 	if l.Listen.Network == "" && !n.Touched("listen") {
-		l.Listen, _ = yaml.ParseAddress(LAPIListen)
+		l.Listen, _ = yaml.ParseAddress(lapiListen)
 		n.Claim(l.Listen)
 	}
 	if !l.Listen.Local() && l.TLS == (LAPIFiles{}) && !n.Touched("listen", "tls") {
 		n.WrongField("listen", fmt.Sprintf("other hosts can reach %s, and without TLS whoever is between reads the keys of the bouncers", l.Listen),
-			"listen at "+LAPIListen+", or set tls with cert_file and key_file")
+			"listen at "+lapiListen+", or set tls with cert_file and key_file")
 	}
 	return l
 }

@@ -83,7 +83,7 @@ func (s *Enforcers) Read(n yaml.Node) {
 }
 
 func (s *Enforcers) readAWSWAF(n yaml.Node) {
-	a := ReadAWSWAF(n)
+	a := readAWSWAF(n)
 	for _, other := range s.AWSWAF {
 		if a.V4.ID != "" && a.V4 == other.V4 || a.V6.ID != "" && a.V6 == other.V6 {
 			n.Wrong("has an IP set of another entry", "give each its own sets: they would empty each other's")
@@ -93,7 +93,7 @@ func (s *Enforcers) readAWSWAF(n yaml.Node) {
 }
 
 func (s *Enforcers) readCloudflare(n yaml.Node) {
-	c := ReadCloudflare(n)
+	c := readCloudflare(n)
 	if slices.ContainsFunc(s.Cloudflare, func(other Cloudflare) bool { return other.ID == c.ID && c.ID != "" }) {
 		n.Wrong("has the list of another entry", "give each its own list: they would empty each other's")
 	}
@@ -189,6 +189,6 @@ func (s *Enforcers) Write(p *yaml.Printer) {
 	if s.NFTables != nil {
 		s.NFTables.write(p)
 	}
-	WriteAWSWAF(p, s.AWSWAF)
-	WriteCloudflare(p, s.Cloudflare)
+	writeAWSWAF(p, s.AWSWAF)
+	writeCloudflare(p, s.Cloudflare)
 }

@@ -67,8 +67,8 @@ func (s *HAProxy) Enforces() bool {
 // Socket is where HAProxy connects by default, inside the chroot of Debian's, and User as
 // whom.
 const (
-	PeersSocket = "/var/lib/haproxy/edgeguard/peers.sock"
-	User        = "haproxy"
+	peersSocket = "/var/lib/haproxy/edgeguard/peers.sock"
+	user        = "haproxy"
 )
 
 // spoeSocket is where HAProxy asks by default: inside the chroot of Debian's.
@@ -103,7 +103,7 @@ func readPeers(n yaml.Node) HAProxyPeers {
 	fields["enforce"] = func(n yaml.Node) { p.Enforce = n.Truth() }
 	fields["proxied"] = func(n yaml.Node) { p.Proxied = n.Truth() }
 	n.Mapping(fields)
-	p.HAProxyDoor.Settle(n, PeersSocket, "read what is counted, and block and unblock any address")
+	p.HAProxyDoor.Settle(n, peersSocket, "read what is counted, and block and unblock any address")
 	if !p.Count && !p.Enforce && !n.Touched("count", "enforce") {
 		n.Wrong("neither counts nor enforces", "set count or enforce to true, or remove the entry")
 	}
@@ -162,7 +162,7 @@ func (d *HAProxyDoor) Settle(n yaml.Node, socket, danger string) {
 	case d.Listen.Unix() && d.TLS != HAProxyFiles{}:
 		n.WrongField("tls", "is for TCP, and "+d.Listen.String()+" is a unix socket", "remove it: the kernel vouches for the user")
 	case d.Listen.Unix() && d.User == "":
-		d.User = User
+		d.User = user
 	case d.Listen.Unix():
 	case d.User != "":
 		n.WrongField("user", "is known of a unix socket alone, and "+d.Listen.String()+" is TCP", "listen at unix:"+socket+", or set tls instead of user")

@@ -12,8 +12,8 @@ import (
 	"edgeguard/rules"
 )
 
-// MaxNote is how long a note of an overlay may be, in bytes, and who wrote it.
-const MaxNote = 256
+// maxNote is how long a note of an overlay may be, in bytes, and who wrote it.
+const maxNote = 256
 
 // Overlay is what operators changed of the rules while a node ran. It lies in a
 // file of its own beside the state, and is in force on top of the config.
@@ -132,8 +132,8 @@ func (c *Changed) fields() yaml.Fields {
 	line := func(into *string) func(yaml.Node) {
 		return func(n yaml.Node) {
 			text, ok := n.Literal()
-			if ok && (len(text) > MaxNote || !safetext.Clean(text)) {
-				n.Wrong(fmt.Sprintf("is longer than %d bytes or has control characters", MaxNote), "use one short line")
+			if ok && (len(text) > maxNote || !safetext.Clean(text)) {
+				n.Wrong(fmt.Sprintf("is longer than %d bytes or has control characters", maxNote), "use one short line")
 			}
 			*into = text
 		}

@@ -124,7 +124,7 @@ func (c *Client) Pull(ctx context.Context, key string, whole bool, added, delete
 		return err
 	}
 	defer func() { _ = answer.Body.Close() }()
-	if err := ReadDecisions(answer.Body, mostBytes, added, deleted); err != nil {
+	if err := readDecisions(answer.Body, mostBytes, added, deleted); err != nil {
 		return fmt.Errorf("its answer cannot be used: %w", plain(err))
 	}
 	return nil

@@ -14,9 +14,9 @@ import (
 // This file turns the decisions of a CrowdSec LAPI into what a node blocks, and decides
 // how much of an answer it believes.
 
-// Ours is the origin of decisions that edgeguard reports to a LAPI or serves as one, and the
+// ours is the origin of decisions that edgeguard reports to a LAPI or serves as one, and the
 // beginning of their scenarios. They are not taken back: a block would outlive its own end.
-const Ours = "edgeguard"
+const ours = "edgeguard"
 
 const (
 	// mostReason is the longest reason of a block, in bytes.
@@ -65,7 +65,7 @@ func (a *Answer) Added(d *Decision) {
 	}
 	left, err := time.ParseDuration(d.Duration)
 	switch {
-	case strings.EqualFold(d.Origin, Ours), strings.HasPrefix(d.Scenario, Ours+"/"):
+	case strings.EqualFold(d.Origin, ours), strings.HasPrefix(d.Scenario, ours+"/"):
 		a.Skipped.Ours++
 	case !a.filter.takes(d):
 		a.Skipped.Filtered++

@@ -28,8 +28,8 @@ type Decision struct {
 	Scenario string // why
 }
 
-// MaxText is the longest text of a field that is kept, in bytes.
-const MaxText = 256
+// maxText is the longest text of a field that is kept, in bytes.
+const maxText = 256
 
 const (
 	// maxDepth is how deep values may be nested; an answer of the original has 3 levels.
@@ -41,15 +41,15 @@ const (
 
 // Errors of an answer that is not whole.
 var (
-	ErrLarge   = errors.New("it is larger than this node accepts")
-	ErrDeep    = errors.New("it is nested too deep")
-	ErrNotList = errors.New(`it is JSON without the lists "new" and "deleted"`)
+	errLarge   = errors.New("it is larger than this node accepts")
+	errDeep    = errors.New("it is nested too deep")
+	errNotList = errors.New(`it is JSON without the lists "new" and "deleted"`)
 )
 
-// ReadDecisions reads an answer of at most so many bytes, and calls new and deleted with each decision of
+// readDecisions reads an answer of at most so many bytes, and calls new and deleted with each decision of
 // the two lists, in their order. The decision is valid during the call. What was passed on
 // before an error must not be used.
-func ReadDecisions(from io.Reader, bytes int64, added, deleted func(*Decision)) error {
+func readDecisions(from io.Reader, bytes int64, added, deleted func(*Decision)) error {
 	r := &reader{in: bufio.NewReaderSize(from, 1<<16), left: bytes, names: make(map[string]string)}
 	err := r.answer(added, deleted)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -79,7 +79,7 @@ func (r *reader) answer(added, deleted func(*Decision)) error {
 		return err
 	}
 	if !hasNew || !hasDeleted {
-		return ErrNotList
+		return errNotList
 	}
 	c, err := r.next()
 	switch {

@@ -12,7 +12,7 @@ import (
 type reader struct {
 	in    *bufio.Reader
 	left  int64
-	kept  [MaxText + utf8.UTFMax]byte
+	kept  [maxText + utf8.UTFMax]byte
 	names map[string]string
 }
 
@@ -23,7 +23,7 @@ func (r *reader) byte() (byte, error) {
 		return 0, err
 	}
 	if r.left--; r.left < 0 {
-		return 0, ErrLarge
+		return 0, errLarge
 	}
 	return c, nil
 }
@@ -121,7 +121,7 @@ func (r *reader) skip(depth int) error {
 
 func (r *reader) skipFrom(c byte, depth int) error {
 	if depth >= maxDepth {
-		return ErrDeep
+		return errDeep
 	}
 	switch c {
 	case '"':
@@ -171,7 +171,7 @@ func (r *reader) text() ([]byte, error) {
 		}
 		switch {
 		case c == '"':
-			return r.kept[:min(n, MaxText)], nil
+			return r.kept[:min(n, maxText)], nil
 		case c < ' ':
 			return nil, r.unexpected(c)
 		case c == '\\':
@@ -179,10 +179,10 @@ func (r *reader) text() ([]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			if n < MaxText {
+			if n < maxText {
 				n += utf8.EncodeRune(r.kept[n:], char)
 			}
-		case n < MaxText:
+		case n < maxText:
 			r.kept[n] = c
 			n++
 		}
@@ -226,7 +226,7 @@ func (r *reader) hex() (rune, error) {
 	}
 	_, _ = r.in.Discard(2) // which Peek has seen
 	if r.left -= 2; r.left < 0 {
-		return 0, ErrLarge
+		return 0, errLarge
 	}
 	second, err := r.digits()
 	return utf16.DecodeRune(first, second), err

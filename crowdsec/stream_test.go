@@ -18,7 +18,7 @@ const large = 1 << 20
 
 // lists reads an answer into memory.
 func lists(answer string) (added, deleted []Decision, err error) {
-	err = ReadDecisions(strings.NewReader(answer), large, func(d *Decision) { added = append(added, *d) }, func(d *Decision) { deleted = append(deleted, *d) })
+	err = readDecisions(strings.NewReader(answer), large, func(d *Decision) { added = append(added, *d) }, func(d *Decision) { deleted = append(deleted, *d) })
 	return added, deleted, err
 }
 
@@ -51,10 +51,10 @@ func TestRefused(t *testing.T) {
 	for _, row := range []struct{ answer, want string }{
 		{"", "it ends in the middle, after 0 bytes"},
 		{"<html><body>502 Bad Gateway", `it is not the JSON of decisions: unexpected '<'`},
-		{`{"message":"access forbidden"}`, ErrNotList.Error()},
+		{`{"message":"access forbidden"}`, errNotList.Error()},
 		{`{"new":[],"deleted":[]`, "it ends in the middle, after 22 bytes"},
 		{`{"new":[{"value":"192.0.2.1"`, "it ends in the middle"},
-		{`{"new":[]}`, ErrNotList.Error()},
+		{`{"new":[]}`, errNotList.Error()},
 		{`{"new":[],"deleted":[]}{}`, "unexpected '{'"},
 		{`{"new":{},"deleted":[]}`, "unexpected '{'"},
 		{`{"new":[1],"deleted":[]}`, "unexpected '1'"},
@@ -64,16 +64,16 @@ func TestRefused(t *testing.T) {
 		{`{"new":nil,"deleted":[]}`, "unexpected 'i'"},
 		{`[]`, "unexpected '['"},
 		{`null`, "unexpected 'n'"},
-		{`{"x":` + strings.Repeat("[", 1000), ErrDeep.Error()},
-		{`{"x":` + strings.Repeat(`{"x":`, 1000), ErrDeep.Error()},
-		{`{"x":"` + strings.Repeat("x", large) + `","new":[],"deleted":[]}`, ErrLarge.Error()},
+		{`{"x":` + strings.Repeat("[", 1000), errDeep.Error()},
+		{`{"x":` + strings.Repeat(`{"x":`, 1000), errDeep.Error()},
+		{`{"x":"` + strings.Repeat("x", large) + `","new":[],"deleted":[]}`, errLarge.Error()},
 	} {
 		if _, _, err := lists(row.answer); err == nil || !strings.Contains(err.Error(), row.want) {
 			t.Errorf("%.60s: %v, want %s", row.answer, err, row.want)
 		}
 	}
 	broken := errors.New("connection reset")
-	err := ReadDecisions(io.MultiReader(strings.NewReader(`{"new":[`), iotest.ErrReader(broken)), large, nil, nil)
+	err := readDecisions(io.MultiReader(strings.NewReader(`{"new":[`), iotest.ErrReader(broken)), large, nil, nil)
 	if !errors.Is(err, broken) {
 		t.Error(err)
 	}
@@ -91,9 +91,9 @@ func TestEveryHalfIsRefused(t *testing.T) {
 
 // The text of a field is cut, and one that is skipped is not kept.
 func TestLongTexts(t *testing.T) {
-	long := strings.Repeat("é", 3*MaxText)
+	long := strings.Repeat("é", 3*maxText)
 	added, _, err := lists(`{"new":[{"scenario":"` + long + `","uuid":"` + long + `"}],"deleted":null}`)
-	if err != nil || len(added) != 1 || len(added[0].Scenario) != MaxText {
+	if err != nil || len(added) != 1 || len(added[0].Scenario) != maxText {
 		t.Errorf("%v %v", added, err)
 	}
 }
@@ -102,9 +102,9 @@ func TestLongTexts(t *testing.T) {
 func TestMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	err := ReadDecisions(io.MultiReader(strings.NewReader(`{"new":[{"scenario":"`), endless('x')), 1<<26, nil, nil)
+	err := readDecisions(io.MultiReader(strings.NewReader(`{"new":[{"scenario":"`), endless('x')), 1<<26, nil, nil)
 	runtime.ReadMemStats(&after)
-	if used := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, ErrLarge) || used > 1<<20 {
+	if used := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, errLarge) || used > 1<<20 {
 		t.Errorf("%v, %d bytes", err, used)
 	}
 }
@@ -128,7 +128,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		added, deleted, err := lists(string(b))
 		for _, d := range append(added, deleted...) {
-			if len(d.Scenario) > MaxText || len(d.Value) > MaxText {
+			if len(d.Scenario) > maxText || len(d.Value) > maxText {
 				t.Fatal("a text is too long")
 			}
 		}
@@ -161,7 +161,7 @@ func plainNames(b []byte) bool {
 }
 
 func deepOrTyped(err error) bool {
-	return errors.Is(err, ErrDeep) || errors.Is(err, ErrNotList) || strings.Contains(err.Error(), "unexpected")
+	return errors.Is(err, errDeep) || errors.Is(err, errNotList) || strings.Contains(err.Error(), "unexpected")
 }
 
 func same(t *testing.T, got []Decision, want *[]map[string]any) {
@@ -175,7 +175,7 @@ func same(t *testing.T, got []Decision, want *[]map[string]any) {
 	for i, w := range *want {
 		for name, field := range map[string]string{"origin": got[i].Origin, "value": got[i].Value, "duration": got[i].Duration} {
 			text, _ := w[name].(string)
-			if len(text) <= MaxText && text != field {
+			if len(text) <= maxText && text != field {
 				t.Fatalf("%s %q, want %q", name, field, text)
 			}
 		}
@@ -197,7 +197,7 @@ func BenchmarkRead(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		n := 0
-		if err := ReadDecisions(bytes.NewReader(answer.Bytes()), 1<<30, func(*Decision) { n++ }, nil); err != nil || n != 100_000 {
+		if err := readDecisions(bytes.NewReader(answer.Bytes()), 1<<30, func(*Decision) { n++ }, nil); err != nil || n != 100_000 {
 			b.Fatal(n, err)
 		}
 	}

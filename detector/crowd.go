@@ -17,10 +17,10 @@ const sampleBits = 3
 // of arrivals is in step with it.
 func Sampled(n uint64) bool { return n*0x9e3779b97f4a7c15>>(64-sampleBits) == 0 }
 
-// Crowds samples the requests of all addresses. They are divided because each crowd
+// crowds samples the requests of all addresses. They are divided because each crowd
 // is a vote of separate addresses. The zero value is ready. It is safe for
 // concurrent use.
-type Crowds struct{ all [64]crowd }
+type crowds struct{ all [64]crowd }
 
 // crowd is who sends the requests of a 64th of all addresses.
 type crowd struct {
@@ -30,14 +30,14 @@ type crowd struct {
 }
 
 // of returns the crowd that an address belongs to.
-func (s *Crowds) of(addr netip.Addr) *crowd {
+func (s *crowds) of(addr netip.Addr) *crowd {
 	b := addr.As16()
 	h := binary.LittleEndian.Uint64(b[:8]) ^ binary.LittleEndian.Uint64(b[8:])*0x9e3779b97f4a7c15
 	return &s.all[h*0xff51afd7ed558ccd>>58]
 }
 
-// SampledOf returns how many of the next n of a running count are sampled.
-func SampledOf(count, n uint64) uint32 {
+// sampledOf returns how many of the next n of a running count are sampled.
+func sampledOf(count, n uint64) uint32 {
 	sampled := n >> sampleBits
 	for i := range n & (1<<sampleBits - 1) {
 		if Sampled(count + i) {
@@ -49,7 +49,7 @@ func SampledOf(count, n uint64) uint32 {
 
 // Note notes requests of one address that were sampled at the second now: of those
 // that it made, every eighth. spared says that the address may not be blocked.
-func (s *Crowds) Note(now uint32, addr netip.Addr, spared bool, requests uint32) {
+func (s *crowds) Note(now uint32, addr netip.Addr, spared bool, requests uint32) {
 	c := s.of(addr)
 	c.mu.Lock()
 	defer c.mu.Unlock()

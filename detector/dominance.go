@@ -71,7 +71,7 @@ func (m *dominance) at(span uint32) ballot {
 // addresses count in the total, and such an address is never returned. The share
 // is taken from a sample of one request in eight and may be a few hundredths off;
 // ok is false for a minute with less than about a thousand requests.
-func (s *Crowds) Dominant(now uint32) (addr netip.Addr, share float64, ok bool) {
+func (s *crowds) Dominant(now uint32) (addr netip.Addr, share float64, ok bool) {
 	span := now / dominanceSpan
 	var seen, most uint64
 	for i := range s.all {

@@ -179,7 +179,7 @@ func (s *statistics) noteDecided(c *decision, r *Decided) {
 	if spared {
 		s.spared.Add(n)
 	}
-	if sampled := SampledOf(seen, n); sampled > 0 {
+	if sampled := sampledOf(seen, n); sampled > 0 {
 		s.crowds.Note(c.nowSec, c.event.Addr, spared, sampled)
 	}
 }

@@ -29,7 +29,7 @@ type sender struct {
 // Sample returns who sent the requests of the last five minutes before the second
 // now. It takes a millisecond or two on a busy node: to ask about many prefixes, ask
 // one sample.
-func (s *Crowds) Sample(now uint32) *Sample {
+func (s *crowds) Sample(now uint32) *Sample {
 	out := &Sample{}
 	last := now / recentWidth
 	for i := range s.all {

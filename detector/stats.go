@@ -23,7 +23,7 @@ type Stats struct {
 // share the counters: dividing them by address cost more than it gained (ADR 18).
 type statistics struct {
 	counters
-	crowds Crowds
+	crowds crowds
 }
 
 // counters is Stats as it grows.
@@ -102,7 +102,7 @@ func isRequest(ev *edgeguard.Event) bool {
 }
 
 // Dominant returns the address that sent more than half of the requests of the
-// minute before now; see [Crowds.Dominant].
+// minute before now; see [crowds.Dominant].
 func (d *Detector) Dominant(now time.Time) (addr netip.Addr, share float64, ok bool) {
 	return d.statistics.crowds.Dominant(seconds(now))
 }

@@ -17,15 +17,15 @@ import (
 
 // The defaults of a FileConfig.
 const (
-	// DefaultEveryReload spaces the reloads of a proxy: each costs it new
+	// defaultEveryReload spaces the reloads of a proxy: each costs it new
 	// workers, and old ones that drain.
-	DefaultEveryReload = 10 * time.Second
-	// DefaultEvery spaces everything else.
-	DefaultEvery = time.Second
-	// DefaultTimeout ends a reload that hangs.
-	DefaultTimeout = 10 * time.Second
-	// DefaultName is the nft table and the beginning of the ipset names.
-	DefaultName = "edgeguard"
+	defaultEveryReload = 10 * time.Second
+	// defaultEvery spaces everything else.
+	defaultEvery = time.Second
+	// defaultTimeout ends a reload that hangs.
+	defaultTimeout = 10 * time.Second
+	// defaultName is the nft table and the beginning of the ipset names.
+	defaultName = "edgeguard"
 )
 
 // FileConfig says which list to keep, and what to reload.
@@ -84,15 +84,15 @@ var (
 // NewFile checks the config. It reads and writes nothing.
 func NewFile(c FileConfig) (*File, error) {
 	if c.Name == "" {
-		c.Name = DefaultName
+		c.Name = defaultName
 	}
 	if c.Timeout <= 0 {
-		c.Timeout = DefaultTimeout
+		c.Timeout = defaultTimeout
 	}
 	if c.Every <= 0 {
-		c.Every = DefaultEvery
+		c.Every = defaultEvery
 		if len(c.Reload) > 0 && int(c.Format) < len(layouts) && !layouts[c.Format].kernel {
-			c.Every = DefaultEveryReload
+			c.Every = defaultEveryReload
 		}
 	}
 	return &File{config: c}, c.check()

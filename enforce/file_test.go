@@ -350,12 +350,12 @@ func TestTraits(t *testing.T) {
 		c    FileConfig
 		want Traits
 	}{
-		{FileConfig{Format: FormatNginx, Reload: []string{"nginx"}}, Traits{Every: DefaultEveryReload}},
-		{FileConfig{Format: FormatNginx}, Traits{Every: DefaultEvery}},
-		{FileConfig{Format: FormatHAProxy, Socket: "s"}, Traits{Every: DefaultEvery}},
-		{FileConfig{Format: FormatNFT, Reload: []string{"nft"}}, Traits{Kernel: true, Every: DefaultEvery}},
+		{FileConfig{Format: FormatNginx, Reload: []string{"nginx"}}, Traits{Every: defaultEveryReload}},
+		{FileConfig{Format: FormatNginx}, Traits{Every: defaultEvery}},
+		{FileConfig{Format: FormatHAProxy, Socket: "s"}, Traits{Every: defaultEvery}},
+		{FileConfig{Format: FormatNFT, Reload: []string{"nft"}}, Traits{Kernel: true, Every: defaultEvery}},
 		{FileConfig{Format: FormatIPSet, Every: time.Minute}, Traits{Kernel: true, Every: time.Minute}},
-		{FileConfig{Format: FormatPlain, Kernel: true}, Traits{Kernel: true, Every: DefaultEvery}},
+		{FileConfig{Format: FormatPlain, Kernel: true}, Traits{Kernel: true, Every: defaultEvery}},
 	} {
 		test.c.Path = "l"
 		f, err := NewFile(test.c)

@@ -61,8 +61,8 @@ var layouts = [...]layout{
 	FormatNFT:        {name: "nft", head: heading, kernel: true, timed: true, program: writeNFT},
 }
 
-// Formats lists the names of all formats.
-func Formats() []string {
+// formats lists the names of all formats.
+func formats() []string {
 	var names []string
 	for _, l := range layouts {
 		names = append(names, l.name)
@@ -74,7 +74,7 @@ func Formats() []string {
 func ParseFormat(name string) (Format, error) {
 	i := slices.IndexFunc(layouts[:], func(l layout) bool { return l.name == name })
 	if i < 0 {
-		return 0, fmt.Errorf("unknown list format %q: use one of %s", name, strings.Join(Formats(), ", "))
+		return 0, fmt.Errorf("unknown list format %q: use one of %s", name, strings.Join(formats(), ", "))
 	}
 	return Format(i), nil
 }

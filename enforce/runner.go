@@ -22,9 +22,9 @@ const (
 	// resting bounds the load that an enforcer makes: after an update it rests
 	// for at least so many times as long as the update took.
 	resting = 3
-	// DefaultResync is how often the whole list is passed on where nothing
+	// defaultResync is how often the whole list is passed on where nothing
 	// changed, so that an enforcer can restore what someone else took out.
-	DefaultResync = time.Minute
+	defaultResync = time.Minute
 )
 
 // Config is what a runner needs.
@@ -90,7 +90,7 @@ func New(c Config) (*Runner, error) {
 		c.Every = max(traits.Every, 0)
 	}
 	if c.Resync <= 0 {
-		c.Resync = DefaultResync
+		c.Resync = defaultResync
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

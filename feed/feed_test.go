@@ -108,7 +108,7 @@ func TestJudge(t *testing.T) {
 		for i := from; i < to; i++ {
 			all = append(all, netip.PrefixFrom(netip.AddrFrom4([4]byte{5, 6, byte(i >> 8), byte(i)}), 32))
 		}
-		return NewList(all)
+		return newList(all)
 	}
 	for name, one := range map[string]struct {
 		good, next *List
@@ -143,7 +143,7 @@ func TestJudgeReach(t *testing.T) {
 		for i := range n {
 			list = append(list, netip.PrefixFrom(netip.AddrFrom4([4]byte{byte(20 + i>>8), byte(i), 0, 0}), bits))
 		}
-		return NewList(list)
+		return newList(list)
 	}
 	for name, one := range map[string]struct {
 		good, next *List
@@ -153,7 +153,7 @@ func TestJudgeReach(t *testing.T) {
 		"a quarter, first":             {nil, few(16_384, 16), ""},
 		"and one more":                 {nil, few(16_385, 16), "a quarter"},
 		"one more than was confirmed":  {few(20_000, 16), few(20_001, 16), ""},
-		"all of IPv6":                  {nil, NewList(prefixes("2000::/4", "3000::/4")), "a quarter"},
+		"all of IPv6":                  {nil, newList(prefixes("2000::/4", "3000::/4")), "a quarter"},
 		"networks among addresses":     {few(1000, 32), few(1000, 32, "23.0.0.0/12", "23.16.0.0/16"), "has moved by more than half: of 1,000 addresses of IPv4 that it names, 0 are gone and 1,114,095 are new"},
 		"few of them":                  {few(1000, 32), few(1000, 32, "23.0.0.0/12"), ""},
 		"let go":                       {few(100, 24, "23.0.0.0/8"), few(100, 24), "addresses of IPv4 that it names"},
@@ -202,7 +202,7 @@ func TestReachAgainstSet(t *testing.T) {
 				want.v6++
 			}
 		}
-		if got := reachOf(NewList(slices.Clone(a)), NewList(slices.Clone(b))); got != want {
+		if got := reachOf(newList(slices.Clone(a)), newList(slices.Clone(b))); got != want {
 			t.Fatalf("%v and %v: %+v, want %+v", a, b, got, want)
 		}
 	}
@@ -228,7 +228,7 @@ func TestListAgainstMap(t *testing.T) {
 	for range 2000 {
 		a, inA := draw()
 		b, inB := draw()
-		one, two := NewList(a), NewList(b)
+		one, two := newList(a), newList(b)
 		added, gone := 0, 0
 		for p := range inB {
 			if !inA[p] {
@@ -257,7 +257,7 @@ func TestListAgainstMap(t *testing.T) {
 
 func TestKept(t *testing.T) {
 	k := &Kept{
-		List: NewList(prefixes("5.6.7.0/24", "2a02:6b8::1/128")), Source: "https://lists.example.org/drop", Wide: true,
+		List: newList(prefixes("5.6.7.0/24", "2a02:6b8::1/128")), Source: "https://lists.example.org/drop", Wide: true,
 		Good: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), ETag: `"x"`, Modified: "Fri, 02 Jan 2026 05:17:00 GMT", Counts: Counts{Entries: 2, Special: 3},
 	}
 	b, err := k.Marshal()
@@ -274,10 +274,10 @@ func TestKept(t *testing.T) {
 	for i := range b {
 		bad := bytes.Clone(b)
 		bad[i] ^= 1
-		if _, err := Unmarshal(bad); !errors.Is(err, ErrDamaged) {
+		if _, err := Unmarshal(bad); !errors.Is(err, errDamaged) {
 			t.Fatalf("byte %d changed: %v", i, err)
 		}
-		if _, err := Unmarshal(b[:i]); !errors.Is(err, ErrDamaged) {
+		if _, err := Unmarshal(b[:i]); !errors.Is(err, errDamaged) {
 			t.Fatalf("cut at %d: %v", i, err)
 		}
 	}
@@ -342,7 +342,7 @@ func FuzzRead(f *testing.F) {
 
 // No bytes on disk do more than fail.
 func FuzzUnmarshal(f *testing.F) {
-	b, err := (&Kept{List: NewList(prefixes("5.6.7.0/24", "2a02:6b8::1/128"))}).Marshal()
+	b, err := (&Kept{List: newList(prefixes("5.6.7.0/24", "2a02:6b8::1/128"))}).Marshal()
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -351,7 +351,7 @@ func FuzzUnmarshal(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		_, _ = Unmarshal(data)
 		l, err := unpackAll(data)
-		if err == nil && !slices.Equal(NewList(slices.Collect(l.All())).packed, data) {
+		if err == nil && !slices.Equal(newList(slices.Collect(l.All())).packed, data) {
 			t.Errorf("%x is read as another list", data)
 		}
 	})

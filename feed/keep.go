@@ -31,8 +31,8 @@ const (
 	MaxKept = len(keptMagic) + 4 + maxHead + 17*MaxEntries + sha256.Size
 )
 
-// ErrDamaged says that bytes are not a kept list, or not all of it.
-var ErrDamaged = errors.New("not a kept list, or damaged")
+// errDamaged says that bytes are not a kept list, or not all of it.
+var errDamaged = errors.New("not a kept list, or damaged")
 
 // Marshal returns the list as bytes, with a checksum.
 func (k *Kept) Marshal() ([]byte, error) {
@@ -55,24 +55,24 @@ func (k *Kept) Marshal() ([]byte, error) {
 // Unmarshal returns the list of what Marshal returned, and keeps the bytes.
 func Unmarshal(b []byte) (*Kept, error) {
 	if len(b) > MaxKept || len(b) < len(keptMagic)+4+sha256.Size || !bytes.HasPrefix(b, []byte(keptMagic)) {
-		return nil, ErrDamaged
+		return nil, errDamaged
 	}
 	body, sum := b[:len(b)-sha256.Size], b[len(b)-sha256.Size:]
 	if want := sha256.Sum256(body); !bytes.Equal(want[:], sum) {
-		return nil, ErrDamaged
+		return nil, errDamaged
 	}
 	body = body[len(keptMagic):]
 	length, body := binary.LittleEndian.Uint32(body), body[4:]
 	if length > maxHead || int(length) > len(body) {
-		return nil, ErrDamaged
+		return nil, errDamaged
 	}
 	k := new(Kept)
 	if err := json.Unmarshal(body[:length], k); err != nil {
-		return nil, ErrDamaged
+		return nil, errDamaged
 	}
 	var err error
 	if k.List, err = unpackAll(body[length:]); err != nil || k.List.Len() > MaxEntries {
-		return nil, ErrDamaged
+		return nil, errDamaged
 	}
 	return k, nil
 }

@@ -19,9 +19,9 @@ type List struct {
 // prefix also says of which family it is.
 const v6Mark = 64
 
-// NewList returns the list of some prefixes, which it sorts. They must be masked, and
+// newList returns the list of some prefixes, which it sorts. They must be masked, and
 // none may be IPv4 written as IPv6.
-func NewList(prefixes []netip.Prefix) *List {
+func newList(prefixes []netip.Prefix) *List {
 	slices.SortFunc(prefixes, compare)
 	prefixes = slices.Compact(prefixes)
 	l := &List{n: len(prefixes)}

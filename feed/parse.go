@@ -87,7 +87,7 @@ func Read(data []byte, wide bool) (*Reading, error) {
 		return nil, fmt.Errorf("is not a list: %d of %d lines are no address; line %d is %q", r.Unreadable, read+r.Unreadable, r.BadLine, r.Bad)
 	}
 	lines := len(r.all)
-	r.List, r.all = NewList(r.all), nil
+	r.List, r.all = newList(r.all), nil
 	r.Entries = r.List.Len()
 	r.Twice = lines - r.Entries
 	return r, nil

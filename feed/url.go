@@ -27,7 +27,7 @@ func ParseURL(text string) (u *url.URL, wrong, fix string) {
 		return nil, "has a #, which no server is sent", "remove it and what follows"
 	case u.Port() != "" && !isPort(u.Port()):
 		return nil, "has a port out of range", "use 1 to 65535"
-	case u.Scheme == "http" && !Loopback(u.Hostname()):
+	case u.Scheme == "http" && !loopback(u.Hostname()):
 		return nil, "is http: whoever is on the way could have any address blocked", "use https; http is for this host's own addresses, such as 127.0.0.1"
 	}
 	return u, "", ""
@@ -38,8 +38,8 @@ func isPort(text string) bool {
 	return err == nil && n > 0
 }
 
-// Loopback reports whether a URL's host is this host.
-func Loopback(host string) bool {
+// loopback reports whether a URL's host is this host.
+func loopback(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
 }

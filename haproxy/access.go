@@ -35,8 +35,8 @@ type TLS struct {
 	ClientCA         string // who signed the certificates of the HAProxies
 }
 
-// ErrUser is that a connection is of a process of another user.
-var ErrUser = errors.New("another user")
+// errUser is that a connection is of a process of another user.
+var errUser = errors.New("another user")
 
 // uid returns the number of the door's user.
 func (d Door) uid() (int, error) {
@@ -80,7 +80,7 @@ func (d Door) is(c net.Conn, uid int) error {
 	if other == uid {
 		return nil
 	}
-	return fmt.Errorf("%w: process %d of user %s connected, and only those of %s may: if that is HAProxy, set `user` to its user", ErrUser, pid, name(other), d.User)
+	return fmt.Errorf("%w: process %d of user %s connected, and only those of %s may: if that is HAProxy, set `user` to its user", errUser, pid, name(other), d.User)
 }
 
 // name returns a user's name, or its number where it has none.

@@ -128,7 +128,7 @@ func TestAnotherUserIsTurnedAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	if _, err := enter(t.Context(), c); !errors.Is(err, ErrUser) || !strings.Contains(err.Error(), "set `user`") {
+	if _, err := enter(t.Context(), c); !errors.Is(err, errUser) || !strings.Contains(err.Error(), "set `user`") {
 		t.Errorf("%v", err)
 	}
 }

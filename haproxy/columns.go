@@ -19,10 +19,10 @@ import (
 // with an unknown name counts nothing.
 
 const (
-	// MostColumns is how many columns HAProxy's tables can have.
-	MostColumns = 100
-	// KeyV4 and KeyV6 are the prefix lengths of the keys that HAProxy counts.
-	KeyV4, KeyV6 = 32, 64
+	// mostColumns is how many columns HAProxy's tables can have.
+	mostColumns = 100
+	// keyV4 and KeyV6 are the prefix lengths of the keys that HAProxy counts.
+	keyV4, keyV6 = 32, 64
 	// tablePrefix begins the names of tables with counts.
 	tablePrefix = "counts_"
 	// meaning is of the text that conditions become: another one gives columns another
@@ -64,8 +64,8 @@ func ColumnsOf(set *rules.Set) *Columns {
 		m := &set.Meters[i]
 		terms := m.Terms()
 		reason := cannot(m, &terms)
-		if reason == "" && len(c.List) == MostColumns {
-			reason = fmt.Sprintf("HAProxy's tables have at most %d counters", MostColumns)
+		if reason == "" && len(c.List) == mostColumns {
+			reason = fmt.Sprintf("HAProxy's tables have at most %d counters", mostColumns)
 		}
 		var names []string
 		for _, r := range m.Rules {
@@ -111,8 +111,8 @@ func cannot(m *rules.Meter, t *rules.Terms) string {
 		return "it counts different values, and HAProxy counts requests"
 	case len(m.Attributes) > 0:
 		return "its key has more than the address"
-	case m.V6 > KeyV6:
-		return fmt.Sprintf("its key has %d bits of an IPv6 address, and HAProxy counts by /%d", m.V6, KeyV6)
+	case m.V6 > keyV6:
+		return fmt.Sprintf("its key has %d bits of an IPv6 address, and HAProxy counts by /%d", m.V6, keyV6)
 	case t.Costs:
 		return "its cost depends on the request"
 	case t.Fields&^seen != 0:

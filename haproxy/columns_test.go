@@ -116,11 +116,11 @@ func TestLeft(t *testing.T) {
 // HAProxy's arrays have 100 elements; the rules after that are left.
 func TestMost(t *testing.T) {
 	var specs []rules.Spec
-	for i := range MostColumns + 2 {
+	for i := range mostColumns + 2 {
 		specs = append(specs, rules.Spec{Match: rules.Match{Path: []string{fmt.Sprintf("/%d", i)}}})
 	}
 	c := ColumnsOf(compile(t, specs...))
-	if len(c.List) != MostColumns || len(c.Left) != 2 || c.Left[0].Rule != "r100" || !strings.Contains(c.Declaration(), "gpc(100)") {
+	if len(c.List) != mostColumns || len(c.Left) != 2 || c.Left[0].Rule != "r100" || !strings.Contains(c.Declaration(), "gpc(100)") {
 		t.Errorf("%d columns, %+v", len(c.List), c.Left)
 	}
 }

@@ -21,7 +21,7 @@ func (c *Columns) Frontend(w ConfigPlace) string {
 		return ""
 	}
 	out := &lines{}
-	out.add("http-request track-sc%d src,ipmask(%d,%d) table %s/%s", w.Slot, KeyV4, KeyV6, w.Peers, c.Table())
+	out.add("http-request track-sc%d src,ipmask(%d,%d) table %s/%s", w.Slot, keyV4, keyV6, w.Peers, c.Table())
 	c.variables(out)
 	for i := range c.List {
 		c.List[i].write(out, i, w.Slot)

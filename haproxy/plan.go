@@ -55,7 +55,7 @@ func NewBlockPlan(set map[netip.Prefix]time.Time) BlockPlan {
 		if _, exact := BlockKeyOf(prefix); exact {
 			continue
 		}
-		if around, ok := BlockKeyAround(prefix); ok {
+		if around, ok := blockKeyAround(prefix); ok {
 			p.odd[around] = append(p.odd[around], piece{prefix, until})
 		} else {
 			widest = append(widest, piece{prefix, until})
@@ -81,8 +81,8 @@ func NewBlockPlan(set map[netip.Prefix]time.Time) BlockPlan {
 	return p.plan
 }
 
-// BlockKeyAround returns the longest key that a prefix lies in, and is longer than.
-func BlockKeyAround(p netip.Prefix) (BlockKey, bool) {
+// blockKeyAround returns the longest key that a prefix lies in, and is longer than.
+func blockKeyAround(p netip.Prefix) (BlockKey, bool) {
 	for i := range tables {
 		if bits := tables[i].bits(p.Addr().Is4()); 0 < bits && bits < p.Bits() {
 			outer, _ := p.Addr().Prefix(bits) // no error: it is shorter
@@ -94,7 +94,7 @@ func BlockKeyAround(p netip.Prefix) (BlockKey, bool) {
 
 // cell notes a prefix that is blocked whole for the group around it, if there is one.
 func (p *planner) cell(prefix netip.Prefix, until time.Time) {
-	if around, ok := BlockKeyAround(prefix); ok && p.odd[around] != nil {
+	if around, ok := blockKeyAround(prefix); ok && p.odd[around] != nil {
 		p.cells[around] = append(p.cells[around], piece{prefix, until})
 	}
 }

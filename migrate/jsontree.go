@@ -15,7 +15,7 @@ import (
 
 // Bounds on a text.
 const (
-	MaxJSON   = 4 << 20
+	maxJSON   = 4 << 20
 	maxDepth  = 100
 	maxValues = 200_000
 )
@@ -36,8 +36,8 @@ type JSONValue struct {
 func ParseJSON(data []byte) (*JSONValue, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	switch {
-	case len(data) > MaxJSON:
-		return nil, fmt.Errorf("is larger than %d bytes: export less at a time", MaxJSON)
+	case len(data) > maxJSON:
+		return nil, fmt.Errorf("is larger than %d bytes: export less at a time", maxJSON)
 	case !utf8.Valid(data):
 		return nil, errors.New("is not UTF-8 text: save it as UTF-8")
 	}

@@ -10,8 +10,8 @@ import (
 	"edgeguard/internal/words"
 )
 
-// KindBlocks is the kind of the condition that a rule makes blocks. No alarm has it.
-const KindBlocks = "blocks"
+// kindBlocks is the kind of the condition that a rule makes blocks. No alarm has it.
+const kindBlocks = "blocks"
 
 // Activity is which rules make blocks now. It takes the same memory however many they
 // make.
@@ -41,14 +41,14 @@ func (a *Activity) Add(now time.Time, b *edgeguard.Block) {
 	r.blocks++
 }
 
-// Active returns a condition for each rule that made a block within [HoldEvent].
+// Active returns a condition for each rule that made a block within [holdEvent].
 func (a *Activity) Active(now time.Time, n *Names) (all []Condition) {
 	for rule, r := range a.rules {
-		if now.Sub(r.last) >= HoldEvent {
+		if now.Sub(r.last) >= holdEvent {
 			delete(a.rules, rule)
 			continue
 		}
-		all = append(all, Condition{Kind: KindBlocks, About: rule, Since: r.since, Event: true, Text: fmt.Sprintf(
+		all = append(all, Condition{Kind: kindBlocks, About: rule, Since: r.since, Event: true, Text: fmt.Sprintf(
 			"%s by %s since %s, such as %s", words.Plural(r.blocks, "block", "blocks"), by(rule), n.clock(r.since), bare(r.first.Prefix))})
 	}
 	slices.SortFunc(all, func(a, b Condition) int { return cmp.Compare(a.About, b.About) })

@@ -12,10 +12,10 @@ import (
 
 // The names of alerts (their label alertname). deploy/prometheus has others.
 const (
-	NameAlarm        = "EdgeguardAlarm"
-	NameConfirmation = "EdgeguardAwaitsConfirmation"
-	NameBlocks       = "EdgeguardBlocks"
-	NameTest         = "EdgeguardTest"
+	nameAlarm        = "EdgeguardAlarm"
+	nameConfirmation = "EdgeguardAwaitsConfirmation"
+	nameBlocks       = "EdgeguardBlocks"
+	nameTest         = "EdgeguardTest"
 )
 
 const (
@@ -66,14 +66,14 @@ func (b *AlertBook) Note(now time.Time, active []Condition) {
 	still := make(map[subject]bool, len(active))
 	for i := range active {
 		c := &active[i]
-		s := subject{name(c), c.Kind, Harmless(c.About)}
+		s := subject{name(c), c.Kind, harmless(c.About)}
 		still[s] = true
 		a := b.alerts[s]
 		if a == nil || !a.ended.IsZero() {
 			a = &alert{since: c.Since}
 			b.alerts[s], b.changed = a, true
 		}
-		a.text = Harmless(c.Text)
+		a.text = harmless(c.Text)
 	}
 	for s, a := range b.alerts {
 		switch {
@@ -89,12 +89,12 @@ func (b *AlertBook) Note(now time.Time, active []Condition) {
 
 func name(c *Condition) string {
 	switch {
-	case c.Kind == KindBlocks:
-		return NameBlocks
+	case c.Kind == kindBlocks:
+		return nameBlocks
 	case c.Confirm:
-		return NameConfirmation
+		return nameConfirmation
 	}
-	return NameAlarm
+	return nameAlarm
 }
 
 // Due returns the alerts that are to be sent now: all of them, when one began or ended and
@@ -120,7 +120,7 @@ func (b *AlertBook) Due(now time.Time) []Alert {
 }
 
 func (b *AlertBook) alert(s subject, text string, since, ends time.Time) Alert {
-	labels := map[string]string{"alertname": s.name, "node": Harmless(b.Node), "alarm": s.kind, "severity": "warning"}
+	labels := map[string]string{"alertname": s.name, "node": harmless(b.Node), "alarm": s.kind, "severity": "warning"}
 	if s.about != "" {
 		labels["about"] = s.about
 	}
@@ -149,7 +149,7 @@ func (b *AlertBook) Len() int { return len(b.alerts) }
 
 // Test returns the alert that an operator asked for. It ends after a minute.
 func (b *AlertBook) Test(now time.Time) []Alert {
-	return []Alert{b.alert(subject{NameTest, KindTest, ""}, "This is a test by edgeguard notify test.", now, now.Add(time.Minute))}
+	return []Alert{b.alert(subject{nameTest, kindTest, ""}, "This is a test by edgeguard notify test.", now, now.Add(time.Minute))}
 }
 
 // AlertsJSON returns alerts as the body of a POST to /api/v2/alerts.

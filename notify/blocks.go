@@ -23,9 +23,9 @@ const (
 	otherRule = "other"
 )
 
-// Gathered is the blocks since the last message: their number by rule, and the first
+// gathered is the blocks since the last message: their number by rule, and the first
 // of them. It takes the same memory however many there were.
-type Gathered struct {
+type gathered struct {
 	since    time.Time
 	total    int
 	rules    map[string]int
@@ -33,7 +33,7 @@ type Gathered struct {
 }
 
 // Add counts a block.
-func (g *Gathered) Add(now time.Time, b *edgeguard.Block) {
+func (g *gathered) Add(now time.Time, b *edgeguard.Block) {
 	if g.total == 0 {
 		g.since = now
 	}
@@ -52,10 +52,10 @@ func (g *Gathered) Add(now time.Time, b *edgeguard.Block) {
 }
 
 // Len returns how many blocks there are.
-func (g *Gathered) Len() int { return g.total }
+func (g *gathered) Len() int { return g.total }
 
 // messages returns one message for each block, or a summary of many.
-func (g *Gathered) messages(now time.Time, n *Names, monitor bool) []Message {
+func (g *gathered) messages(now time.Time, n *Names, monitor bool) []Message {
 	if g.total > len(g.examples) {
 		return []Message{g.summary(now, n, monitor)}
 	}
@@ -67,10 +67,10 @@ func (g *Gathered) messages(now time.Time, n *Names, monitor bool) []Message {
 }
 
 // summary returns many blocks as one message.
-func (g *Gathered) summary(now time.Time, n *Names, monitor bool) Message {
-	m := Message{Time: n.instant(now), Kind: KindSummary, Fields: Fields{Since: n.instant(g.since), Blocks: g.total, Monitor: monitor}}
+func (g *gathered) summary(now time.Time, n *Names, monitor bool) Message {
+	m := Message{Time: n.instant(now), Kind: kindSummary, Fields: Fields{Since: n.instant(g.since), Blocks: g.total, Monitor: monitor}}
 	for rule, blocks := range g.rules {
-		m.Fields.Rules = append(m.Fields.Rules, ByRule{Harmless(rule), blocks})
+		m.Fields.Rules = append(m.Fields.Rules, ByRule{harmless(rule), blocks})
 	}
 	slices.SortFunc(m.Fields.Rules, func(a, b ByRule) int { return cmp.Or(b.Blocks-a.Blocks, strings.Compare(a.Rule, b.Rule)) })
 	most := m.Fields.Rules[0]
@@ -82,14 +82,14 @@ func (g *Gathered) summary(now time.Time, n *Names, monitor bool) Message {
 	if monitor {
 		text += "; nothing is enforced (mode: monitor)"
 	}
-	m.Text = Harmless(text)
+	m.Text = harmless(text)
 	return m
 }
 
 // block returns the message of one block.
 func (n *Names) block(b *edgeguard.Block, monitor bool) Message {
-	m := Message{Time: n.instant(b.Since), Kind: KindBlock, Fields: Fields{
-		Prefix: bare(b.Prefix), Rule: Harmless(b.Rule), Reason: Harmless(b.Reason), Origin: Harmless(b.Origin), Count: b.Count, Limit: b.Limit, Monitor: monitor,
+	m := Message{Time: n.instant(b.Since), Kind: kindBlock, Fields: Fields{
+		Prefix: bare(b.Prefix), Rule: harmless(b.Rule), Reason: harmless(b.Reason), Origin: harmless(b.Origin), Count: b.Count, Limit: b.Limit, Monitor: monitor,
 	}}
 	until := "until it is taken back"
 	if b.Until.Before(edgeguard.Forever) {
@@ -113,7 +113,7 @@ func (n *Names) block(b *edgeguard.Block, monitor bool) Message {
 	if b.Origin != "" && b.Origin != n.Node {
 		text += ", on node " + b.Origin
 	}
-	m.Text = Harmless(text)
+	m.Text = harmless(text)
 	return m
 }
 

@@ -110,7 +110,7 @@ func (b *book) tell(now time.Time, n *Names, active []Condition) (all []Message,
 		add(n.began(now, c), &began)
 	}
 	if began+ended > 0 {
-		all = append(all, Message{Time: n.instant(now), Kind: KindSummary, Fields: Fields{Began: began, Ended: ended}, Text: fmt.Sprintf(
+		all = append(all, Message{Time: n.instant(now), Kind: kindSummary, Fields: Fields{Began: began, Ended: ended}, Text: fmt.Sprintf(
 			"%s more began, and %s more ended: edgeguard status lists those that are active", words.Plural(began, "alarm", "alarms"), words.Number(ended))})
 	}
 	return all, before
@@ -141,11 +141,11 @@ func (b *book) untell(before map[messageSubject]told) {
 }
 
 func (n *Names) began(now time.Time, c *Condition) Message {
-	m := Message{Time: n.instant(now), Kind: KindAlarm, Text: Harmless("Alarm " + c.Kind + ": " + c.Text)}
+	m := Message{Time: n.instant(now), Kind: kindAlarm, Text: harmless("Alarm " + c.Kind + ": " + c.Text)}
 	if c.Confirm {
-		m.Kind, m.Text = KindConfirmation, Harmless("Awaits confirmation: "+c.Text)
+		m.Kind, m.Text = kindConfirmation, harmless("Awaits confirmation: "+c.Text)
 	}
-	m.Fields = Fields{Alarm: c.Kind, About: Harmless(c.About), Since: n.instant(c.Since)}
+	m.Fields = Fields{Alarm: c.Kind, About: harmless(c.About), Since: n.instant(c.Since)}
 	return m
 }
 
@@ -154,19 +154,19 @@ func (n *Names) ended(now time.Time, s messageSubject, t told) Message {
 	if s.about != "" {
 		name += " about " + s.about
 	}
-	m := Message{Time: n.instant(now), Kind: KindEnded, Text: Harmless(fmt.Sprintf("%s has ended, after %s", name, words.Span(now.Sub(t.since).Round(time.Second))))}
+	m := Message{Time: n.instant(now), Kind: kindEnded, Text: harmless(fmt.Sprintf("%s has ended, after %s", name, words.Span(now.Sub(t.since).Round(time.Second))))}
 	if t.confirm {
-		m.Kind = KindConfirmed
-		m.Text = Harmless("Nothing of this awaits confirmation any more: " + strings.TrimPrefix(name, "Alarm "))
+		m.Kind = kindConfirmed
+		m.Text = harmless("Nothing of this awaits confirmation any more: " + strings.TrimPrefix(name, "Alarm "))
 	}
-	m.Fields = Fields{Alarm: s.kind, About: Harmless(s.about), Since: n.instant(t.since)}
+	m.Fields = Fields{Alarm: s.kind, About: harmless(s.about), Since: n.instant(t.since)}
 	return m
 }
 
-// HoldEvent is how long an alarm about an event counts as active after it happened last.
-const HoldEvent = 5 * time.Minute
+// holdEvent is how long an alarm about an event counts as active after it happened last.
+const holdEvent = 5 * time.Minute
 
-// Events keeps alarms about events active for [HoldEvent] after each: what happens again
+// Events keeps alarms about events active for [holdEvent] after each: what happens again
 // and again is told once.
 type Events struct {
 	held map[messageSubject]*heldEvent
@@ -191,7 +191,7 @@ func (e *Events) Active(now time.Time, seen []Seen) (all []Condition) {
 	}
 	for i := range seen {
 		s := &seen[i]
-		if now.Sub(s.Last) >= HoldEvent {
+		if now.Sub(s.Last) >= holdEvent {
 			continue
 		}
 		h := e.held[s.subject()]
@@ -202,7 +202,7 @@ func (e *Events) Active(now time.Time, seen []Seen) (all []Condition) {
 		h.Text, h.Event, h.last = s.Text, true, s.Last
 	}
 	for key, h := range e.held {
-		if now.Sub(h.last) >= HoldEvent {
+		if now.Sub(h.last) >= holdEvent {
 			delete(e.held, key)
 			continue
 		}

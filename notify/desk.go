@@ -17,7 +17,7 @@ type Desk struct {
 	Every    time.Duration
 
 	mu     sync.Mutex // guards blocks; a leaf, and held for less than a microsecond by who decides
-	blocks Gathered
+	blocks gathered
 
 	book               book
 	blocksAt, alarmsAt time.Time // when each was last sent
@@ -70,7 +70,7 @@ func (d *Desk) due(now, last time.Time) bool { return last.IsZero() || now.Sub(l
 func (d *Desk) take(now time.Time, monitor bool) []Message {
 	d.mu.Lock()
 	blocks := d.blocks
-	d.blocks = Gathered{}
+	d.blocks = gathered{}
 	d.mu.Unlock()
 	if blocks.Len() == 0 {
 		return nil

@@ -19,12 +19,12 @@ var harmful = strings.NewReplacer(
 	"`", "'",
 )
 
-// Harmless returns a text for people as any chat may show it: cut, without control
+// harmless returns a text for people as any chat may show it: cut, without control
 // characters, and with nothing that mentions anybody or is a link. Clients write parts
 // of alarms, such as a key's host, and other programs the reasons of blocks. Escaping by
 // each chat's rules was rejected: a template that forgets it would have every client
 // wake all readers of a channel.
-func Harmless(text string) string {
+func harmless(text string) string {
 	if len(text) > MostText {
 		cut := MostText - len("…")
 		for cut > 0 && !utf8.RuneStart(text[cut]) {

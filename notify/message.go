@@ -11,22 +11,22 @@ import (
 // confirmation, in a documented form, and how much of it a flood may make. It reads no
 // clock and sends nothing.
 
-// MessageVersion is that of the form. A field that is added keeps it; one whose meaning changes
+// messageVersion is that of the form. A field that is added keeps it; one whose meaning changes
 // or that leaves raises it.
-const MessageVersion = 1
+const messageVersion = 1
 
 // The kinds of a message.
 const (
-	KindBlock        = "block"              // a block was made
-	KindAlarm        = "alarm"              // an alarm began, or says something else
-	KindEnded        = "alarm_ended"        // an alarm is not active any more
-	KindConfirmation = "confirmation"       // something awaits an operator
-	KindConfirmed    = "confirmation_ended" // nothing of it awaits one any more
-	KindSummary      = "summary"            // many of these, as numbers and some examples
-	KindTest         = "test"               // an operator asked for it
+	kindBlock        = "block"              // a block was made
+	kindAlarm        = "alarm"              // an alarm began, or says something else
+	kindEnded        = "alarm_ended"        // an alarm is not active any more
+	kindConfirmation = "confirmation"       // something awaits an operator
+	kindConfirmed    = "confirmation_ended" // nothing of it awaits one any more
+	kindSummary      = "summary"            // many of these, as numbers and some examples
+	kindTest         = "test"               // an operator asked for it
 )
 
-// Message is one thing that happened. Its texts are [Harmless].
+// Message is one thing that happened. Its texts are [harmless].
 type Message struct {
 	ID     string `json:"id"`
 	Time   string `json:"time"` // RFC 3339, UTC
@@ -107,7 +107,7 @@ func (n *Names) clock(t time.Time) string { return n.Epoch(t).UTC().Format("15:0
 // of batches on.
 func (n *Names) batch(now time.Time, receiver string, number uint64, dropped uint64, all []Message) *Batch {
 	b := &Batch{
-		Type: "edgeguard.notification", Version: MessageVersion, Timestamp: n.instant(now), Node: Harmless(n.Node), Dropped: dropped, Messages: all, made: now,
+		Type: "edgeguard.notification", Version: messageVersion, Timestamp: n.instant(now), Node: harmless(n.Node), Dropped: dropped, Messages: all, made: now,
 		ID: fmt.Sprintf("msg_%s_%s_%d", n.Run, receiver, number),
 	}
 	texts := make([]string, len(all))
@@ -123,7 +123,7 @@ func (n *Names) batch(now time.Time, receiver string, number uint64, dropped uin
 // Test returns a batch that an operator asked for.
 func (n *Names) Test(now time.Time, receiver string) *Batch {
 	return n.batch(now, receiver, 0, 0, []Message{{
-		Time: n.instant(now), Kind: KindTest,
-		Text: Harmless("This is a test by edgeguard notify test. Node " + n.Node + " can notify " + receiver + "."),
+		Time: n.instant(now), Kind: kindTest,
+		Text: harmless("This is a test by edgeguard notify test. Node " + n.Node + " can notify " + receiver + "."),
 	}})
 }

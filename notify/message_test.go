@@ -95,15 +95,15 @@ func TestHarmless(t *testing.T) {
 		"a\x1b[31m\u202eb\nc":              "a?[31m?b c",
 		"`code` & \"quotes\"":              "'code' & \"quotes\"",
 	} {
-		if got := Harmless(text); got != want {
+		if got := harmless(text); got != want {
 			t.Errorf("%q became %q, want %q", text, got, want)
 		}
 	}
-	long := Harmless(strings.Repeat("客", 10_000))
+	long := harmless(strings.Repeat("客", 10_000))
 	if len(long) > MostText || !utf8.ValidString(long) || !strings.HasSuffix(long, "…") {
 		t.Errorf("%d bytes", len(long))
 	}
-	if got := Harmless(strings.Repeat("\x80", 10_000)); len(got) > 4*MostText {
+	if got := harmless(strings.Repeat("\x80", 10_000)); len(got) > 4*MostText {
 		t.Errorf("%d bytes of invalid text", len(got))
 	}
 }
@@ -114,7 +114,7 @@ func FuzzHarmless(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got := Harmless(text)
+		got := harmless(text)
 		if strings.ContainsAny(got, "<>@`\n\r\x1b\x00") || strings.Contains(got, "](") || strings.Contains(got, "://") || !utf8.ValidString(got) || len(got) > 4*MostText {
 			t.Errorf("%q became %q", text, got)
 		}
@@ -242,17 +242,17 @@ func compare(t *testing.T, b *Batch, blocks map[string]int, examples, began, end
 		for _, m := range b.Messages {
 			about := m.Fields.Alarm + " " + m.Fields.About
 			switch m.Kind {
-			case KindBlock:
+			case kindBlock:
 				gotBlocks[m.Fields.Rule]++
 				gotExamples = append(gotExamples, m.Fields.Prefix)
-			case KindSummary:
+			case kindSummary:
 				for _, r := range m.Fields.Rules {
 					gotBlocks[r.Rule] = r.Blocks
 				}
 				gotExamples = m.Fields.Examples
-			case KindAlarm:
+			case kindAlarm:
 				gotBegan = append(gotBegan, about)
-			case KindEnded:
+			case kindEnded:
 				gotEnded = append(gotEnded, about)
 			}
 		}
@@ -284,7 +284,7 @@ func TestDropped(t *testing.T) {
 	}
 	d.Arrived()
 	third := d.Next(start.Add(2*time.Minute), nil, true, false)
-	if third == nil || third.Dropped != 0 || third.Messages[0].Kind != KindEnded {
+	if third == nil || third.Dropped != 0 || third.Messages[0].Kind != kindEnded {
 		t.Fatalf("%+v", third)
 	}
 	if d.Drop(third); d.Next(start.Add(3*time.Minute), nil, true, false) == nil {
@@ -334,7 +334,7 @@ func TestActivity(t *testing.T) {
 		a.Add(start, block(i, fmt.Sprint("rule", i), start))
 		a.Add(start.Add(time.Minute), block(i, "login", start))
 	}
-	active := a.Active(start.Add(HoldEvent), &names)
+	active := a.Active(start.Add(holdEvent), &names)
 	if len(active) != 1 || len(a.rules) != 1 || active[0].Text != "1,000 blocks by rule login since 12:02 UTC, such as 192.0.0.0" {
 		t.Errorf("%+v", active)
 	}

@@ -7,14 +7,14 @@ import (
 	"edgeguard"
 )
 
-// Samples returns batches of every kind, with the characters that a text can have, for
+// samples returns batches of every kind, with the characters that a text can have, for
 // checking a template.
-func Samples() []*Batch {
+func samples() []*Batch {
 	const text = `a host="shop.example.org" that \ says {{.}} & 'more' 客戶`
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	n := Names{Node: "edge-1", Run: "0a1b2c3d", Epoch: func(t time.Time) time.Time { return t }}
 	block := edgeguard.Block{Prefix: netip.MustParsePrefix("192.0.2.7/32"), Rule: `log"in`, Reason: text, Origin: "edge-1", Count: 121, Limit: 100, Since: now, Until: now.Add(10 * time.Minute)}
-	var few, many Gathered
+	var few, many gathered
 	few.Add(now, &block)
 	for range 2 * mostExamples {
 		many.Add(now, &block)

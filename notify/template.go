@@ -18,8 +18,8 @@ import (
 
 // Bounds of a template.
 const (
-	MostTemplate = 16 << 10  // bytes of the template
-	MostOutput   = 256 << 10 // bytes that it makes
+	mostTemplate = 16 << 10  // bytes of the template
+	mostOutput   = 256 << 10 // bytes that it makes
 	mostValue    = 64 << 10  // bytes that a function returns
 	mostSteps    = 5000      // turns of its loops and calls of its functions, a batch
 )
@@ -38,8 +38,8 @@ type Template struct{ parsed *template.Template }
 
 // ParseTemplate reads a template.
 func ParseTemplate(text string) (*Template, error) {
-	if len(text) > MostTemplate {
-		return nil, fmt.Errorf("the template has more than %d KiB; shorten it", MostTemplate>>10)
+	if len(text) > mostTemplate {
+		return nil, fmt.Errorf("the template has more than %d KiB; shorten it", mostTemplate>>10)
 	}
 	parsed, err := template.New("template").Option("missingkey=error").Funcs((&run{}).functions()).Parse(text)
 	if err != nil {
@@ -131,13 +131,13 @@ func (t *Template) Render(b *Batch) ([]byte, error) {
 }
 
 // errLong is returned for a template that makes too much.
-var errLong = fmt.Errorf("it makes more than %d KiB; shorten it", MostOutput>>10)
+var errLong = fmt.Errorf("it makes more than %d KiB; shorten it", mostOutput>>10)
 
 // bounded is a text of at most MostOutput bytes.
 type bounded struct{ bytes.Buffer }
 
 func (b *bounded) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > MostOutput {
+	if b.Len()+len(p) > mostOutput {
 		return 0, errLong
 	}
 	return b.Buffer.Write(p)
@@ -206,7 +206,7 @@ func plain(err error) error {
 // Check renders a sample, with texts as hostile as messages can have them. The error says
 // what is wrong with the template; asJSON says that it has to make JSON.
 func (t *Template) Check(asJSON bool) error {
-	for _, b := range Samples() {
+	for _, b := range samples() {
 		made, err := t.Render(b)
 		if err != nil {
 			return err

@@ -57,7 +57,7 @@ func TestRefused(t *testing.T) {
 		`{{range 4000}}{{json $}}{{end}}`:                                                                   "makes more than 256 KiB",
 		`{{$x := "\\"}}{{range 100}}{{$x = json $x}}{{end}}`:                                                "more than 64 KiB",
 		`{{range 300}}` + strings.Repeat("a", 1000) + `{{end}}`:                                             "makes more than 256 KiB",
-		strings.Repeat(" ", MostTemplate+1):                                                                 "more than 16 KiB",
+		strings.Repeat(" ", mostTemplate+1):                                                                 "more than 16 KiB",
 		`{{with $x := .Messages}}{{range $x}}{{range 10000}}{{break}}{{end}}{{template "a"}}{{end}}{{end}}`: "template",
 	} {
 		begun := time.Now()
@@ -82,13 +82,13 @@ func FuzzTemplate(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	batch := Samples()[1]
+	batch := samples()[1]
 	f.Fuzz(func(t *testing.T, text string) {
 		form, err := ParseTemplate(text)
 		if err != nil {
 			return
 		}
-		if made, err := form.Render(batch); err == nil && len(made) > MostOutput {
+		if made, err := form.Render(batch); err == nil && len(made) > mostOutput {
 			t.Errorf("%d bytes", len(made))
 		}
 		_ = form.Check(false)
@@ -104,7 +104,7 @@ func TestConcurrent(t *testing.T) {
 	ended := make(chan bool)
 	for range 4 {
 		go func() {
-			made, err := form.Render(Samples()[0])
+			made, err := form.Render(samples()[0])
 			ended <- err == nil && json.Valid(made)
 		}()
 	}

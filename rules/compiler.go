@@ -24,8 +24,8 @@ const (
 // every event.
 const MaxCandidates = 32
 
-// MaxSteps is how many steps a rule may escalate through.
-const MaxSteps = 16
+// maxSteps is how many steps a rule may escalate through.
+const maxSteps = 16
 
 // compiler turns one spec after the other into rules, meters and problems.
 type compiler struct {
@@ -231,8 +231,8 @@ func (c *compiler) fillEscalate(rule *Rule, spec *Spec) {
 		}
 		return
 	}
-	if spec.Escalate != nil && len(spec.Escalate) == 0 || len(spec.Escalate) > MaxSteps {
-		c.problem("escalate", flaw{fmt.Sprintf("has %d steps", len(spec.Escalate)), fmt.Sprintf("use 1 to %d, such as [1h, 24h]", MaxSteps)})
+	if spec.Escalate != nil && len(spec.Escalate) == 0 || len(spec.Escalate) > maxSteps {
+		c.problem("escalate", flaw{fmt.Sprintf("has %d steps", len(spec.Escalate)), fmt.Sprintf("use 1 to %d, such as [1h, 24h]", maxSteps)})
 	}
 	before := rule.BlockFor
 	for i, step := range spec.Escalate {

@@ -81,7 +81,7 @@ func (a *apache) file(file string, depth int) error {
 			whole += part + " "
 			continue
 		}
-		a.directive(SplitWords(whole+line), file, begins, depth)
+		a.directive(splitWords(whole+line), file, begins, depth)
 		whole = ""
 	}
 	return nil

@@ -40,7 +40,7 @@ func (c *caddy) file(file string, depth int) error {
 	if err != nil {
 		return err
 	}
-	lex := CaddyLexer(text)
+	lex := caddyLexer(text)
 	for {
 		s, ok := lex.Next()
 		if !ok {

@@ -34,8 +34,8 @@ type Lexer struct {
 // NginxLexer returns a lexer that reads as nginx does.
 func NginxLexer(text string) *Lexer { return &Lexer{text: text, line: 1, quote: `"'`} }
 
-// CaddyLexer returns a lexer that reads as Caddy does.
-func CaddyLexer(text string) *Lexer { return &Lexer{text: text, line: 1, lines: true, quote: "\"`"} }
+// caddyLexer returns a lexer that reads as Caddy does.
+func caddyLexer(text string) *Lexer { return &Lexer{text: text, line: 1, lines: true, quote: "\"`"} }
 
 // Open returns the line of a quote that is not closed, 0 if all were. The text behind it
 // is one word.
@@ -151,8 +151,8 @@ func (l *Lexer) quoted(quote byte) string {
 	return string(w)
 }
 
-// SplitWords splits one line into words, as Apache and HAProxy do.
-func SplitWords(line string) []string {
+// splitWords splits one line into words, as Apache and HAProxy do.
+func splitWords(line string) []string {
 	l := Lexer{text: line, lines: true, quote: `"'`}
 	s, _ := l.Next()
 	return s.Words

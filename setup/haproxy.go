@@ -23,7 +23,7 @@ func readHAProxy(s *source, file string) error {
 	number := 0
 	for line := range strings.Lines(text) {
 		number++
-		h.directive(SplitWords(strings.TrimRight(line, "\r\n")), at(file, number))
+		h.directive(splitWords(strings.TrimRight(line, "\r\n")), at(file, number))
 	}
 	for _, target := range h.targets {
 		s.add(h.resolve(target))

@@ -32,10 +32,10 @@ func refused(t *testing.T, data []byte, why ...error) {
 func TestCutShort(t *testing.T) {
 	data := small().bytes(t)
 	for n := range data {
-		refused(t, data[:n], ErrDamaged)
+		refused(t, data[:n], errDamaged)
 	}
-	refused(t, append(bytes.Clone(data), 0), ErrDamaged)
-	refused(t, append(bytes.Clone(data), data...), ErrDamaged)
+	refused(t, append(bytes.Clone(data), 0), errDamaged)
+	refused(t, append(bytes.Clone(data), data...), errDamaged)
 }
 
 // TestFlippedBits flips every bit of a small file, and random ones of a big.
@@ -43,7 +43,7 @@ func TestFlippedBits(t *testing.T) {
 	data := small().bytes(t)
 	for i := range len(data) * 8 {
 		data[i/8] ^= 1 << (i % 8)
-		refused(t, data, ErrDamaged, ErrForeign, ErrVersion)
+		refused(t, data, errDamaged, errForeign, errVersion)
 		data[i/8] ^= 1 << (i % 8)
 	}
 	rng := seeded(t)
@@ -54,7 +54,7 @@ func TestFlippedBits(t *testing.T) {
 			torn[rng.IntN(len(torn))] ^= byte(1 + rng.IntN(255))
 		}
 		if !bytes.Equal(torn, data) {
-			refused(t, torn, ErrDamaged, ErrForeign, ErrVersion)
+			refused(t, torn, errDamaged, errForeign, errVersion)
 		}
 	}
 }
@@ -72,10 +72,10 @@ func TestMixedUp(t *testing.T) {
 		for j := range i {
 			mixed := append([][]byte(nil), frames...)
 			mixed[i], mixed[j] = mixed[j], mixed[i]
-			refused(t, append(bytes.Clone(data[:prologue]), bytes.Join(mixed, nil)...), ErrDamaged)
+			refused(t, append(bytes.Clone(data[:prologue]), bytes.Join(mixed, nil)...), errDamaged)
 		}
 		without := append(append([][]byte(nil), frames[:i]...), frames[i+1:]...)
-		refused(t, append(bytes.Clone(data[:prologue]), bytes.Join(without, nil)...), ErrDamaged)
+		refused(t, append(bytes.Clone(data[:prologue]), bytes.Join(without, nil)...), errDamaged)
 	}
 }
 
@@ -158,16 +158,16 @@ func TestForged(t *testing.T) {
 			sink := untouchable(t)
 			_, err := readTwice(bytes.NewReader(forge(append(frames, ending(tally{}, frames...))...)), noon, &sink)
 			// The end comes last: it must not be what saves us from the rest.
-			if !errors.Is(err, ErrDamaged) || strings.Contains(err.Error(), "other numbers") {
+			if !errors.Is(err, errDamaged) || strings.Contains(err.Error(), "other numbers") {
 				t.Errorf("got %v", err)
 			}
 		})
 	}
 	for name, count := range map[string]tally{"windows": {windows: 1}, "blocks": {blocks: 1}, "steps": {steps: 1}, "positions": {positions: 1}} {
-		t.Run("wrong number of "+name, func(t *testing.T) { refused(t, forge(head(), ending(count, head())), ErrDamaged) })
+		t.Run("wrong number of "+name, func(t *testing.T) { refused(t, forge(head(), ending(count, head())), errDamaged) })
 	}
-	t.Run("wrong sum", func(t *testing.T) { refused(t, forge(head(), ending(tally{})), ErrDamaged) })
-	t.Run("long end", func(t *testing.T) { refused(t, forge(head(), frame(kindEnd, make([]byte, 41)...)), ErrDamaged) })
+	t.Run("wrong sum", func(t *testing.T) { refused(t, forge(head(), ending(tally{})), errDamaged) })
+	t.Run("long end", func(t *testing.T) { refused(t, forge(head(), frame(kindEnd, make([]byte, 41)...)), errDamaged) })
 }
 
 // TestClaims: a length that the file does not have is not allocated.
@@ -176,7 +176,7 @@ func TestClaims(t *testing.T) {
 	data := forge(head(), huge)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	refused(t, data, ErrDamaged)
+	refused(t, data, errDamaged)
 	runtime.ReadMemStats(&after)
 	if got := after.TotalAlloc - before.TotalAlloc; got > 1<<20 {
 		t.Errorf("%d bytes were allocated for a file of %d", got, len(data))
@@ -195,11 +195,11 @@ func TestSetAside(t *testing.T) {
 		data []byte
 		why  error
 	}{
-		{"torn", good[:len(good)/2], ErrDamaged},
-		{"empty", nil, ErrDamaged},
-		{"foreign", []byte("root:x:0:0:root:/root:/bin/bash\n"), ErrForeign},
-		{"newer", newer, ErrVersion},
-		{"future", future.bytes(t), ErrFuture},
+		{"torn", good[:len(good)/2], errDamaged},
+		{"empty", nil, errDamaged},
+		{"foreign", []byte("root:x:0:0:root:/root:/bin/bash\n"), errForeign},
+		{"newer", newer, errVersion},
+		{"future", future.bytes(t), errFuture},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "state")
@@ -230,7 +230,7 @@ func TestAsideIsBounded(t *testing.T) {
 		if err := os.WriteFile(path, []byte{byte(n)}, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Load(path, noon, Sink{}); !errors.Is(err, ErrForeign) {
+		if _, err := Load(path, noon, Sink{}); !errors.Is(err, errForeign) {
 			t.Fatal(err)
 		}
 	}

@@ -44,7 +44,7 @@ func TestEvidenceFile(t *testing.T) {
 	if err := os.WriteFile(path, []byte("torn"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := LoadEvidence(path, noon, nil); !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), path+".aside-1") {
+	if err := LoadEvidence(path, noon, nil); !errors.Is(err, errForeign) || !strings.Contains(err.Error(), path+".aside-1") {
 		t.Errorf("a file of something else: %v", err)
 	}
 	if err := SaveEvidence(filepath.Join(path, "no", "folder"), cut, slices.Values(want)); err == nil || errors.Is(err, fs.ErrExist) {

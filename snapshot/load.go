@@ -15,15 +15,15 @@ import (
 // and what became of it.
 var (
 	// ErrForeign: it does not begin as a snapshot does.
-	ErrForeign = errors.New("not a snapshot of edgeguard")
+	errForeign = errors.New("not a snapshot of edgeguard")
 	// ErrVersion: another version of edgeguard wrote it.
-	ErrVersion = errors.New("written by another version of edgeguard")
+	errVersion = errors.New("written by another version of edgeguard")
 	// ErrDamaged: it is cut short, or its checksums do not fit.
-	ErrDamaged = errors.New("damaged")
+	errDamaged = errors.New("damaged")
 	// ErrUnreadable: it is of another user, or the disk fails.
-	ErrUnreadable = errors.New("cannot be read")
+	errUnreadable = errors.New("cannot be read")
 	// ErrFuture: it was taken later than now.
-	ErrFuture = errors.New("taken in the future: the clock was wrong then or is wrong now")
+	errFuture = errors.New("taken in the future: the clock was wrong then or is wrong now")
 )
 
 // maxAhead is how far in the future a snapshot may have been taken: what
@@ -86,7 +86,7 @@ func Load(path string, now time.Time, sink Sink) (Loaded, error) {
 }
 
 func unusable(err error) bool {
-	for _, why := range []error{ErrForeign, ErrVersion, ErrDamaged, ErrUnreadable, ErrFuture} {
+	for _, why := range []error{errForeign, errVersion, errDamaged, errUnreadable, errFuture} {
 		if errors.Is(err, why) {
 			return true
 		}
@@ -109,12 +109,12 @@ func load(path string, now time.Time, sink *Sink) (Loaded, error) {
 	}
 	f, err := place.Open(place.Name)
 	if err != nil {
-		return Loaded{}, fmt.Errorf("%w: %w", ErrUnreadable, err)
+		return Loaded{}, fmt.Errorf("%w: %w", errUnreadable, err)
 	}
 	defer f.Close()
 	l, err := readTwice(f, now, sink)
 	if err != nil && !unusable(err) {
-		err = fmt.Errorf("%w: %w", ErrUnreadable, err)
+		err = fmt.Errorf("%w: %w", errUnreadable, err)
 	}
 	return l, err
 }
@@ -128,7 +128,7 @@ func readTwice(f io.ReadSeeker, now time.Time, sink *Sink) (Loaded, error) {
 		return Loaded{}, err
 	}
 	if check.cut.Taken.After(now.Add(maxAhead)) {
-		return Loaded{}, fmt.Errorf("%w: %s, now it is %s", ErrFuture,
+		return Loaded{}, fmt.Errorf("%w: %s, now it is %s", errFuture,
 			check.cut.Taken.Format(time.RFC3339), now.UTC().Format(time.RFC3339))
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
@@ -165,5 +165,5 @@ func SetAside(path string) string {
 
 // damaged says what is wrong with the file, at which byte.
 func damaged(at int64, format string, args ...any) error {
-	return fmt.Errorf("%w at byte %d: %s", ErrDamaged, at, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w at byte %d: %s", errDamaged, at, fmt.Sprintf(format, args...))
 }

@@ -99,7 +99,7 @@ func readMarker(folder string, sync func(*safepath.Place) error) (m Marker, err 
 		return Marker{}, fmt.Errorf("%s: %w", place.Path, err)
 	}
 	if m.Machine != machine() || m.Path != place.Path {
-		return Marker{}, fmt.Errorf("%s: written by another machine, or in another folder: %w", place.Path, ErrForeign)
+		return Marker{}, fmt.Errorf("%s: written by another machine, or in another folder: %w", place.Path, errForeign)
 	}
 	return m, nil
 }
@@ -115,18 +115,18 @@ func parseMarker(place *safepath.Place) (m Marker, err error) {
 		return m, err
 	}
 	if !bytes.HasPrefix(text, []byte(markerMagic)) {
-		return m, ErrForeign
+		return m, errForeign
 	}
 	const tail = 10 // a line's end, the checksum and its line's end
 	if !bytes.HasPrefix(text, []byte(markerHead)) {
-		return m, ErrVersion
+		return m, errVersion
 	}
 	at := len(text) - tail
 	if at < len(markerHead) || string(text[at:]) != fmt.Sprintf("\n%08x\n", crc32.Checksum(text[:at], castagnoli)) {
-		return m, ErrDamaged
+		return m, errDamaged
 	}
 	if err := json.Unmarshal(text[len(markerHead):at], &m); err != nil {
-		return m, fmt.Errorf("%w: %w", ErrDamaged, err)
+		return m, fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	return m, nil
 }

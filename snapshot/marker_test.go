@@ -81,9 +81,9 @@ func TestMarkerDamaged(t *testing.T) {
 		flipped[i] ^= 1 << (i % 8)
 		refused("with a flipped bit", flipped, nil)
 	}
-	refused("too long", append(whole, '\n'), ErrDamaged)
-	refused("foreign", []byte("#!/bin/sh\n"), ErrForeign)
-	refused("newer", []byte(strings.Replace(string(whole), "boot 1\n", "boot 2\n", 1)), ErrVersion)
+	refused("too long", append(whole, '\n'), errDamaged)
+	refused("foreign", []byte("#!/bin/sh\n"), errForeign)
+	refused("newer", []byte(strings.Replace(string(whole), "boot 1\n", "boot 2\n", 1)), errVersion)
 }
 
 // A marker that was copied to another folder, or to another machine, is refused.
@@ -99,7 +99,7 @@ func TestMarkerElsewhere(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(other, markerName), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadMarker(other); !errors.Is(err, ErrForeign) {
+	if _, err := ReadMarker(other); !errors.Is(err, errForeign) {
 		t.Errorf("in another folder: %v", err)
 	}
 	id := filepath.Join(other, "machine-id")
@@ -112,7 +112,7 @@ func TestMarkerElsewhere(t *testing.T) {
 	if machine() == unnamed || strings.Contains(machine(), "b08d") {
 		t.Errorf("the machine is named %s with and without its ID", machine())
 	}
-	if _, err := ReadMarker(one); !errors.Is(err, ErrForeign) {
+	if _, err := ReadMarker(one); !errors.Is(err, errForeign) {
 		t.Errorf("on another machine: %v", err)
 	}
 }

@@ -48,7 +48,7 @@ func TestNotes(t *testing.T) {
 	if got := read(); !slices.Equal(got, want) {
 		t.Error("the old file is gone")
 	}
-	if err := LoadNotes(path, noon.Add(-time.Hour), func([]byte) { t.Error("a note") }); !errors.Is(err, ErrFuture) {
+	if err := LoadNotes(path, noon.Add(-time.Hour), func([]byte) { t.Error("a note") }); !errors.Is(err, errFuture) {
 		t.Errorf("of the future: %v", err)
 	}
 }

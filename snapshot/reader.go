@@ -139,13 +139,13 @@ func (r *reader) prologue() error {
 	}
 	known := min(n, len(magic))
 	if !bytes.Equal(b[:known], []byte(magic)[:known]) {
-		return ErrForeign
+		return errForeign
 	}
 	if n < prologue {
 		return damaged(int64(n), "cut short")
 	}
 	if got := binary.LittleEndian.Uint16(b[len(magic):]); got != version {
-		return fmt.Errorf("%w: format %d, not %d", ErrVersion, got, version)
+		return fmt.Errorf("%w: format %d, not %d", errVersion, got, version)
 	}
 	r.at = int64(n)
 	_, _ = r.whole.Write(b)

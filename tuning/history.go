@@ -27,7 +27,7 @@ const (
 	// Length is for how long one is kept.
 	Length = 24 * time.Hour
 	// MaxMeters is of how many meters a history is kept: of the first ones. With
-	// [MaxSparse] it bounds the memory to 22 MB.
+	// [maxSparse] it bounds the memory to 22 MB.
 	MaxMeters = 32
 )
 
@@ -211,7 +211,7 @@ func (h *History) All() iter.Seq2[Meter, Window] {
 // Restore puts back a window that All returned, in the order of All; one that is too
 // old or in the future is left out. The error says that its counts are none.
 func (h *History) Restore(now time.Time, m Meter, at time.Time, counts []byte) error {
-	read, err := ReadSparse(slices.Clone(counts))
+	read, err := readSparse(slices.Clone(counts))
 	if err != nil || m.Window < time.Second || at.After(now) || !now.Before(at.Add(Length)) {
 		return err
 	}

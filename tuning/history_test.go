@@ -233,10 +233,10 @@ func TestBounds(t *testing.T) {
 			t.Errorf("of meter %d %d windows are kept", i, len(windows))
 		}
 	}
-	if most := int64(MaxMeters * 288 * (MaxSparse + 72)); h.Bytes() > most || h.Bytes() < most/4 {
+	if most := int64(MaxMeters * 288 * (maxSparse + 72)); h.Bytes() > most || h.Bytes() < most/4 {
 		t.Errorf("%d bytes, at most %d", h.Bytes(), most)
 	}
-	if h.look(last.Add(time.Second), meters[:1], nil); h.Bytes() > 288*(MaxSparse+72) {
+	if h.look(last.Add(time.Second), meters[:1], nil); h.Bytes() > 288*(maxSparse+72) {
 		t.Errorf("%d bytes are kept of one meter", h.Bytes())
 	}
 }

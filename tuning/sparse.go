@@ -9,7 +9,7 @@ import (
 )
 
 // Sparse is a distribution in few bytes, to be kept: its buckets that are not
-// empty. Make one with [Distribution.Sparse] or [ReadSparse]. It is never changed,
+// empty. Make one with [Distribution.Sparse] or [readSparse]. It is never changed,
 // and nil is empty.
 //
 // It is a byte that says how many neighbouring buckets of a distribution are one of
@@ -18,9 +18,9 @@ import (
 // least that it can be. All but the first are uvarints.
 type Sparse []byte
 
-// MaxSparse is how long a Sparse is at most, in bytes. Where a distribution does
+// maxSparse is how long a Sparse is at most, in bytes. Where a distribution does
 // not fit, neighbouring buckets become one.
-const MaxSparse = 2400
+const maxSparse = 2400
 
 // mostJoined is where all buckets that are not exact have become one.
 const mostJoined = 10
@@ -31,7 +31,7 @@ func (d *Distribution) Sparse() Sparse {
 		return nil
 	}
 	for joined := uint(0); ; joined++ {
-		if s := d.sparse(joined); len(s) <= MaxSparse {
+		if s := d.sparse(joined); len(s) <= maxSparse {
 			return slices.Clip(s)
 		}
 	}
@@ -120,9 +120,9 @@ func (s Sparse) each(yield func(Bucket) bool) error {
 	return nil
 }
 
-// ReadSparse returns what Sparse made, of bytes that may be anything. It keeps them.
-func ReadSparse(b []byte) (Sparse, error) {
-	if len(b) > MaxSparse || len(b) > 0 && b[0] > mostJoined {
+// readSparse returns what Sparse made, of bytes that may be anything. It keeps them.
+func readSparse(b []byte) (Sparse, error) {
+	if len(b) > maxSparse || len(b) > 0 && b[0] > mostJoined {
 		return nil, errSparse
 	}
 	if err := Sparse(b).each(func(Bucket) bool { return true }); err != nil {

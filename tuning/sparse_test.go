@@ -14,7 +14,7 @@ func TestSparseKeeps(t *testing.T) {
 		for range r.IntN(200) {
 			d.AddN(spread(r), uint64(1+r.IntN(1<<r.IntN(20))))
 		}
-		s, err := ReadSparse(d.Sparse())
+		s, err := readSparse(d.Sparse())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,10 +43,10 @@ func TestSparseIsBounded(t *testing.T) {
 			d.AddN(low+uint32(r.Uint64N(uint64(high-low)+1)), 1+r.Uint64N(most)/numBuckets)
 		}
 		s := d.Sparse()
-		if len(s) > MaxSparse {
+		if len(s) > maxSparse {
 			t.Errorf("up to %d keys in a bucket: %d bytes", most, len(s))
 		}
-		read, err := ReadSparse(s)
+		read, err := readSparse(s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func TestSparseIsBounded(t *testing.T) {
 
 func TestSparseEmpty(t *testing.T) {
 	var d Distribution
-	s, err := ReadSparse(d.Sparse())
+	s, err := readSparse(d.Sparse())
 	if total, sum := s.Total(); err != nil || len(s) != 0 || total != 0 || sum != 0 || s.Above(0) != 0 || s.Excess(0) != 0 {
 		t.Errorf("%v, %v", s, err)
 	}
@@ -85,7 +85,7 @@ func FuzzReadSparse(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte{0, 1, 0, 0, 1, 0})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := ReadSparse(data)
+		s, err := readSparse(data)
 		if err != nil {
 			return
 		}

@@ -66,7 +66,7 @@ func NewTally(c Config) *Tally {
 	if c.Most == 0 {
 		c.Most = edgeguard.MaxLimit
 	}
-	return &Tally{Top: NewTop(c.Top), noun: c.Events, keys: c.Keys, live: c.Live, most: c.Most}
+	return &Tally{Top: newTop(c.Top), noun: c.Events, keys: c.Keys, live: c.Live, most: c.Most}
 }
 
 // Event records the count that an event brought its key to. It allocates

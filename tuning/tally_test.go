@@ -32,7 +32,7 @@ func TestTopAgainstSort(t *testing.T) {
 	r := newRand(t)
 	for range 100 {
 		k := 1 + r.IntN(20)
-		top := NewTop(k)
+		top := newTop(k)
 		var all []Peak
 		for i := range r.IntN(200) {
 			p := Peak{Key: key(i / 2), Peak: uint32(r.IntN(50))}
@@ -61,7 +61,7 @@ func TestTopAgainstSort(t *testing.T) {
 
 func TestTopBreaksTiesByKey(t *testing.T) {
 	for _, order := range [][]int{{1, 2, 3}, {3, 2, 1}, {2, 3, 1}} {
-		top := NewTop(2)
+		top := newTop(2)
 		for _, i := range order {
 			top.Add(Peak{key(i), 7})
 		}

@@ -25,14 +25,14 @@ func (p Peak) compare(q Peak) int {
 	)
 }
 
-// Top keeps the k highest of any number of peaks. Make one with [NewTop].
+// Top keeps the k highest of any number of peaks. Make one with [newTop].
 type Top struct {
 	k     int
 	peaks peakHeap
 }
 
-// NewTop makes an empty top of k keys; k is at least 1.
-func NewTop(k int) *Top { return &Top{k: max(k, 1)} }
+// newTop makes an empty top of k keys; k is at least 1.
+func newTop(k int) *Top { return &Top{k: max(k, 1)} }
 
 // Add offers a peak. Most are turned away after one comparison.
 func (t *Top) Add(p Peak) {

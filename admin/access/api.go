@@ -23,7 +23,7 @@ type SessionsEnded struct {
 
 // AnswerLinks makes a login for who may open the unix socket.
 func AnswerLinks(w http.ResponseWriter, r *http.Request) *call.Problem {
-	links, lasts := NewLinks(r)
+	links, lasts := newLinks(r)
 	if len(links) == 0 {
 		return call.NewProblem(http.StatusConflict, "", "the node serves no pages over TCP", "add an address such as 127.0.0.1:9190 to listen.admin, without `console: false`")
 	}
@@ -33,7 +33,7 @@ func AnswerLinks(w http.ResponseWriter, r *http.Request) *call.Problem {
 
 // AnswerEndSessions logs all browsers out.
 func AnswerEndSessions(w http.ResponseWriter, r *http.Request) *call.Problem {
-	call.SendJSON(w, http.StatusOK, SessionsEnded{Sessions: EndSessions(w, r)})
+	call.SendJSON(w, http.StatusOK, SessionsEnded{Sessions: endSessions(w, r)})
 	return nil
 }
 
@@ -47,7 +47,7 @@ func RefuseLogin(w http.ResponseWriter, r *http.Request, refusal *Refusal, patte
 		http.Redirect(w, r, page, http.StatusSeeOther)
 		return
 	}
-	if pages != nil && ShowsPage(r, pattern) && CallerOf(r).Role >= Guest {
+	if pages != nil && showsPage(r, pattern) && CallerOf(r).Role >= Guest {
 		shown := r.Clone(context.WithValue(r.Context(), refusalKey{}, refusal))
 		shown.Method, shown.URL, shown.RequestURI = http.MethodGet, &url.URL{Path: "/login"}, "/login"
 		pages.ServeHTTP(w, shown)

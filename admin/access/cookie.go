@@ -36,9 +36,9 @@ func encrypted(r *http.Request) bool {
 	return strings.EqualFold(strings.TrimSpace(first), "https")
 }
 
-// Exposed reports whether what a browser sends, such as a token, crosses a network
+// exposed reports whether what a browser sends, such as a token, crosses a network
 // unencrypted, as far as the node can see.
-func Exposed(r *http.Request) bool {
+func exposed(r *http.Request) bool {
 	return !encrypted(r) && (r.Header.Get("X-Forwarded-Proto") != "" || !PeerOf(r).local())
 }
 

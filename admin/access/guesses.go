@@ -45,7 +45,7 @@ type guesser struct {
 // again is no other guess: a program with an old token locks nobody out. Many
 // addresses together lock out only those that never showed a right one. Sessions,
 // links, the unix socket and a proxy's users are no guesses, so that an operator
-// always has a way in. It is safe for concurrent use. Make one with [NewGuesses].
+// always has a way in. It is safe for concurrent use. Make one with [newGuesses].
 type Guesses struct {
 	mu    sync.Mutex // guards what is below
 	by    map[netip.Prefix]*guesser
@@ -56,8 +56,8 @@ type Guesses struct {
 	reported time.Time
 }
 
-// NewGuesses returns an empty memory.
-func NewGuesses() *Guesses {
+// newGuesses returns an empty memory.
+func newGuesses() *Guesses {
 	return &Guesses{by: make(map[netip.Prefix]*guesser), known: make(map[netip.Prefix]time.Time)}
 }
 

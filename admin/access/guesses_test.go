@@ -27,7 +27,7 @@ func (g *Guesses) Wrong(addr netip.Addr, secret uint64, now time.Time) bool {
 // Who waits does not learn whether a secret is right, and what is shown while an
 // address waits does not count.
 func TestWhoWaitsLearnsNothing(t *testing.T) {
-	g := NewGuesses()
+	g := newGuesses()
 	for i := range fewGuesses {
 		g.Wrong(numbered(1), uint64(1+i), start)
 	}
@@ -42,7 +42,7 @@ func TestWhoWaitsLearnsNothing(t *testing.T) {
 }
 
 func TestGuessesWait(t *testing.T) {
-	g, now, guesser, other := NewGuesses(), start, numbered(1), numbered(2)
+	g, now, guesser, other := newGuesses(), start, numbered(1), numbered(2)
 	guess := uint64(0)
 	var waits []time.Duration
 	for len(waits) < 7 {
@@ -67,7 +67,7 @@ func TestGuessesWait(t *testing.T) {
 
 // A program with an old token asks all day and has nobody wait.
 func TestAnOldTokenIsNoGuess(t *testing.T) {
-	g := NewGuesses()
+	g := newGuesses()
 	for i := range 100_000 {
 		g.Wrong(numbered(i%20), 4711, start.Add(time.Duration(i)*time.Second))
 	}
@@ -79,7 +79,7 @@ func TestAnOldTokenIsNoGuess(t *testing.T) {
 
 // An IPv6 client has a /64 to guess from, and it is one place.
 func TestOneNetworkIsOneGuesser(t *testing.T) {
-	g := NewGuesses()
+	g := newGuesses()
 	addr := netip.MustParseAddr("2001:db8::")
 	for i := range fewGuesses {
 		addr = addr.Next()
@@ -93,7 +93,7 @@ func TestOneNetworkIsOneGuesser(t *testing.T) {
 // Any five wrong secrets within a minute have an address wait, and not five in
 // more than one.
 func TestAnyMinuteCounts(t *testing.T) {
-	g := NewGuesses()
+	g := newGuesses()
 	for i, second := range []int{0, 58, 59, 60, 61} {
 		g.Wrong(numbered(1), uint64(1+i), start.Add(time.Duration(second)*time.Second))
 	}
@@ -109,7 +109,7 @@ func TestAnyMinuteCounts(t *testing.T) {
 // A guesser is reported once until it was quiet for an hour, and a botnet fills no
 // audit.
 func TestGuessersAreReportedOnce(t *testing.T) {
-	g, now, reports := NewGuesses(), start, 0
+	g, now, reports := newGuesses(), start, 0
 	for i := range 4 * fewGuesses {
 		now = now.Add(g.Wait(numbered(1), now))
 		if g.Wrong(numbered(1), uint64(1+i), now) {
@@ -141,7 +141,7 @@ func TestGuessersAreReportedOnce(t *testing.T) {
 // A botnet has strangers wait, but no address that was right before, and takes
 // bounded memory.
 func TestManyGuessersLockOutNoOperator(t *testing.T) {
-	g, office := NewGuesses(), netip.MustParseAddr("192.0.2.1")
+	g, office := newGuesses(), netip.MustParseAddr("192.0.2.1")
 	g.Right(office, start)
 	for i := range mostGuessers + 200 {
 		g.Wrong(numbered(i), uint64(1+i), start.Add(time.Minute))

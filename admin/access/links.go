@@ -12,14 +12,14 @@ const (
 )
 
 // LinkStore keeps the links that log an operator in once. It is safe for concurrent use.
-// Make one with [NewLinkStore].
+// Make one with [newLinkStore].
 type LinkStore struct {
 	mu   sync.Mutex             // guards made
 	made map[[32]byte]time.Time // those that were not used yet
 }
 
-// NewLinkStore returns an empty set of links.
-func NewLinkStore() *LinkStore { return &LinkStore{made: make(map[[32]byte]time.Time)} }
+// newLinkStore returns an empty set of links.
+func newLinkStore() *LinkStore { return &LinkStore{made: make(map[[32]byte]time.Time)} }
 
 // Add makes a secret a link. If there are too many, the oldest is no longer one.
 func (l *LinkStore) Add(secret Secret, now time.Time) {

@@ -59,15 +59,15 @@ func (p *Policy) try(r *http.Request, shown string) (*token, *Refusal) {
 var noToken = &Refusal{Reason: "token", Status: http.StatusUnauthorized, Field: "Authorization", Detail: "the token is missing or wrong",
 	Fix: "send `Authorization: Bearer TOKEN`, or use the unix socket", Login: true}
 
-// TakesTokens reports whether a browser can log in with a token at the address at
+// takesTokens reports whether a browser can log in with a token at the address at
 // which it asks.
-func TakesTokens(r *http.Request) bool {
+func takesTokens(r *http.Request) bool {
 	p := CallerOf(r).policy
 	return p != nil && len(p.tokens) > 0
 }
 
-// LogIn begins a session for who shows a token.
-func LogIn(w http.ResponseWriter, r *http.Request, shown string) *Refusal {
+// logIn begins a session for who shows a token.
+func logIn(w http.ResponseWriter, r *http.Request, shown string) *Refusal {
 	p := CallerOf(r).policy
 	t, refusal := p.try(r, shown)
 	if refusal != nil {
@@ -78,9 +78,9 @@ func LogIn(w http.ResponseWriter, r *http.Request, shown string) *Refusal {
 	return nil
 }
 
-// UseLink begins an operator's session for who shows a link, and reports whether it
+// useLink begins an operator's session for who shows a link, and reports whether it
 // is one.
-func UseLink(w http.ResponseWriter, r *http.Request, link string) bool {
+func useLink(w http.ResponseWriter, r *http.Request, link string) bool {
 	p := CallerOf(r).policy
 	secret, ok := parseSecret(link)
 	if !ok || !p.logins.Links.Use(secret, p.now()) {
@@ -99,8 +99,8 @@ func (p *Policy) begin(w http.ResponseWriter, r *http.Request, role Role, by [32
 	p.audit(Caller{Who: PeerOf(r).Who, Role: role, Way: BySession}, "login", "ok")
 }
 
-// LogOut ends the caller's session.
-func LogOut(w http.ResponseWriter, r *http.Request) {
+// logOut ends the caller's session.
+func logOut(w http.ResponseWriter, r *http.Request) {
 	c := CallerOf(r)
 	c.policy.endShown(r)
 	setCookie(w, r, "")
@@ -115,9 +115,9 @@ func (p *Policy) endShown(r *http.Request) {
 	}
 }
 
-// EndSessions ends all sessions of the node and makes its links useless. It returns
+// endSessions ends all sessions of the node and makes its links useless. It returns
 // how many sessions there were.
-func EndSessions(w http.ResponseWriter, r *http.Request) int {
+func endSessions(w http.ResponseWriter, r *http.Request) int {
 	c := CallerOf(r)
 	c.policy.logins.Links.Clear()
 	n := c.policy.logins.Sessions.CloseAll()
@@ -126,9 +126,9 @@ func EndSessions(w http.ResponseWriter, r *http.Request) int {
 	return n
 }
 
-// NewLinks returns what logs an operator in once, at one of the addresses at which
+// newLinks returns what logs an operator in once, at one of the addresses at which
 // the node serves pages over TCP, and how long it does.
-func NewLinks(r *http.Request) (links []string, lasts time.Duration) {
+func newLinks(r *http.Request) (links []string, lasts time.Duration) {
 	c := CallerOf(r)
 	secret := newSecret()
 	for _, address := range c.policy.logins.Pages() {
@@ -172,15 +172,15 @@ func (c *Caller) During(ctx context.Context) (_ context.Context, end func()) {
 	}
 }
 
-// ShowsPage reports whether a browser shows the answer of a route as a page.
-func ShowsPage(r *http.Request, pattern string) bool {
+// showsPage reports whether a browser shows the answer of a route as a page.
+func showsPage(r *http.Request, pattern string) bool {
 	return isPage(r, pattern) && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
 // LoginPage returns where a browser goes that asks for a page and is not logged in.
 func (f *Refusal) LoginPage(r *http.Request, pattern string) (path string, ok bool) {
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
-	if !f.Login || !reads || !ShowsPage(r, pattern) {
+	if !f.Login || !reads || !showsPage(r, pattern) {
 		return "", false
 	}
 	return "/login?next=" + url.QueryEscape(r.URL.RequestURI()), true

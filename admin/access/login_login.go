@@ -13,8 +13,8 @@ import (
 // ShowLogin sends a page that says nothing of the node: its template, and what it shows.
 type ShowLogin func(w http.ResponseWriter, r *http.Request, status int, template string, shown any)
 
-// LoginPage is what login.html shows.
-type LoginPage struct {
+// loginPage is what login.html shows.
+type loginPage struct {
 	Title string
 	Form  string // the token of its forms
 	Next  string // where to go afterwards, or ""
@@ -81,7 +81,7 @@ func (p pages) link(w http.ResponseWriter, r *http.Request, link, next string) {
 	switch {
 	case r.Method != http.MethodGet || inAdvance(r) || dest != "" && dest != "document":
 		w.WriteHeader(http.StatusServiceUnavailable)
-	case UseLink(w, r, link) || CallerOf(r).Role == Operator: // a second click
+	case useLink(w, r, link) || CallerOf(r).Role == Operator: // a second click
 		http.Redirect(w, r, path(next), http.StatusSeeOther)
 	default:
 		p.form(w, r, http.StatusForbidden, next, spent)
@@ -91,7 +91,7 @@ func (p pages) link(w http.ResponseWriter, r *http.Request, link, next string) {
 // token logs in by the form.
 func (p pages) token(w http.ResponseWriter, r *http.Request) {
 	next := local(r.PostForm.Get("next"))
-	if refusal := LogIn(w, r, strings.TrimSpace(r.PostForm.Get("token"))); refusal != nil {
+	if refusal := logIn(w, r, strings.TrimSpace(r.PostForm.Get("token"))); refusal != nil {
 		status := http.StatusForbidden
 		if after := refusal.RetryAfter(); after > 0 {
 			status = refusal.Status
@@ -107,22 +107,22 @@ func (p pages) token(w http.ResponseWriter, r *http.Request) {
 }
 
 func (p pages) out(w http.ResponseWriter, r *http.Request) {
-	LogOut(w, r)
+	logOut(w, r)
 	http.Redirect(w, r, "/login", http.StatusSeeOther)
 }
 
 // end ends all sessions, this one included.
 func (p pages) end(w http.ResponseWriter, r *http.Request) {
-	EndSessions(w, r)
+	endSessions(w, r)
 	http.Redirect(w, r, "/login", http.StatusSeeOther)
 }
 
 // form sends the page.
 func (p pages) form(w http.ResponseWriter, r *http.Request, status int, next, failed string) {
 	c := CallerOf(r)
-	page := LoginPage{
+	page := loginPage{
 		Title: "Log in", Form: FormToken(r), Next: next, Failed: failed,
-		Tokens: TakesTokens(r), Exposed: Exposed(r),
+		Tokens: takesTokens(r), Exposed: exposed(r),
 	}
 	if c.Role >= Reader {
 		page.Title, page.User, page.Role = "Your login", c.User, c.Role.String()

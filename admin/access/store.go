@@ -44,7 +44,7 @@ type Logins struct {
 
 // NewLogins returns one in which nobody has logged in.
 func NewLogins() *Logins {
-	return &Logins{Sessions: NewSessionStore(), Links: NewLinkStore(), Guesses: NewGuesses()}
+	return &Logins{Sessions: newSessionStore(), Links: newLinkStore(), Guesses: newGuesses()}
 }
 
 // SetPages notes the addresses at which the node serves pages over TCP, host:port.
@@ -79,14 +79,14 @@ type entry struct {
 }
 
 // SessionStore keeps the sessions. It is safe for concurrent use. Make one with
-// [NewSessionStore].
+// [newSessionStore].
 type SessionStore struct {
 	mu   sync.Mutex // guards open
 	open map[[32]byte]*entry
 }
 
-// NewSessionStore returns a store without sessions.
-func NewSessionStore() *SessionStore { return &SessionStore{open: make(map[[32]byte]*entry)} }
+// newSessionStore returns a store without sessions.
+func newSessionStore() *SessionStore { return &SessionStore{open: make(map[[32]byte]*entry)} }
 
 // Open begins a session. If its role has too many, the one that was not used for
 // the longest time ends.

@@ -58,7 +58,7 @@ func (m *model) begin(o opened, now time.Time) {
 func TestStoreAgainstModel(t *testing.T) {
 	for seed := range uint64(8) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		store, m, now := NewSessionStore(), &model{}, start
+		store, m, now := newSessionStore(), &model{}, start
 		made := 0
 		pace := []time.Duration{4 * time.Minute, time.Second}[seed%2] // sessions end by time, or for room
 		for step := range 4000 {
@@ -119,7 +119,7 @@ func TestWhile(t *testing.T) {
 		},
 		"time": func(s *SessionStore) { s.Find(secret(1), start.Add(SessionIdle)) },
 	} {
-		s, ended, released := NewSessionStore(), 0, 0
+		s, ended, released := newSessionStore(), 0, 0
 		s.Open(secret(1), true, [32]byte{7}, start)
 		s.While(secret(1), func() { ended++ })
 		s.While(secret(1), func() { released++ })()
@@ -134,7 +134,7 @@ func TestWhile(t *testing.T) {
 // A session that nobody uses lasts for so long, one that is used for so long in all,
 // and what goes on for it ends with the last look.
 func TestLeft(t *testing.T) {
-	s, ended := NewSessionStore(), 0
+	s, ended := newSessionStore(), 0
 	s.Open(secret(1), true, [32]byte{}, start)
 	s.While(secret(1), func() { ended++ })
 	left := func(after, want time.Duration) {
@@ -157,7 +157,7 @@ func TestLeft(t *testing.T) {
 
 // Readers push out readers only.
 func TestRolesHaveTheirOwnRoom(t *testing.T) {
-	s := NewSessionStore()
+	s := newSessionStore()
 	s.Open(secret(0), true, [32]byte{}, start)
 	for i := range 2 * mostSessions {
 		s.Open(secret(1+i), false, [32]byte{}, start.Add(time.Duration(i)))
@@ -168,7 +168,7 @@ func TestRolesHaveTheirOwnRoom(t *testing.T) {
 }
 
 func TestLinksWorkOnceAndBriefly(t *testing.T) {
-	l := NewLinkStore()
+	l := newLinkStore()
 	l.Add(secret(1), start)
 	if !l.Use(secret(1), start.Add(time.Second)) {
 		t.Error("a fresh link does not work")

@@ -120,7 +120,7 @@ func (b *Board) Asks(now time.Time, node string, alive []aggregator.Heartbeat) (
 // Take keeps what a node said. fleet is Redis' time now. What is invalid, or of
 // another time, is ignored.
 func (b *Board) Take(now, fleet time.Time, node, text string, signed bool) {
-	f, ok := ParseFigures(text)
+	f, ok := parseFigures(text)
 	age := fleet.Sub(time.UnixMilli(f.At))
 	if !ok || age.Abs() >= FiguresFresh {
 		return

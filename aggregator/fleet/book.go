@@ -60,7 +60,7 @@ func (b ThresholdBook) All() []ThresholdEntry {
 // News reports whether a record is later than what the book has of its rule.
 func (b ThresholdBook) News(r *ThresholdRecord) bool {
 	e, known := b.entries[r.Rule]
-	return !known || CompareThresholds(r, &e.ThresholdRecord) > 0
+	return !known || compareThresholds(r, &e.ThresholdRecord) > 0
 }
 
 // With returns the book with a record, if it is later than what the book has of its

@@ -25,8 +25,8 @@ type CrowdedNetworks struct {
 	alarmed time.Time // when there was last no room; zero after the alarm has ended
 }
 
-// NetworkOf returns the network by which the library decides: IPv4 /16, IPv6 /48.
-func NetworkOf(p netip.Prefix) netip.Prefix {
+// networkOf returns the network by which the library decides: IPv4 /16, IPv6 /48.
+func networkOf(p netip.Prefix) netip.Prefix {
 	bits := 48
 	if p.Addr().Is4() {
 		bits = 16
@@ -50,7 +50,7 @@ func (c *CrowdedNetworks) Add(p netip.Prefix, now time.Time) {
 		c.until = map[netip.Prefix]time.Time{}
 	}
 	if len(c.until) < mostInNetwork {
-		c.until[NetworkOf(p)] = now.Add(lasts)
+		c.until[networkOf(p)] = now.Add(lasts)
 	}
 }
 
@@ -58,7 +58,7 @@ func (c *CrowdedNetworks) Add(p netip.Prefix, now time.Time) {
 func (c *CrowdedNetworks) Has(p netip.Prefix, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return now.Before(c.until[NetworkOf(p)])
+	return now.Before(c.until[networkOf(p)])
 }
 
 // Kept records that a block stayed on this node, and reports whether an alarm

@@ -47,8 +47,8 @@ func (f Figures) Encode(at time.Time) string {
 	return string(text)
 }
 
-// ParseFigures reads a text, and reports whether a node can have written it.
-func ParseFigures(text string) (f Figures, ok bool) {
+// parseFigures reads a text, and reports whether a node can have written it.
+func parseFigures(text string) (f Figures, ok bool) {
 	if len(text) > MostFigures || json.Unmarshal([]byte(text), &f) != nil {
 		return Figures{}, false
 	}

@@ -22,12 +22,12 @@ func sample() Figures {
 func TestEncode(t *testing.T) {
 	want := sample()
 	want.At, want.Refused, want.Memory = figuresEpoch.UnixMilli(), 12.3, 0.457
-	if got, ok := ParseFigures(sample().Encode(figuresEpoch)); !ok || got != want {
+	if got, ok := parseFigures(sample().Encode(figuresEpoch)); !ok || got != want {
 		t.Errorf("%+v, %v", got, ok)
 	}
 	most := Figures{Boot: boot, Blocks: 1<<32 - 1, Refused: 1e300, Memory: 1e300, Alarms: 1<<16 - 1, Rules: boot}
 	text := most.Encode(time.UnixMilli(1<<43 + 12345))
-	if got, ok := ParseFigures(text); !ok || got.Refused != mostRefused || got.Memory != mostMemory || len(text)+51 > 200 {
+	if got, ok := parseFigures(text); !ok || got.Refused != mostRefused || got.Memory != mostMemory || len(text)+51 > 200 {
 		t.Errorf("%d bytes: %+v, %v", len(text), got, ok)
 	}
 }
@@ -55,11 +55,11 @@ func TestParse(t *testing.T) {
 		"another boot":        strings.Replace(good, boot, "edge-1", 1),
 		"two texts":           good + good,
 	} {
-		if _, ok := ParseFigures(text); ok {
+		if _, ok := parseFigures(text); ok {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-	if f, ok := ParseFigures(strings.Replace(good, "{", `{"later":{"a":[1]},`, 1)); !ok || f.Blocks != 7 {
+	if f, ok := parseFigures(strings.Replace(good, "{", `{"later":{"a":[1]},`, 1)); !ok || f.Blocks != 7 {
 		t.Errorf("a field of a later version: %+v, %v", f, ok)
 	}
 }
@@ -170,11 +170,11 @@ func FuzzParse(f *testing.F) {
 	f.Add(sample().Encode(figuresEpoch))
 	f.Add(`{"boot":"` + boot + `","rules":"` + boot + `"}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		got, ok := ParseFigures(text)
+		got, ok := parseFigures(text)
 		if !ok {
 			return
 		}
-		again, ok := ParseFigures(got.Encode(time.UnixMilli(got.At)))
+		again, ok := parseFigures(got.Encode(time.UnixMilli(got.At)))
 		if !ok && got.At > -1<<50 && got.At < 1<<50 || ok && again.Blocks != got.Blocks {
 			t.Errorf("%q: %+v, %+v %v", text, got, again, ok)
 		}

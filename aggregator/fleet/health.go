@@ -8,10 +8,10 @@ import (
 // This file keeps whether a node is joined to its fleet, why it is not, and
 // how long it waits before it tries again.
 
-// Steady is how long a session must last to prove that the node works with its
+// steady is how long a session must last to prove that the node works with its
 // fleet. A shorter one may have been a join that succeeds while everything
 // after it fails, such as with an ACL line that lacks a command.
-const Steady = 10 * time.Second
+const steady = 10 * time.Second
 
 // The waits between two tries: after a try that failed, from first on, doubled
 // up to the fault's patience; after a short session that is not the first in a
@@ -94,7 +94,7 @@ func (h *Health) Lasts(now time.Time, nodes int) {
 }
 
 func (h *Health) steady(now time.Time) bool {
-	return !h.joined.IsZero() && now.Sub(h.joined) >= Steady
+	return !h.joined.IsZero() && now.Sub(h.joined) >= steady
 }
 
 // Failed records that a try to join, or a session, ended with a fault. It

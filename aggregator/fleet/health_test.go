@@ -75,9 +75,9 @@ func TestWaits(t *testing.T) {
 	}
 	lasts := func(d time.Duration) { n.Joined(n.now); n.now = n.now.Add(d) }
 	waits(25, 50, 100, 200, 400, 800, 1000, 1000)
-	lasts(Steady)
+	lasts(steady)
 	waits(25, 25, 50)
-	lasts(Steady - 1)
+	lasts(steady - 1)
 	waits(25, 25, 50, 100)
 	lasts(0)
 	waits(1500, 25, 50) // Redis may be down after it: tries that fail cost little
@@ -85,7 +85,7 @@ func TestWaits(t *testing.T) {
 	waits(3000)
 	lasts(0)
 	waits(3000) // a connection that is cut again and again
-	lasts(Steady)
+	lasts(steady)
 	waits(25)
 	lasts(0)
 	waits(25)
@@ -100,11 +100,11 @@ func TestAlarmEndsWithASteadySession(t *testing.T) {
 	n.Failed(n.now, unreachable)
 	n.Failed(n.now, permission)
 	n.Joined(n.now)
-	n.now = n.now.Add(Steady - 1)
+	n.now = n.now.Add(steady - 1)
 	n.Lasts(n.now, 1)
 	n.Failed(n.now, permission)
 	n.Joined(n.now)
-	n.now = n.now.Add(Steady)
+	n.now = n.now.Add(steady)
 	n.Lasts(n.now, 1)
 	n.Lasts(n.now, 1)
 	n.Failed(n.now, permission)

@@ -22,7 +22,7 @@ func TestSpread(t *testing.T) {
 	} {
 		n := newNode()
 		n.Joined(n.now)
-		n.now = n.now.Add(Steady)
+		n.now = n.now.Add(steady)
 		n.Lasts(n.now, test.nodes)
 		if got := n.Spread(n.now); got != 0 {
 			t.Errorf("while joined: %v", got)
@@ -41,7 +41,7 @@ func TestSpread(t *testing.T) {
 func TestNodesOfBefore(t *testing.T) {
 	n := newNode()
 	n.Joined(n.now)
-	n.now = n.now.Add(Steady)
+	n.now = n.now.Add(steady)
 	n.Lasts(n.now, 1000)
 	n.Failed(n.now, unreachable)
 	n.now = n.now.Add(time.Minute)
@@ -51,7 +51,7 @@ func TestNodesOfBefore(t *testing.T) {
 	if got := p.Take(n.now, n.Health, 3200); got != 100 { // half a second of 200 a second
 		t.Errorf("just joined it may compare %d sums, want 100", got)
 	}
-	n.now = n.now.Add(Steady)
+	n.now = n.now.Add(steady)
 	n.Lasts(n.now, 3)
 	if got := p.Take(n.now, n.Health, 3200); got != 3200 {
 		t.Errorf("with three nodes it may compare %d sums, want 3200", got)

@@ -60,10 +60,10 @@ func (r *ThresholdRecord) Since() time.Time { return time.UnixMilli(r.At).UTC().
 // Undo reports whether the record only undoes.
 func (r *ThresholdRecord) Undo() bool { return r.Threshold == 0 }
 
-// CompareThresholds orders the records of one rule: the later one decides, on every node and in
+// compareThresholds orders the records of one rule: the later one decides, on every node and in
 // whatever order they arrive. Of two that were made in the same millisecond the order
 // has no meaning, but is the same everywhere.
-func CompareThresholds(a, b *ThresholdRecord) int {
+func compareThresholds(a, b *ThresholdRecord) int {
 	return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Node, b.Node), cmp.Compare(a.text(), b.text()))
 }
 

@@ -100,7 +100,7 @@ func draw(r *rand.Rand) []ThresholdRecord {
 // latestOf is the twin: the record that no other is later than.
 func latestOf(all []ThresholdRecord, rule string) (last *ThresholdRecord) {
 	for i := range all {
-		if r := &all[i]; r.Rule == rule && (last == nil || CompareThresholds(last, r) < 0) {
+		if r := &all[i]; r.Rule == rule && (last == nil || compareThresholds(last, r) < 0) {
 			last = r
 		}
 	}

@@ -63,7 +63,7 @@ func (q *Quarantine) SetLimit(share float64) {
 		return
 	}
 	for prefix, one := range q.held {
-		if one.Why == TooMuch {
+		if one.Why == tooMuch {
 			q.drop(prefix, &q.stats.Withdrawn)
 		}
 	}

@@ -286,7 +286,7 @@ func TestWhyOverARestart(t *testing.T) {
 	}
 	saved := g.All()
 	for i := range saved { // what the state file has
-		saved[i].Why = TooMuch
+		saved[i].Why = tooMuch
 	}
 	next := newDoor(t)
 	next.Restore(next.now, saved)

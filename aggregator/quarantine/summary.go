@@ -34,7 +34,7 @@ func (q *Quarantine) Summary(now time.Time, d *detector.Detector, while time.Dur
 	origins := make(map[string]int)
 	var v4, v6 [129]bool // the lengths of the blocks' prefixes
 	for prefix, one := range q.held {
-		if one.Why == TooMuch && one.Share == 0 || now.Sub(one.At) < while {
+		if one.Why == tooMuch && one.Share == 0 || now.Sub(one.At) < while {
 			continue
 		}
 		if one.Why == Pace {

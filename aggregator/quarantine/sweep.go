@@ -80,7 +80,7 @@ func (q *Quarantine) admitQueued(now time.Time, d *detector.Detector, ready []He
 func (q *Quarantine) admitUncharged(now time.Time, d *detector.Detector, ready []Held) []Held {
 	sample, passes := q.recentSample(now, d), q.passes(now)
 	for prefix, one := range q.held {
-		if one.Why != TooMuch || one.Share > 0 || !sample.Enough() {
+		if one.Why != tooMuch || one.Share > 0 || !sample.Enough() {
 			continue
 		}
 		if !q.charge(now, prefix, sample.Share(prefix, passes)) {

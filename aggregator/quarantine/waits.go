@@ -36,7 +36,7 @@ func urgency(a, b Held) int {
 
 // byItself returns 1 for a record that comes into force without an operator.
 func byItself(one *Held) int {
-	if one.Why == Pace || one.Why == TooMuch && one.Share == 0 {
+	if one.Why == Pace || one.Why == tooMuch && one.Share == 0 {
 		return 1
 	}
 	return 0

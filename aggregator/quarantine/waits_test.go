@@ -29,9 +29,9 @@ func TestWaits(t *testing.T) {
 	}
 	all := []Held{
 		waiting(g, "10.0.0.0/12", Wide, 0, 1),
-		waiting(g, "198.18.0.0/16", TooMuch, 0.4, 2),
+		waiting(g, "198.18.0.0/16", tooMuch, 0.4, 2),
 		waiting(g, "10.16.0.0/12", Allowance, 0, 2),
-		waiting(g, "198.19.0.0/24", TooMuch, 0, 8),
+		waiting(g, "198.19.0.0/24", tooMuch, 0, 8),
 	}
 	for i := range 50 {
 		all = append(all, waiting(g, fmt.Sprintf("203.0.113.%d/32", i), Pace, 0, 9))

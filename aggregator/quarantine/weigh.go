@@ -127,7 +127,7 @@ func (q *Quarantine) judgeBlock(now time.Time, d *detector.Detector, one *Held) 
 	if q.limit >= 1 || (share == 0 || len(q.held) < q.most) && q.charge(now, one.Prefix, share) {
 		return true
 	}
-	one.Why, one.Share = TooMuch, share
+	one.Why, one.Share = tooMuch, share
 	return false
 }
 
@@ -172,7 +172,7 @@ func (q *Quarantine) Lacking() bool {
 }
 
 func heldError(one *Held) error {
-	if one.Why == TooMuch {
+	if one.Why == tooMuch {
 		return fmt.Errorf("%s, %.0f %% of the requests: %w", one.Prefix, 100*one.Share, aggregator.ErrHeld)
 	}
 	return fmt.Errorf("%s, %s: %w", one.Prefix, one.Why, aggregator.ErrHeld)

@@ -14,7 +14,7 @@ type Why uint8
 // The reasons. All but Pace, and TooMuch with a share of 0, end with an operator's
 // confirmation only.
 const (
-	TooMuch   Why = iota // it would refuse too many requests, or the budget is used up
+	tooMuch   Why = iota // it would refuse too many requests, or the budget is used up
 	Wide                 // unsigned, forced, and wider than an unforced block may be
 	Allowance            // an unsigned allowance of a wide network
 	Pace                 // too many came within a minute; it waits for room
@@ -71,5 +71,5 @@ func whyHeld(one *Held) Why {
 	case !isBlock(&one.Block):
 		return Pace
 	}
-	return TooMuch
+	return tooMuch
 }

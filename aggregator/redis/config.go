@@ -22,8 +22,8 @@ const (
 	DefaultMaxSkew    = 100 * time.Millisecond
 )
 
-// MostPartitions bounds into how many parts one round of pushes is split.
-const MostPartitions = 1024
+// mostPartitions bounds into how many parts one round of pushes is split.
+const mostPartitions = 1024
 
 // Config says where the fleet's Redis is and which node of it this is. New
 // checks it.
@@ -113,8 +113,8 @@ func (c *Config) check() error {
 		complain(len(c.Addresses) == 0, "fleet: no Redis address: set fleet.redis"),
 		complain(!validNamespace.MatchString(c.Namespace),
 			"fleet.namespace %q: use 1 to 64 letters, digits, '.', '_' or '-'", c.Namespace),
-		complain(c.Partitions < 1 || c.Partitions > MostPartitions,
-			"fleet.partitions %d: use 1 to %d", c.Partitions, MostPartitions),
+		complain(c.Partitions < 1 || c.Partitions > mostPartitions,
+			"fleet.partitions %d: use 1 to %d", c.Partitions, mostPartitions),
 		complain(c.Push < 10*time.Millisecond || c.Push > 10*time.Second,
 			"fleet.push %v: use 10ms to 10s", c.Push),
 		complain(c.Timeout < 10*time.Millisecond, "fleet.timeout %v: use 10ms or more", c.Timeout),

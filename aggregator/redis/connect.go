@@ -68,7 +68,7 @@ func (c *Config) isCluster() bool {
 // addressed sets the addresses and the credentials.
 func addressed(o *goredis.UniversalOptions, c Config) error {
 	for _, address := range c.Addresses {
-		one, err := ParseEndpoint(address)
+		one, err := parseEndpoint(address)
 		if err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func addressed(o *goredis.UniversalOptions, c Config) error {
 	if c.PasswordFile != "" {
 		user := o.Username
 		o.CredentialsProviderContext = func(context.Context) (string, string, error) {
-			password, err := ReadPassword(c.PasswordFile)
+			password, err := readPassword(c.PasswordFile)
 			return user, password, err
 		}
 	}

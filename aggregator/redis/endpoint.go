@@ -57,9 +57,9 @@ func (t TLS) Apply(o *goredis.UniversalOptions) error {
 	return nil
 }
 
-// ParseEndpoint returns the options of an address: HOST:PORT, a path or a URL. Its errors
+// parseEndpoint returns the options of an address: HOST:PORT, a path or a URL. Its errors
 // contain no password.
-func ParseEndpoint(address string) (*goredis.Options, error) {
+func parseEndpoint(address string) (*goredis.Options, error) {
 	if strings.Contains(address, "://") {
 		// A URL's own options (timeouts, retries) are ignored: the link depends
 		// on its own.
@@ -81,8 +81,8 @@ func ParseEndpoint(address string) (*goredis.Options, error) {
 	return &goredis.Options{Addr: address}, nil
 }
 
-// ReadPassword reads the password in a file, without the space around it.
-func ReadPassword(file string) (string, error) {
+// readPassword reads the password in a file, without the space around it.
+func readPassword(file string) (string, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
 		return "", fmt.Errorf("fleet.password_file: %w", err)

@@ -19,8 +19,8 @@ import (
 // chunk is how many nodes' figures are read by one command.
 const chunk = 128
 
-// Exchange is one node's part. Its board may be nil.
-type Exchange struct {
+// exchange is one node's part. Its board may be nil.
+type exchange struct {
 	Board   *fleet.Board
 	Client  goredis.UniversalClient
 	Key     string
@@ -42,7 +42,7 @@ var errLarge = errors.New("figures in Redis are too large")
 // if somebody looks here. It sends nothing to Redis while nobody looks anywhere. An
 // error concerns the figures alone. What could not be read is deleted where another
 // client wrote it, and nothing is read for a minute.
-func (x *Exchange) Step(ctx context.Context, t Turn) error {
+func (x *exchange) Step(ctx context.Context, t Turn) error {
 	if x.Board == nil {
 		return nil
 	}
@@ -67,7 +67,7 @@ func foreign(err error) bool {
 	return errors.Is(err, errLarge) || errors.Is(err, ErrLarge) || err != nil && strings.Contains(err.Error(), "WRONGTYPE")
 }
 
-func (x *Exchange) write(ctx context.Context, t *Turn) error {
+func (x *exchange) write(ctx context.Context, t *Turn) error {
 	f, due := x.Board.Due(t.Now, t.Node, t.Alive)
 	if !due {
 		return nil
@@ -80,7 +80,7 @@ func (x *Exchange) write(ctx context.Context, t *Turn) error {
 	return err
 }
 
-func (x *Exchange) read(ctx context.Context, t *Turn, names []string) error {
+func (x *exchange) read(ctx context.Context, t *Turn, names []string) error {
 	all, err := x.Client.HMGet(ctx, x.Key, names...).Result()
 	if err != nil {
 		return err

@@ -32,7 +32,7 @@ type crew struct {
 	t      *testing.T
 	server *redistest.Server
 	now    time.Time
-	nodes  []*Exchange
+	nodes  []*exchange
 	judges []*fleet.Authority
 	looks  bool
 }
@@ -42,7 +42,7 @@ func newCrew(t *testing.T, judges ...*fleet.Authority) *crew {
 	line := strings.NewReplacer("ACL SETUSER", "user", "PASSWORD", "secret").Replace(ACL("edge", "test"))
 	c := &crew{t: t, server: redistest.Start(t, redistest.Options{Users: []string{line}}), now: epoch, judges: judges}
 	for i := range judges {
-		c.nodes = append(c.nodes, &Exchange{Client: c.client(), Key: figuresKey, Timeout: 20 * time.Second,
+		c.nodes = append(c.nodes, &exchange{Client: c.client(), Key: figuresKey, Timeout: 20 * time.Second,
 			Board: fleet.NewBoard(func() fleet.Figures { return fleet.Figures{Blocks: uint32(i + 1), Rules: boot} })})
 	}
 	return c

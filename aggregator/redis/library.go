@@ -27,12 +27,12 @@ var (
 // fleet.
 var LibrarySource = suspectsText + blocksText
 
-// ReplayName is the name of the library with what only a replay calls: its user
+// replayName is the name of the library with what only a replay calls: its user
 // may set the clock of a namespace, and a node's may not.
-const ReplayName = LibraryName + "_replay"
+const replayName = LibraryName + "_replay"
 
 // sources are the libraries that Install loads, by name.
-var sources = map[string]string{LibraryName: LibrarySource, ReplayName: replayText}
+var sources = map[string]string{LibraryName: LibrarySource, replayName: replayText}
 
 // Function returns the full name of one of the library's functions.
 func Function(what string) string { return LibraryName + "_" + what }

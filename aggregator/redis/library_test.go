@@ -113,7 +113,7 @@ func (b *both) call(now time.Time, function string, keys, args []string) any {
 // claim makes both use the time that pushes claim.
 func (b *both) claim() {
 	b.t.Helper()
-	if _, err := b.reference.Call(time.Time{}, ReplayName+"_clock", []string{clockKey}, []string{claimed}); err != nil {
+	if _, err := b.reference.Call(time.Time{}, replayName+"_clock", []string{clockKey}, []string{claimed}); err != nil {
 		b.t.Fatal(err)
 	}
 	if err := b.admin().Set(context.Background(), clockKey, claimed, 0).Err(); err != nil {
@@ -324,7 +324,7 @@ func TestLibraryClock(t *testing.T) {
 	}
 	for what, err := range map[string]error{
 		"SET":      b.node.Set(ctx, clockKey, claimed, 0).Err(),
-		"function": b.node.FCall(ctx, ReplayName+"_clock", []string{clockKey}, claimed).Err(),
+		"function": b.node.FCall(ctx, replayName+"_clock", []string{clockKey}, claimed).Err(),
 	} {
 		if fault := (&Config{}).diagnose(err); fault.Kind != "permission" {
 			t.Errorf("%s: %v", what, err)

@@ -344,7 +344,7 @@ func TestInstallLoadsBoth(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Options{})
 	ctx := context.Background()
-	for _, step := range []struct{ was, missing string }{{"", ""}, {"same", ""}, {"same", ReplayName}, {"", LibraryName}, {"same", ""}} {
+	for _, step := range []struct{ was, missing string }{{"", ""}, {"same", ""}, {"same", replayName}, {"", LibraryName}, {"same", ""}} {
 		if step.missing != "" {
 			if err := s.Client().FunctionDelete(ctx, step.missing).Err(); err != nil {
 				t.Fatal(err)
@@ -354,7 +354,7 @@ func TestInstallLoadsBoth(t *testing.T) {
 		if err != nil || len(done) != 1 || done[0].Was != step.was || len(done[0].Others) != 0 {
 			t.Errorf("without %q: %+v, %v", step.missing, done, err)
 		}
-		if err := s.Client().FCall(ctx, ReplayName+"_clock", []string{clockKey}, claimed).Err(); err != nil {
+		if err := s.Client().FCall(ctx, replayName+"_clock", []string{clockKey}, claimed).Err(); err != nil {
 			t.Error(err)
 		}
 	}

@@ -47,7 +47,7 @@ type Link struct {
 	drift   fleet.Drift      // the heartbeat loop's
 	asks    fleet.MACAsks    // the heartbeat loop's
 	answers fleet.MACAnswers // the heartbeat loop's
-	figures Exchange
+	figures exchange
 
 	evictions fleet.Evictions // the heartbeat loop's
 	seq       atomic.Uint64   // heartbeats that were sent
@@ -101,7 +101,7 @@ func New(c Config, node Peer) (*Link, error) {
 		wake:    make(chan struct{}, 1), resync: make(chan struct{}, 1),
 		clears: aggregator.NewClearedQueue(), mirror: fleet.NewMirror(),
 	}
-	l.figures = Exchange{Board: c.Figures, Client: client, Key: newNames(l.config.Namespace, 0).figures, Timeout: l.config.Timeout}
+	l.figures = exchange{Board: c.Figures, Client: client, Key: newNames(l.config.Namespace, 0).figures, Timeout: l.config.Timeout}
 	l.health = fleet.NewHealth(l.started, node.Alarm, node.Calm)
 	l.judge.Store(fleet.NewAuthority(nil, c.Require, c.Namespace)) // until the key is read
 	l.nodes = fleet.NewRoster(l.config.Node, l.config.Boot, l.draw)

@@ -22,7 +22,7 @@ func (p *Pusher) Claim(ctx context.Context) error {
 	defer cancel()
 	pipe := p.client.Pipeline()
 	for _, clock := range p.names.clocks {
-		pipe.FCall(ctx, ReplayName+"_clock", []string{clock}, claimed)
+		pipe.FCall(ctx, replayName+"_clock", []string{clock}, claimed)
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return fmt.Errorf("claim the namespace's clock (requires a user with +set): %w", err)

@@ -1,4 +1,4 @@
-package main_test
+package main
 
 import (
 	"bytes"
@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 	"unicode"
-
-	"edgeguard/cmd/edgeguard"
 )
 
 // objects reads a log of JSON, each line an object.
@@ -29,7 +27,7 @@ func objects(t *testing.T, text string) (all []map[string]any) {
 
 func TestJSON(t *testing.T) {
 	var out bytes.Buffer
-	l := main.newLog(&out, true)
+	l := newLog(&out, true)
 	l.Set(true, slog.LevelInfo)
 	l.Logger().With("node", "n").Info("blocked", "count", 1901, "for", 10*time.Minute, "error", errors.New("no"))
 	l.Logger().Debug("not written")
@@ -56,7 +54,7 @@ func TestHostile(t *testing.T) {
 	text := "a\nb\r\x1b[2J\x00\x7f\u0085\u009b31m\u202e\u2066\u2028\ufeff\u200b\u200d\U000e0041\xff\"}{\\ é 漢 🎉"
 	for _, format := range []bool{true, false} {
 		var out bytes.Buffer
-		l := main.newLog(&out, false)
+		l := newLog(&out, false)
 		l.Set(format, slog.LevelInfo)
 		l.Logger().Info(text, "path", text, text, "value")
 		line, ended := strings.CutSuffix(out.String(), "\n")
@@ -76,7 +74,7 @@ func TestHostile(t *testing.T) {
 // TestSet: format and level change while loggers are in use.
 func TestSet(t *testing.T) {
 	var out bytes.Buffer
-	l := main.newLog(&out, true)
+	l := newLog(&out, true)
 	log := l.Logger().With("a", 1).WithGroup("g")
 	log.Info("one", "b", 2)
 	if got := out.String(); got != "level=INFO msg=one a=1 g.b=2\n" {
@@ -101,7 +99,7 @@ func TestSet(t *testing.T) {
 func TestTime(t *testing.T) {
 	for _, journal := range []bool{true, false} {
 		var out bytes.Buffer
-		main.newLog(&out, journal).Logger().Info("x")
+		newLog(&out, journal).Logger().Info("x")
 		if strings.HasPrefix(out.String(), "time=") == journal {
 			t.Errorf("journal %v: %q", journal, out.String())
 		}
@@ -111,7 +109,7 @@ func TestTime(t *testing.T) {
 // TestManyWriters: messages of several goroutines stay whole while the format changes.
 func TestManyWriters(t *testing.T) {
 	var out bytes.Buffer
-	l := main.newLog(&out, true)
+	l := newLog(&out, true)
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {

@@ -55,8 +55,8 @@ const (
 	OwnMode   fs.FileMode = 0o600
 )
 
-// AddressForms returns how addresses of the networks are written, for an error.
-func AddressForms(networks []string) string {
+// addressForms returns how addresses of the networks are written, for an error.
+func addressForms(networks []string) string {
 	var forms []string
 	for _, network := range networks {
 		form := network + ":/run/edgeguard/NAME.sock"

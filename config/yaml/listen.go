@@ -24,7 +24,7 @@ func (n Node) Address(networks ...string) Address {
 	}
 	a, ok := ParseAddress(text)
 	if !ok || !slices.Contains(networks, a.Network) {
-		n.Wrong(fmt.Sprintf("cannot listen at %q", n.shown(text)), "write "+AddressForms(networks))
+		n.Wrong(fmt.Sprintf("cannot listen at %q", n.shown(text)), "write "+addressForms(networks))
 		return Address{}
 	}
 	n.Claim(a)

@@ -9,8 +9,8 @@ import (
 // This file reads prefixes and addresses, and refuses what could be read in two
 // ways.
 
-// PrefixForms is the fix for what is no prefix.
-const PrefixForms = "use 192.0.2.0/24, 192.0.2.1 or 2001:db8::/32, without leading zeros"
+// prefixForms is the fix for what is no prefix.
+const prefixForms = "use 192.0.2.0/24, 192.0.2.1 or 2001:db8::/32, without leading zeros"
 
 // ParsePrefix reads "192.0.2.0/24" or "192.0.2.1". What could be read in two ways is
 // refused: octets with a leading zero, bits beyond the prefix length, IPv4 mapped into
@@ -27,7 +27,7 @@ func ParsePrefix(text string) (p netip.Prefix, wrong, fix string) {
 	}
 	switch {
 	case err != nil:
-		return p, fmt.Sprintf("invalid prefix %.60q", text), PrefixForms
+		return p, fmt.Sprintf("invalid prefix %.60q", text), prefixForms
 	case p.Addr().Is4In6():
 		return p, fmt.Sprintf("%q is an IPv4 address written as IPv6", text), "use " + p.Addr().Unmap().String()
 	case p != p.Masked():

@@ -19,8 +19,8 @@ type RedisServer struct {
 	Public             bool // it may lead over a network that others share
 }
 
-// RedisURLForms is the fix for what is no address.
-const RedisURLForms = "use redis://USER@HOST:PORT/DB, rediss:// for TLS, or unix:///PATH"
+// redisURLForms is the fix for what is no address.
+const redisURLForms = "use redis://USER@HOST:PORT/DB, rediss:// for TLS, or unix:///PATH"
 
 // maxPath is the longest path of a unix socket, in bytes.
 const maxPath = 107
@@ -30,7 +30,7 @@ const maxPath = 107
 func ParseRedisURL(text string) (a RedisServer, wrong, fix string) {
 	u, err := url.Parse(text)
 	if err != nil || !slices.Contains([]string{"redis", "rediss", "unix"}, u.Scheme) || u.Opaque != "" {
-		return a, "is not a Redis address", RedisURLForms
+		return a, "is not a Redis address", redisURLForms
 	}
 	a = RedisServer{Text: text, Scheme: u.Scheme, User: u.User.Username(), Host: u.Hostname()}
 	if _, has := u.User.Password(); has {
@@ -56,7 +56,7 @@ func (a *RedisServer) takeApart(u *url.URL) (wrong, fix string) {
 			database = ""
 		}
 	} else if a.Host == "" || strings.ContainsAny(u.Host, " %") {
-		return "has no host", RedisURLForms
+		return "has no host", redisURLForms
 	}
 	if query != "" || u.ForceQuery || u.Fragment != "" {
 		return "has options after its path, which are not supported", "remove them; edgeguard has its own settings for timeouts and TLS"

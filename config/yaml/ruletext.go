@@ -17,7 +17,7 @@ func MatchText(m *rules.Match) string {
 		write  func([]string) string
 	}{
 		{"kind", m.Kind, Flow}, {"host", m.Host, Flow}, {"method", m.Method, Flow}, {"path", m.Path, Flow},
-		{"status", m.Status, Numbers}, {"port", m.Port, Numbers},
+		{"status", m.Status, numbers}, {"port", m.Port, numbers},
 		{"referer", m.Referer, Flow}, {"fetch_site", m.FetchSite, Flow}, {"crawler", m.Crawler, Flow},
 	} {
 		if term.values != nil {

@@ -189,7 +189,7 @@ func (n Node) Prefixes() []netip.Prefix {
 		}
 		p, wrong, fix := ParsePrefix(text)
 		if written, has := n.f.variables[PathText(item.path)]; has && wrong != "" {
-			wrong, fix = fmt.Sprintf("%q expands to an invalid prefix", Clip(written)), PrefixForms
+			wrong, fix = fmt.Sprintf("%q expands to an invalid prefix", Clip(written)), prefixForms
 		}
 		if wrong != "" {
 			item.Wrong(wrong, fix)

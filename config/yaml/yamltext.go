@@ -23,8 +23,8 @@ func Flow(texts []string) string {
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
-// Numbers returns numbers, ranges and classes, which need no quotes.
-func Numbers(texts []string) string { return "[" + strings.Join(texts, ", ") + "]" }
+// numbers returns numbers, ranges and classes, which need no quotes.
+func numbers(texts []string) string { return "[" + strings.Join(texts, ", ") + "]" }
 
 var (
 	plain    = regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9/_.-]*$`)

@@ -73,7 +73,7 @@ func (f *Files) read(files []string) (*crawlers.Ranges, error) {
 	for _, file := range files {
 		stamp := stampOf(file) // before it is read: what changes meanwhile is read again
 		delete(f.seen, file)
-		prefixes, err := ReadFile(file)
+		prefixes, err := readFile(file)
 		if err != nil {
 			return nil, err
 		}
@@ -83,8 +83,8 @@ func (f *Files) read(files []string) (*crawlers.Ranges, error) {
 	return crawlers.NewRanges(all), nil
 }
 
-// ReadFile reads one range file.
-func ReadFile(file string) ([]netip.Prefix, error) {
+// readFile reads one range file.
+func readFile(file string) ([]netip.Prefix, error) {
 	info, err := os.Stat(file)
 	if err != nil {
 		return nil, err

@@ -94,7 +94,7 @@ func TestFilesThatAreNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for file, want := range map[string]string{pipe: "is not a file", folder: "is not a file", "/dev/zero": "is not a file", large: "larger than"} {
-		if _, err := ReadFile(file); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := readFile(file); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", file, err)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Origin is who made all decisions: bouncers make a set for each origin.
-const Origin = "edgeguard"
+// origin is who made all decisions: bouncers make a set for each origin.
+const origin = "edgeguard"
 
 // The scopes and the kind of all decisions.
 const (
@@ -17,7 +17,7 @@ const (
 )
 
 // scenarioOf returns what a bouncer is told as the scenario.
-func scenarioOf(rule string) string { return Origin + "/" + rule }
+func scenarioOf(rule string) string { return origin + "/" + rule }
 
 // mostItems is how many items a list of a query may have: each costs a look at each
 // decision.
@@ -45,7 +45,7 @@ func readFilter(q url.Values) (f filter, ok bool) {
 			f.singles, f.ranges = f.singles && has(q.Get(name), scopeIP), f.ranges && has(q.Get(name), scopeRange)
 		}
 	}
-	f.none = q.Has("origins") && !has(q.Get("origins"), Origin) || q.Has("type") && q.Get("type") != ban
+	f.none = q.Has("origins") && !has(q.Get("origins"), origin) || q.Has("type") && q.Get("type") != ban
 	f.containing, f.lack = parts(q.Get("scenarios_containing")), parts(q.Get("scenarios_not_containing"))
 	if q.Has("value") {
 		f.exact, ok = prefixOf(q.Get("value"))

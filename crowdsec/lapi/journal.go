@@ -16,9 +16,9 @@ import (
 // a number is found without a walk through all. A number in the log that its entry no
 // longer has is skipped, and the log is made again when most are such.
 
-// JournalKeeps is how long an entry that ended is kept after the last moment at which a bouncer
+// journalKeeps is how long an entry that ended is kept after the last moment at which a bouncer
 // that was told of its end can have it.
-const JournalKeeps = time.Hour
+const journalKeeps = time.Hour
 
 // leastEnded is how many entries that ended are kept at least, while their time is not
 // over. There are as many as ever were in force together, if those were more.
@@ -213,7 +213,7 @@ func (j *Journal) end(now time.Time, place int32) {
 // too many.
 func (j *Journal) put(now time.Time, place int32) {
 	e := j.entries.at(place)
-	e.due = max(e.latest, now.UnixNano()) + int64(JournalKeeps)
+	e.due = max(e.latest, now.UnixNano()) + int64(journalKeeps)
 	j.ended.push(place)
 	j.changed(place)
 	for len(j.ended.places) > max(leastEnded, j.peak) {

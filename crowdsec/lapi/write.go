@@ -21,7 +21,7 @@ func (a *answerWriter) decision(c *Change, live, first bool) {
 	}
 	t = append(t, `{"id":`...)
 	t = strconv.AppendUint(t, c.ID, 10)
-	t = append(t, `,"origin":"`+Origin+`","type":"`+ban+`","scope":"`...)
+	t = append(t, `,"origin":"`+origin+`","type":"`+ban+`","scope":"`...)
 	if c.Prefix.IsSingleIP() {
 		t = append(t, scopeIP+`","value":"`...)
 		t = c.Prefix.Addr().AppendTo(t)

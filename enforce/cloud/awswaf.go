@@ -19,8 +19,8 @@ import (
 // between. Only a set that is empty, or whose description begins with the mark, is ever
 // written. Entries of a set have no end: what is not taken out stays.
 
-// AWSWAFMost is how many prefixes AWS allows in a set.
-const AWSWAFMost = 10_000
+// awswafMost is how many prefixes AWS allows in a set.
+const awswafMost = 10_000
 
 const (
 	// between is the time between two writes: AWS allows one a second, of an account in
@@ -87,10 +87,10 @@ func (l *AWSWAF) Replace(ctx context.Context, _ time.Time, entries []enforce.Ent
 	var in []netip.Prefix
 	all := 0
 	for _, f := range l.families() {
-		kept, left := Hottest(entries, l.config.Most, f.holds, l.config.Rank)
+		kept, left := hottest(entries, l.config.Most, f.holds, l.config.Rank)
 		all += len(entries) - left
 		if err := l.write(ctx, f, kept); err != nil {
-			failed = Both(failed, fmt.Errorf("IP set %s: %w", f.set.Name, err))
+			failed = both(failed, fmt.Errorf("IP set %s: %w", f.set.Name, err))
 		}
 		in = append(in, kept...)
 	}
@@ -175,7 +175,7 @@ func (l *AWSWAF) repeat(ctx context.Context, call func() error) error {
 	for try := 0; ; try++ {
 		err := call()
 		var said *awswafError
-		if !errors.As(err, &said) || !said.later() || try == Tries-1 {
+		if !errors.As(err, &said) || !said.later() || try == tries-1 {
 			return err
 		}
 		if !Wait(ctx, Later(l.step, try)) {
@@ -191,7 +191,7 @@ func (l *AWSWAF) Look(ctx context.Context) (lines []string, err error) {
 		got, err := l.read(ctx, f)
 		switch {
 		case err != nil:
-			failed = Both(failed, fmt.Errorf("IP set %s: %w", f.set.Name, err))
+			failed = both(failed, fmt.Errorf("IP set %s: %w", f.set.Name, err))
 		case l.marked(got):
 			lines = append(lines, fmt.Sprintf("IP set %s carries the mark and has %d addresses", f.set.Name, len(got.Addresses)))
 		default:

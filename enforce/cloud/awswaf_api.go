@@ -39,7 +39,7 @@ func newAWSWAFAPI(c AWSWAFConfig) *awswafAPI {
 	if strings.HasPrefix(c.Region, "cn-") {
 		host += ".cn"
 	}
-	return &awswafAPI{config: c, endpoint: cmp.Or(c.Endpoint, host), client: NewClient()}
+	return &awswafAPI{config: c, endpoint: cmp.Or(c.Endpoint, host), client: newClient()}
 }
 
 func (a *awswafAPI) get(ctx context.Context, s AWSWAFSet) (ipSet, error) {

@@ -36,8 +36,8 @@ const (
 	leastSecret = 8
 	// mostWait is the longest that an API may have us wait.
 	mostWait = 15 * time.Minute
-	// Tries is how often a call is made that is answered with "later".
-	Tries = 4
+	// tries is how often a call is made that is answered with "later".
+	tries = 4
 )
 
 // Client calls an API. It follows no redirect, which would carry a secret elsewhere, and
@@ -53,8 +53,8 @@ type asked struct {
 	status int
 }
 
-// NewClient returns a client with connections of its own.
-func NewClient() *Client {
+// newClient returns a client with connections of its own.
+func newClient() *Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost, transport.MaxResponseHeaderBytes = 1, 64<<10
 	transport.IdleConnTimeout = 10 * time.Second
@@ -180,8 +180,8 @@ func IsGone(err error) bool {
 	return errors.As(err, &gone)
 }
 
-// Both returns two errors as one line; either may be nil.
-func Both(a, b error) error {
+// both returns two errors as one line; either may be nil.
+func both(a, b error) error {
 	if a == nil || b == nil {
 		return cmp.Or(a, b)
 	}

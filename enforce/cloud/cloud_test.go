@@ -21,7 +21,7 @@ func TestSecretsOfAnswers(t *testing.T) {
 		_, _ = io.WriteString(w, "refused: "+r.Header.Get("Authorization"))
 	}))
 	t.Cleanup(server.Close)
-	c := NewClient()
+	c := newClient()
 	defer c.Close()
 	a, err := c.Call(t.Context(), http.MethodGet, server.URL, http.Header{"Authorization": {"Bearer T0SECRET"}}, nil, "T0SECRET", "")
 	if err != nil || string(a.Body) != "refused: Bearer …" {
@@ -35,7 +35,7 @@ func TestRedirect(t *testing.T) {
 		http.Redirect(w, r, "https://login.example.org/?from=secret", http.StatusTemporaryRedirect)
 	}))
 	t.Cleanup(server.Close)
-	c := NewClient()
+	c := newClient()
 	defer c.Close()
 	_, err := c.Call(t.Context(), http.MethodPost, server.URL, http.Header{}, nil)
 	if want := "it redirects to login.example.org with status 307, which is not followed: look for a proxy or a login page in between"; err == nil || err.Error() != want {
@@ -55,7 +55,7 @@ func TestRetryAfter(t *testing.T) {
 	t.Cleanup(server.Close)
 	for text, want := range map[string]int{"300": 1, "99999999": 1, "Fri, 31 Dec 9999 23:59:59 GMT": 1, "0": 2, "-7": 2, "x": 2, "Fri, 02 Jan 1970 00:00:00 GMT": 2, "": 2} {
 		after, calls = text, 0
-		c := NewClient()
+		c := newClient()
 		_, first := c.Call(t.Context(), http.MethodGet, server.URL, http.Header{}, nil)
 		_, second := c.Call(t.Context(), http.MethodGet, server.URL, http.Header{}, nil)
 		if first != nil || calls != want || (second == nil) != (want == 2) {
@@ -137,7 +137,7 @@ func TestHottest(t *testing.T) {
 		most, widest := 1+dice.IntN(12), 26+dice.IntN(4)
 		holds := func(p netip.Prefix) bool { return p.Bits() >= widest }
 		rank := func(p netip.Prefix) (uint32, time.Time) { return hits[p], at[p] }
-		kept, left := Hottest(entries, most, holds, rank)
+		kept, left := hottest(entries, most, holds, rank)
 		want, missing := slowly(entries, most, holds, rank)
 		if !slices.Equal(kept, want) || left != missing {
 			t.Fatalf("of %v, %d at most, from /%d: %v, %d left out; want %v, %d", entries, most, widest, kept, left, want, missing)
@@ -166,7 +166,7 @@ func FuzzText(f *testing.F) {
 func TestNotThere(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
-	c := NewClient()
+	c := newClient()
 	defer c.Close()
 	_, err := c.Call(t.Context(), http.MethodGet, gone.URL+"/accounts/s3cret", http.Header{}, nil)
 	if want := strings.TrimPrefix(gone.URL, "http://") + " refuses the connection: nothing listens there"; err == nil || err.Error() != want {

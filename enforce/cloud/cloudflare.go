@@ -18,8 +18,8 @@ import (
 // others may keep theirs in the same list. A change is an operation that ends later, and
 // an account has one of them at a time. Items have no end: what is not deleted stays.
 
-// CloudflareLeastEvery is the least time between two updates.
-const CloudflareLeastEvery = time.Minute
+// cloudflareLeastEvery is the least time between two updates.
+const cloudflareLeastEvery = time.Minute
 
 const (
 	// The widest prefixes of a list, by Cloudflare's documentation of 2025. One page of
@@ -69,7 +69,7 @@ func (l *Cloudflare) Close() error {
 // Replace makes the hottest of entries all that the list holds of ours. It deletes
 // before it adds, since the list may be full.
 func (l *Cloudflare) Replace(ctx context.Context, _ time.Time, entries []enforce.Entry) error {
-	kept, left := Hottest(entries, l.config.Most, holds, l.config.Rank)
+	kept, left := hottest(entries, l.config.Most, holds, l.config.Rank)
 	have, err := l.read(ctx)
 	if err != nil {
 		return err
@@ -210,7 +210,7 @@ func (l *Cloudflare) change(ctx context.Context, begin func() (operation string,
 func (l *Cloudflare) repeat(ctx context.Context, call func() error) error {
 	for try := 0; ; try++ {
 		err := call()
-		if err == nil || !later(err) || try == Tries-1 || !Wait(ctx, Later(l.look, try+1)) {
+		if err == nil || !later(err) || try == tries-1 || !Wait(ctx, Later(l.look, try+1)) {
 			return err
 		}
 	}

@@ -63,7 +63,7 @@ type envelope struct {
 }
 
 func newCloudflareAPI(c CloudflareConfig) *cloudflareAPI {
-	return &cloudflareAPI{config: c, endpoint: cmp.Or(c.Endpoint, "https://api.cloudflare.com/client/v4"), client: NewClient()}
+	return &cloudflareAPI{config: c, endpoint: cmp.Or(c.Endpoint, "https://api.cloudflare.com/client/v4"), client: newClient()}
 }
 
 func (a *cloudflareAPI) about(ctx context.Context) (out about, err error) {

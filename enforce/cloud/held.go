@@ -13,7 +13,7 @@ type Held struct {
 	left int
 }
 
-// Set says what a list has now, as [Hottest] returns it, and how many blocks had no place.
+// Set says what a list has now, as [hottest] returns it, and how many blocks had no place.
 func (h *Held) Set(in []netip.Prefix, left int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

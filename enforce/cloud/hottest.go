@@ -20,13 +20,13 @@ type ranked struct {
 	last     time.Time
 }
 
-// Hottest returns at most so many of the prefixes that a list can hold, sorted, and how
+// hottest returns at most so many of the prefixes that a list can hold, sorted, and how
 // many entries are not in force by them. What was refused most often comes first, then
 // what is newest. A prefix inside another one needs no place.
 //
 // The refusals are those since the block was made, and not of the last minutes: what the
 // cloud refuses never arrives here, so that a block would lose its place by being there.
-func Hottest(entries []enforce.Entry, most int, holds func(netip.Prefix) bool, rank Rank) (kept []netip.Prefix, left int) {
+func hottest(entries []enforce.Entry, most int, holds func(netip.Prefix) bool, rank Rank) (kept []netip.Prefix, left int) {
 	var all []ranked
 	var inside []int // of each of all: the entries in it
 	for _, e := range entries {
@@ -62,7 +62,7 @@ func Hottest(entries []enforce.Entry, most int, holds func(netip.Prefix) bool, r
 	return kept, left
 }
 
-// covered reports whether a prefix lies inside one of a list as [Hottest] returns it.
+// covered reports whether a prefix lies inside one of a list as [hottest] returns it.
 func covered(list []netip.Prefix, p netip.Prefix) bool {
 	i, found := slices.BinarySearchFunc(list, p, func(have, p netip.Prefix) int {
 		return cmp.Or(have.Addr().Compare(p.Addr()), have.Bits()-p.Bits())

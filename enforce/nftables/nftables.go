@@ -38,8 +38,8 @@ type Config struct {
 	DryRun bool
 }
 
-// MostPorts bounds SparePorts: each is a rule.
-const MostPorts = 16
+// mostPorts bounds SparePorts: each is a rule.
+const mostPorts = 16
 
 var (
 	tableName  = regexp.MustCompile(`^[a-z][a-z0-9_]{0,23}$`)
@@ -53,8 +53,8 @@ func (c *Config) check() error {
 		return fmt.Errorf("nftables: invalid table name %q: use small letters, digits and _, at most 24", c.Table)
 	case c.Device != "" && !deviceName.MatchString(c.Device):
 		return fmt.Errorf("nftables: invalid device %q: use the name of an interface, such as eth0", c.Device)
-	case len(c.SparePorts) > MostPorts:
-		return fmt.Errorf("nftables: %d ports to spare: not over %d", len(c.SparePorts), MostPorts)
+	case len(c.SparePorts) > mostPorts:
+		return fmt.Errorf("nftables: %d ports to spare: not over %d", len(c.SparePorts), mostPorts)
 	case slices.Contains(c.SparePorts, 0):
 		return errors.New("nftables: port 0 cannot be spared")
 	}

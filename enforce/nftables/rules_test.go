@@ -260,7 +260,7 @@ func TestConfig(t *testing.T) {
 	for _, c := range []Config{
 		{}, {Table: "a b"}, {Table: "ä"}, {Table: strings.Repeat("a", 25)}, {Table: "edgeguard; flush ruleset"},
 		{Table: "edgeguard", Device: "a/b"}, {Table: "edgeguard", Device: strings.Repeat("e", 16)},
-		{Table: "edgeguard", SparePorts: []uint16{0}}, {Table: "edgeguard", SparePorts: make([]uint16, MostPorts+1)},
+		{Table: "edgeguard", SparePorts: []uint16{0}}, {Table: "edgeguard", SparePorts: make([]uint16, mostPorts+1)},
 	} {
 		if _, err := New(c); err == nil {
 			t.Errorf("%+v is accepted", c)

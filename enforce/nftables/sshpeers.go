@@ -50,12 +50,12 @@ type SSHPeers struct {
 
 // SSHPeersOfHost returns the peers of this host: see Find.
 func SSHPeersOfHost(ports ...uint16) (SSHPeers, error) {
-	return FindSSHPeers(os.DirFS("/proc"), ports...)
+	return findSSHPeers(os.DirFS("/proc"), ports...)
 }
 
-// FindSSHPeers returns the peers of established connections to these ports and to the ssh
+// findSSHPeers returns the peers of established connections to these ports and to the ssh
 // servers that are seen. proc is /proc.
-func FindSSHPeers(proc fs.FS, ports ...uint16) (SSHPeers, error) {
+func findSSHPeers(proc fs.FS, ports ...uint16) (SSHPeers, error) {
 	is := wanted{ports: ports, inodes: sockets(proc)}
 	found, more := make(map[netip.Addr]bool), false
 	read := 0

@@ -53,7 +53,7 @@ func TestPorts(t *testing.T) {
 			line(t, "[::ffff:192.0.2.1]:22", "[::ffff:203.0.113.9]:50000", "01", 21) +
 			line(t, "[::1]:22", "[::1]:50000", "01", 22)),
 	}
-	p, err := FindSSHPeers(proc, DefaultSSHPort, 2222)
+	p, err := findSSHPeers(proc, DefaultSSHPort, 2222)
 	want := []string{"203.0.113.7", "203.0.113.8", "203.0.113.9", "2001:db8:1::7"}
 	if got := names(p); err != nil || p.More || !slices.Equal(got, want) {
 		t.Errorf("%v, %v, %v; want %v", got, p.More, err, want)
@@ -86,7 +86,7 @@ func TestProcesses(t *testing.T) {
 		"73/comm": file("nginx\n"), "73/status": file("Uid:\t0\t0\t0\t0\n"), "73/fd/3": link(13),
 		"74/comm": file("sshd\n"), // it ended
 	}
-	p, err := FindSSHPeers(proc)
+	p, err := findSSHPeers(proc)
 	if got, want := names(p), []string{"203.0.113.7", "203.0.113.8"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v, %v; want %v", got, err, want)
 	}
@@ -100,16 +100,16 @@ func TestBounds(t *testing.T) {
 	for i := range Most + 1 {
 		b.WriteString(line(t, "192.0.2.1:22", netip.AddrPortFrom(netip.AddrFrom4([4]byte{203, 0, byte(i >> 8), byte(i)}), 1).String(), "01", 1))
 	}
-	p, err := FindSSHPeers(fstest.MapFS{"net/tcp": file(b.String())}, DefaultSSHPort)
+	p, err := findSSHPeers(fstest.MapFS{"net/tcp": file(b.String())}, DefaultSSHPort)
 	if err != nil || !p.More || len(p.Addrs) != Most {
 		t.Errorf("%d peers, more %v, %v", len(p.Addrs), p.More, err)
 	}
 	for _, bad := range []string{"", "x", head + " 0: 0100007F 0100007F 01 0 0 0 0 0 0\n", " 0: 01000:0016 0100007F:0016 01 a b c d e f\n", " 0: zz00007F:0016 0100007F:0016 01 a b c d e f\n"} {
-		if p, err := FindSSHPeers(fstest.MapFS{"net/tcp": file(bad)}, DefaultSSHPort); err != nil || len(p.Addrs) > 0 {
+		if p, err := findSSHPeers(fstest.MapFS{"net/tcp": file(bad)}, DefaultSSHPort); err != nil || len(p.Addrs) > 0 {
 			t.Errorf("%q: %v, %v", bad, p, err)
 		}
 	}
-	if _, err := FindSSHPeers(fstest.MapFS{}, DefaultSSHPort); err == nil {
+	if _, err := findSSHPeers(fstest.MapFS{}, DefaultSSHPort); err == nil {
 		t.Error("no error without /proc")
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"edgeguard/haproxy"
 )
 
-// MaxElements is how many elements an array of a table may have, as in HAProxy.
-const MaxElements = 100
+// maxElements is how many elements an array of a table may have, as in HAProxy.
+const maxElements = 100
 
 // KeyType is what a table's keys are.
 type KeyType uint8
@@ -98,8 +98,8 @@ func (d *Definition) Place(t DataType) (at, elements int) {
 	return 0, 0
 }
 
-// ReadDefinition returns what a table definition says.
-func ReadDefinition(m Message) (*Definition, error) {
+// readDefinition returns what a table definition says.
+func readDefinition(m Message) (*Definition, error) {
 	r := &reader{b: m.Body}
 	d := &Definition{ID: r.varint("the table's ID")}
 	size := r.varint("the length of its name")
@@ -109,8 +109,8 @@ func ReadDefinition(m Message) (*Definition, error) {
 	if err := r.err(m.Kind); err != nil {
 		return nil, err
 	}
-	if size == 0 || size > MaxName || bytes.IndexByte(name, 0) >= 0 {
-		return nil, fmt.Errorf("%s: a name of %d bytes, where 1 to %d are allowed: shorten the table's name in haproxy.cfg", m.Kind, size, MaxName)
+	if size == 0 || size > maxName || bytes.IndexByte(name, 0) >= 0 {
+		return nil, fmt.Errorf("%s: a name of %d bytes, where 1 to %d are allowed: shorten the table's name in haproxy.cfg", m.Kind, size, maxName)
 	}
 	d.Name, d.Key, d.KeyBytes = string(name), KeyType(key), int(keyBytes)
 	if want := fixedBytes[d.Key]; key > math.MaxUint8 || keyBytes > MaxMessage || want != 0 && keyBytes != want {
@@ -138,7 +138,7 @@ func (d *Definition) readStored(r *reader, types uint64) {
 			r.fail("the parameters of the data types in their order")
 		}
 		if f.array {
-			s.Elements = int(min(r.varint("the number of an array's elements"), MaxElements+1))
+			s.Elements = int(min(r.varint("the number of an array's elements"), maxElements+1))
 		}
 		if f.rate {
 			s.Period = milliseconds(r.varint("the period of a rate"))
@@ -149,8 +149,8 @@ func (d *Definition) readStored(r *reader, types uint64) {
 
 func (d *Definition) check() error {
 	for _, s := range d.Stored {
-		if s.Elements < 1 || s.Elements > MaxElements {
-			return fmt.Errorf("table %q: the array of type %d has not 1 to %d elements: this is not HAProxy's peers protocol 2.1", d.Name, s.Type, MaxElements)
+		if s.Elements < 1 || s.Elements > maxElements {
+			return fmt.Errorf("table %q: the array of type %d has not 1 to %d elements: this is not HAProxy's peers protocol 2.1", d.Name, s.Type, maxElements)
 		}
 	}
 	return nil

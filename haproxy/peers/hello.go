@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// MaxName is how many bytes a peer's or a table's name may have.
-const MaxName = 255
+// maxName is how many bytes a peer's or a table's name may have.
+const maxName = 255
 
 const (
 	protocol    = "HAProxyS"
 	version     = "2.1"
-	maxLine     = MaxName + 32
+	maxLine     = maxName + 32
 	statusBytes = 3
 )
 
@@ -76,8 +76,8 @@ func parseHello(to, last string) (Hello, error) {
 	if err != nil || pid < 0 || pid > math.MaxInt32 {
 		return Hello{}, &Refusal{BadProtocol, fmt.Sprintf("the hello's process is %.20q, not the number of one: this is not HAProxy's peers protocol", fields[1])}
 	}
-	if len(to) > MaxName || len(fields[0]) > MaxName {
-		return Hello{}, &Refusal{BadProtocol, fmt.Sprintf("a peer's name is longer than %d bytes: shorten it in HAProxy's section \"peers\"", MaxName)}
+	if len(to) > maxName || len(fields[0]) > maxName {
+		return Hello{}, &Refusal{BadProtocol, fmt.Sprintf("a peer's name is longer than %d bytes: shorten it in HAProxy's section \"peers\"", maxName)}
 	}
 	return Hello{To: to, From: fields[0], PID: pid}, nil
 }

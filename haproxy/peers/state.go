@@ -120,7 +120,7 @@ func ReadTally(b []byte, keys int) (*Tally, error) {
 	}
 	r := &stateReader{b: b[len(stateHead):body]}
 	t := NewTally(keys)
-	for range r.number(MostSources) {
+	for range r.number(mostSources) {
 		name := r.text()
 		src := &source{keys: t.keys, space: t.space, tables: map[string]*countTable{}}
 		src.read(r)
@@ -143,7 +143,7 @@ func (src *source) read(r *stateReader) {
 	}
 	for range r.number(tablesOfOne) {
 		name := r.text()
-		columns := int(r.number(MaxElements))
+		columns := int(r.number(maxElements))
 		warm, inHandover := r.byte() == 1, r.byte() == 1
 		if r.bad || columns == 0 || src.tables[name] != nil {
 			r.bad = true
@@ -217,7 +217,7 @@ func (r *stateReader) number(most uint64) uint64 {
 	return v
 }
 
-func (r *stateReader) text() string { return string(r.take(int(r.number(MaxName)))) }
+func (r *stateReader) text() string { return string(r.take(int(r.number(maxName)))) }
 
 func (r *stateReader) time() time.Time {
 	if ms := r.number(1 << 48); ms > 0 {

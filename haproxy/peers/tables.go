@@ -23,7 +23,7 @@ type table struct {
 // Define reads a definition. The next updates are of this table. A definition that is
 // repeated, as HAProxy does before each table's updates, returns the same pointer.
 func (t *Tables) Define(m Message) (*Definition, error) {
-	d, err := ReadDefinition(m)
+	d, err := readDefinition(m)
 	if err != nil {
 		return nil, err
 	}

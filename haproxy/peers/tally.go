@@ -24,9 +24,9 @@ import (
 //     dropped value counts. Many dropped keys share a place for that.
 
 const (
-	// MostSources is how many HAProxies a tally remembers. The one that was silent for
+	// mostSources is how many HAProxies a tally remembers. The one that was silent for
 	// longest goes first.
-	MostSources = 64
+	mostSources = 64
 	// tablesOfOne is how many tables of counts one HAProxy may have: those of the
 	// rules before a reload and after.
 	tablesOfOne = 4
@@ -172,7 +172,7 @@ func (t *Tally) source(haproxy string, now time.Time) *source {
 	defer t.mu.Unlock()
 	src := t.sources[haproxy]
 	if src == nil {
-		if len(t.sources) >= MostSources {
+		if len(t.sources) >= mostSources {
 			other, _ := t.oldest(haproxy)
 			t.forget(other)
 		}

@@ -284,10 +284,10 @@ func TestBounds(t *testing.T) {
 	l.adds([]uint32{most, most}, a, math.MaxUint64, 1<<32-1)
 	l.later(handover)
 	l.adds([]uint32{4, 5}, a, 4, 5) // wrapped, or forgotten by HAProxy
-	for i := range 2 * MostSources {
+	for i := range 2 * mostSources {
 		tally.Begin(string(rune('A'+i)), 1, tallyNoon.Add(time.Duration(i)))
 	}
-	if len(tally.sources) != MostSources {
+	if len(tally.sources) != mostSources {
 		t.Errorf("%d HAProxies", len(tally.sources))
 	}
 	for i := range 2 * tablesOfOne {
@@ -319,19 +319,19 @@ func TestManyNames(t *testing.T) {
 		}
 		return s
 	}
-	for i := range MostSources {
+	for i := range mostSources {
 		fill(string(rune('A'+i)), tallyNoon)
 	}
 	all := 0
-	for i := range MostSources {
+	for i := range mostSources {
 		n := tally.Stats(string(rune('A' + i))).Keys
 		if n < leastKeys {
 			t.Errorf("HAProxy %d has room for %d keys", i, n)
 		}
 		all += n
 	}
-	if most := together*keys + MostSources*leastKeys; all > most {
-		t.Errorf("%d keys of %d names, want at most %d", all, MostSources, most)
+	if most := together*keys + mostSources*leastKeys; all > most {
+		t.Errorf("%d keys of %d names, want at most %d", all, mostSources, most)
 	}
 	if _, err := ReadTally(tally.Append(nil, 0), keys); err != nil {
 		t.Error(err)
@@ -462,7 +462,7 @@ func FuzzRead(f *testing.F) {
 // The state of a HAProxy whose hello has the most that it may have can be read.
 func TestStateOfTheLongestHello(t *testing.T) {
 	tally := NewTally(10)
-	tally.Begin(strings.Repeat("\xff", MaxName), math.MaxInt32, tallyNoon)
+	tally.Begin(strings.Repeat("\xff", maxName), math.MaxInt32, tallyNoon)
 	if _, err := ReadTally(tally.Append(nil, 0), 10); err != nil {
 		t.Error(err)
 	}

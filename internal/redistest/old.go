@@ -2,7 +2,7 @@ package redistest
 
 import "testing"
 
-// StartOld runs a Redis that knows no functions: the one that [Binary] chooses
+// StartOld runs a Redis that knows no functions: the one that [binary] chooses
 // where that is older than 7, and else one that they were taken from, which
 // refuses them in the same words.
 func StartOld(t testing.TB) *Server {
@@ -12,7 +12,7 @@ func StartOld(t testing.TB) *Server {
 		t.Logf("redistest: a real %s", version)
 		return Start(t, Options{})
 	}
-	t.Logf("redistest: a %s without its functions: %s may name an older one", version, Binary)
+	t.Logf("redistest: a %s without its functions: %s may name an older one", version, binary)
 	var args []string
 	for _, command := range []string{"FCALL", "FCALL_RO", "FUNCTION"} {
 		args = append(args, "--rename-command", command, "")

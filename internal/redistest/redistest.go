@@ -32,17 +32,17 @@ import (
 // than it has to.
 const patience = 30 * time.Second
 
-// Binary names the environment variable that chooses another server.
-const Binary = "EDGEGUARD_TEST_REDIS"
+// binary names the environment variable that chooses another server.
+const binary = "EDGEGUARD_TEST_REDIS"
 
 // Path returns the server's binary, or skips the test where there is none. A
-// [Binary] that does not exist is an error: it was asked for.
+// [binary] that does not exist is an error: it was asked for.
 func Path(t testing.TB) string {
 	t.Helper()
-	if chosen := os.Getenv(Binary); chosen != "" {
+	if chosen := os.Getenv(binary); chosen != "" {
 		path, err := exec.LookPath(chosen)
 		if err != nil {
-			t.Fatalf("redistest: %s: %v", Binary, err)
+			t.Fatalf("redistest: %s: %v", binary, err)
 		}
 		return path
 	}

@@ -20,10 +20,10 @@ import (
 	"time"
 )
 
-// Host is the name of the site that all scenes visit.
-const Host = "harbour.example"
+// host is the name of the site that all scenes visit.
+const host = "harbour.example"
 
-const origin = "https://" + Host
+const origin = "https://" + host
 
 // Scene is one kind of traffic.
 type Scene struct {

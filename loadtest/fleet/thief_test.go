@@ -92,7 +92,7 @@ func (th *thief) beats(nodes int, own ...netip.Addr) {
 		for i := range nodes {
 			now := time.Now()
 			b := aggregator.Heartbeat{Node: fmt.Sprintf("edge-%d", 100+i), Boot: fmt.Sprintf("%016x", i), Version: "v9", Started: now, At: now, Own: own}
-			pipe.FCall(background, library.Name+"_beat", memberKeys(), b.Field(), b.Encode(), partitions, "-1", "0", "")
+			pipe.FCall(background, redis.LibraryName+"_beat", memberKeys(), b.Field(), b.Encode(), partitions, "-1", "0", "")
 		}
 		_, _ = pipe.Exec(background)
 	}

@@ -28,9 +28,9 @@ type Label uint8
 
 // The labels.
 const (
-	None Label = iota
-	Attacker
-	Innocent
+	none Label = iota
+	attacker
+	innocent
 )
 
 // Labels are those of many logs, by log and address.
@@ -54,9 +54,9 @@ func ReadLabels(file string) (Labels, error) {
 		if all[fields[0]] == nil {
 			all[fields[0]] = make(map[string]Label)
 		}
-		all[fields[0]][fields[1]] = Innocent
+		all[fields[0]][fields[1]] = innocent
 		if fields[2] == "scan" || fields[2] == "brute" {
-			all[fields[0]][fields[1]] = Attacker
+			all[fields[0]][fields[1]] = attacker
 		}
 	}
 	return all, lines.Err()
@@ -115,7 +115,7 @@ func Measure(ctx context.Context, folder string, logs []string, labels Labels) (
 		if err != nil {
 			return nil, err
 		}
-		some, err := One(ctx, log, replay.Sort(r, 0), set, labels[log])
+		some, err := one(ctx, log, replay.Sort(r, 0), set, labels[log])
 		_ = r.Close()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", log, err)
@@ -125,8 +125,8 @@ func Measure(ctx context.Context, folder string, logs []string, labels Labels) (
 	return pairs, nil
 }
 
-// One returns the pairs of one log.
-func One(ctx context.Context, log string, source replay.Source, set *rules.Set, labels map[string]Label) ([]Pair, error) {
+// one returns the pairs of one log.
+func one(ctx context.Context, log string, source replay.Source, set *rules.Set, labels map[string]Label) ([]Pair, error) {
 	book := evidence.NewBook(0)
 	report, err := replay.Run(ctx, source, replay.Config{Rules: set, Memory: shard.NewMemory(256 << 20), Tune: true, Seen: book.Add})
 	if err != nil {
@@ -213,9 +213,9 @@ func caught(t *tuning.Tally, labels map[string]Label, limit uint32) (c Refused) 
 			break
 		}
 		switch labels[edgeguard.Key{Prefix: p.Key.Prefix}.String()] {
-		case Attacker:
+		case attacker:
 			c.Attackers++
-		case Innocent:
+		case innocent:
 			c.Benign++
 		}
 	}
@@ -254,9 +254,9 @@ func Count(pairs []Pair) (better, worse int) {
 	return better, worse
 }
 
-// Generated returns the pairs of an access log in the combined format, which has no
+// generated returns the pairs of an access log in the combined format, which has no
 // attacker: all its addresses are benign.
-func Generated(ctx context.Context, name string, log io.Reader) ([]Pair, error) {
+func generated(ctx context.Context, name string, log io.Reader) ([]Pair, error) {
 	set, err := Rules()
 	if err != nil {
 		return nil, err
@@ -271,7 +271,7 @@ func Generated(ctx context.Context, name string, log io.Reader) ([]Pair, error) 
 	}
 	defer r.Close()
 	source := &naming{Source: replay.Sort(r, 0), labels: make(map[string]Label)}
-	return One(ctx, name, source, set, source.labels)
+	return one(ctx, name, source, set, source.labels)
 }
 
 // naming labels each address that it sees as benign.
@@ -284,7 +284,7 @@ type naming struct {
 func (n *naming) Next() ([]edgeguard.Event, error) {
 	events, err := n.Source.Next()
 	for i := range events {
-		n.labels[edgeguard.Key{Prefix: evidence.Prefix(events[i].Addr)}.String()] = Innocent
+		n.labels[edgeguard.Key{Prefix: evidence.Prefix(events[i].Addr)}.String()] = innocent
 	}
 	return events, err
 }

@@ -89,7 +89,7 @@ func TestNobodyIsProposed(t *testing.T) {
 	}
 	for name, log := range logs {
 		t.Run(name, func(t *testing.T) {
-			pairs, err := Generated(context.Background(), name, log)
+			pairs, err := generated(context.Background(), name, log)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -157,7 +157,7 @@ func wanted(t *testing.T, scenes []benign.Scene, seed uint64, attacked bool) (fu
 	}
 	first := all[0].Time
 	for i := range all {
-		labels[edgeguard.Key{Prefix: evidence.Prefix(all[i].Addr)}.String()] = Innocent
+		labels[edgeguard.Key{Prefix: evidence.Prefix(all[i].Addr)}.String()] = innocent
 	}
 	if attacked {
 		var text bytes.Buffer
@@ -170,7 +170,7 @@ func wanted(t *testing.T, scenes []benign.Scene, seed uint64, attacked bool) (fu
 		}
 		all = append(all, parse(t, text.Bytes())...)
 		for n := range 5 {
-			labels[fmt.Sprintf("203.0.113.%d", 200+n)], labels[fmt.Sprintf("203.0.113.%d", 210+n)] = Attacker, Attacker
+			labels[fmt.Sprintf("203.0.113.%d", 200+n)], labels[fmt.Sprintf("203.0.113.%d", 210+n)] = attacker, attacker
 		}
 	}
 	return func() (replay.Source, error) { return &once{all}, nil }, labels
@@ -227,7 +227,7 @@ func TestWantedTraffic(t *testing.T) {
 		for _, attacked := range []bool{false, true} {
 			open, labels := wanted(t, scenes, seed, attacked)
 			source, _ := open()
-			pairs, err := One(context.Background(), name, replay.Sort(source, 0), set, labels)
+			pairs, err := one(context.Background(), name, replay.Sort(source, 0), set, labels)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,6 @@
 // Package evidence keeps what keys had counted when this node blocked them: the
-// slots, the limit, and which node counted how much. It keeps the newest [MostKept]
-// blocks, each for [Keep] beyond its end. It is asked only when a block is made,
+// slots, the limit, and which node counted how much. It keeps the newest [mostKept]
+// blocks, each for [keep] beyond its end. It is asked only when a block is made,
 // changed or looked at, never for an event that crosses no limit.
 package evidence
 
@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	// MostKept is of how many blocks the evidence is kept.
-	MostKept = 4096
-	// Keep is for how long it is kept after the block has ended: on the next day
+	// mostKept is of how many blocks the evidence is kept.
+	mostKept = 4096
+	// keep is for how long it is kept after the block has ended: on the next day
 	// an operator can still see why.
-	Keep = 24 * time.Hour
+	keep = 24 * time.Hour
 	// maxParts and maxWith bound what one block takes, whatever the fleet's size
 	// and a client's text.
 	maxParts, maxWith = 16, 256
@@ -41,14 +41,14 @@ type Kept struct {
 func NewKept() *Kept { return &Kept{of: make(map[netip.Prefix]*list.Element)} }
 
 // Add keeps the evidence of a block that was made. It takes the place of that of
-// an earlier block of the same prefix, and with [MostKept] of the oldest.
+// an earlier block of the same prefix, and with [mostKept] of the oldest.
 func (k *Kept) Add(e edgeguard.Evidence) {
 	e.With = bounded(e.With)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.changes++
 	k.remove(k.of[e.Prefix])
-	if len(k.of) >= MostKept {
+	if len(k.of) >= mostKept {
 		k.remove(k.oldest.Front())
 	}
 	k.of[e.Prefix] = k.oldest.PushBack(&e)
@@ -147,7 +147,7 @@ func (k *Kept) Changes() uint64 {
 	return k.changes
 }
 
-func gone(e *edgeguard.Evidence, now time.Time) bool { return now.Sub(e.Until) >= Keep }
+func gone(e *edgeguard.Evidence, now time.Time) bool { return now.Sub(e.Until) >= keep }
 
 func copied(e *edgeguard.Evidence) edgeguard.Evidence {
 	out := *e

@@ -32,7 +32,7 @@ func (o *oracle) drop(prefix netip.Prefix) {
 }
 
 func (o *oracle) add(e edgeguard.Evidence) {
-	if o.drop(e.Prefix); len(*o) == MostKept {
+	if o.drop(e.Prefix); len(*o) == mostKept {
 		*o = slices.Delete(*o, 0, 1)
 	}
 	*o = append(*o, e)
@@ -55,7 +55,7 @@ func TestKeepsAsTheOracle(t *testing.T) {
 	var o oracle
 	for step := range 15_000 {
 		now = now.Add(time.Duration(rng.IntN(20)) * time.Second)
-		prefix := prefixOf(rng.IntN(2 * MostKept))
+		prefix := prefixOf(rng.IntN(2 * mostKept))
 		switch rng.IntN(8) {
 		case 0:
 			b := edgeguard.Block{Prefix: prefix, Until: now.Add(time.Duration(rng.IntN(7200)) * time.Second), Lifted: rng.IntN(2) == 0}
@@ -68,7 +68,7 @@ func TestKeepsAsTheOracle(t *testing.T) {
 		case 1:
 			got, ok := k.Of(prefix, now)
 			want := o.of(prefix)
-			if ok != (want != nil && now.Sub(want.Until) < Keep) || ok && got.Count != want.Count {
+			if ok != (want != nil && now.Sub(want.Until) < keep) || ok && got.Count != want.Count {
 				t.Fatalf("step %d, %s: %v %+v, want %+v", step, prefix, ok, got, want)
 			}
 		default:
@@ -78,10 +78,10 @@ func TestKeepsAsTheOracle(t *testing.T) {
 			o.add(e)
 		}
 		if step%3000 == 2999 {
-			o = slices.DeleteFunc(o, func(e edgeguard.Evidence) bool { return now.Sub(e.Until) >= Keep })
+			o = slices.DeleteFunc(o, func(e edgeguard.Evidence) bool { return now.Sub(e.Until) >= keep })
 			same(t, k.All(now), o)
 		}
-		if n := len(k.of); n > MostKept || n != k.oldest.Len() {
+		if n := len(k.of); n > mostKept || n != k.oldest.Len() {
 			t.Fatalf("step %d: %d kept, %d in order", step, n, k.oldest.Len())
 		}
 	}
@@ -109,10 +109,10 @@ func TestGoneADayAfterTheEnd(t *testing.T) {
 		n    int
 		ends time.Time
 	}{{1, noon.Add(time.Hour)}, {2, lifted}} {
-		if _, ok := k.Of(prefixOf(c.n), c.ends.Add(Keep-1)); !ok {
+		if _, ok := k.Of(prefixOf(c.n), c.ends.Add(keep-1)); !ok {
 			t.Errorf("%d is gone within a day of its end", c.n)
 		}
-		if _, ok := k.Of(prefixOf(c.n), c.ends.Add(Keep)); ok {
+		if _, ok := k.Of(prefixOf(c.n), c.ends.Add(keep)); ok {
 			t.Errorf("%d is still there a day after its end", c.n)
 		}
 	}

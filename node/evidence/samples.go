@@ -19,13 +19,13 @@ import (
 // of them pushes out no sample of a blocked key. Nothing of it is written to disk.
 
 const (
-	// SamplesKeep is for how long a blocked key's samples are kept beyond the block's end,
+	// samplesKeep is for how long a blocked key's samples are kept beyond the block's end,
 	// keepNear those of another key after the last one.
-	SamplesKeep = 24 * time.Hour
+	samplesKeep = 24 * time.Hour
 	keepNear    = time.Hour
-	// Bytes is what all samples take at most. keyBytes is what a key takes beside
+	// bytes is what all samples take at most. keyBytes is what a key takes beside
 	// its samples, and recordBytes what each of these takes.
-	Bytes                 = 16 << 20
+	bytes                 = 16 << 20
 	keyBytes, recordBytes = 256, 256
 	// nearShare of the keys, at most, are keys that are not blocked.
 	nearShare = 4
@@ -86,7 +86,7 @@ func SampleRoom(memory int64, each int) int64 {
 	if each == 0 {
 		return 0
 	}
-	return min(Bytes, memory/16)
+	return min(bytes, memory/16)
 }
 
 // NewSamples returns an empty one for at most each samples of a key in all of room; nil for
@@ -111,7 +111,7 @@ func (s *Samples) Take(now time.Time, prefix netip.Prefix, event *edgeguard.Even
 	blocked := !until.IsZero()
 	k := s.key(prefix, blocked)
 	if blocked {
-		k.gone = until.Add(SamplesKeep)
+		k.gone = until.Add(samplesKeep)
 	} else if !k.blocked {
 		k.gone = now.Add(keepNear)
 	}
@@ -208,8 +208,8 @@ func (s *Samples) Changed(b edgeguard.Block, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if k := s.of[b.Prefix]; k != nil && k.blocked {
-		if k.gone = b.Until.Add(SamplesKeep); b.Lifted {
-			k.gone = now.Add(SamplesKeep)
+		if k.gone = b.Until.Add(samplesKeep); b.Lifted {
+			k.gone = now.Add(samplesKeep)
 		}
 	}
 }

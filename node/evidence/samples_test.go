@@ -55,7 +55,7 @@ func TestSizes(t *testing.T) {
 // The samples of before the block and those of what it refused do not push each other
 // out; of each the newest stay.
 func TestHalves(t *testing.T) {
-	s, now := NewSamples(all, Bytes), samplesNoon
+	s, now := NewSamples(all, bytes), samplesNoon
 	until := samplesNoon.Add(time.Hour)
 	for i := range 20 {
 		now = now.Add(time.Second)
@@ -75,7 +75,7 @@ func TestHalves(t *testing.T) {
 	if got := paths(s.Of(samplesPrefixOf(1), now)); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	one := NewSamples(1, Bytes)
+	one := NewSamples(1, bytes)
 	one.Take(samplesNoon, samplesPrefixOf(1), ask("/near"), time.Time{})
 	one.Take(now, samplesPrefixOf(1), ask("/refused"), until)
 	if got := paths(one.Of(samplesPrefixOf(1), now)); !slices.Equal(got, []string{"/refused"}) {
@@ -86,7 +86,7 @@ func TestHalves(t *testing.T) {
 // A flood of distinct keys near a limit pushes out no sample of a blocked key, and
 // the bytes stay within the bound.
 func TestFloodOfKeys(t *testing.T) {
-	s := NewSamples(all, Bytes)
+	s := NewSamples(all, bytes)
 	until := samplesNoon.Add(time.Hour)
 	for i := range s.most[1] {
 		s.Take(samplesNoon, samplesPrefixOf(i), ask("/offender"), until)
@@ -99,13 +99,13 @@ func TestFloodOfKeys(t *testing.T) {
 			t.Fatalf("the sample of blocked key %d is gone", i)
 		}
 	}
-	if used := s.Used(); used > Bytes || len(s.of) > s.most[0]+s.most[1] {
+	if used := s.Used(); used > bytes || len(s.of) > s.most[0]+s.most[1] {
 		t.Errorf("%d bytes, %d keys", used, len(s.of))
 	}
 	for i := range 100_000 { // each of them blocked: the newest stay
 		s.Take(samplesNoon, samplesPrefixOf(1<<20+i), ask("/flood"), until)
 	}
-	if used := s.Used(); used > Bytes || len(s.Of(samplesPrefixOf(0), samplesNoon)) != 0 || len(s.Of(samplesPrefixOf(1<<20+99_999), samplesNoon)) == 0 {
+	if used := s.Used(); used > bytes || len(s.Of(samplesPrefixOf(0), samplesNoon)) != 0 || len(s.Of(samplesPrefixOf(1<<20+99_999), samplesNoon)) == 0 {
 		t.Errorf("%d bytes after a flood of blocked keys", used)
 	}
 }
@@ -139,7 +139,7 @@ func (o *samplesOracle) take(s *Samples, now time.Time, prefix netip.Prefix, pat
 	}
 	switch {
 	case blocked:
-		k.gone, k.refused = until.Add(SamplesKeep), append(k.refused, path)
+		k.gone, k.refused = until.Add(samplesKeep), append(k.refused, path)
 	default:
 		if k.near = append(k.near, path); !k.blocked {
 			k.gone = now.Add(keepNear)
@@ -189,8 +189,8 @@ func TestSamplesKeepsAsTheOracle(t *testing.T) {
 			s.Changed(b, now)
 			for _, k := range o.keys {
 				if k.prefix == prefix && k.blocked {
-					if k.gone = b.Until.Add(SamplesKeep); b.Lifted {
-						k.gone = now.Add(SamplesKeep)
+					if k.gone = b.Until.Add(samplesKeep); b.Lifted {
+						k.gone = now.Add(samplesKeep)
 					}
 				}
 			}
@@ -217,13 +217,13 @@ func TestSamplesKeepsAsTheOracle(t *testing.T) {
 
 // What is gone is wiped, and not only hidden.
 func TestWiped(t *testing.T) {
-	s := NewSamples(all, Bytes)
+	s := NewSamples(all, bytes)
 	s.Take(samplesNoon, samplesPrefixOf(1), ask("/secret"), samplesNoon.Add(time.Hour))
 	s.Take(samplesNoon, samplesPrefixOf(2), ask("/secret"), time.Time{})
 	for _, c := range []struct {
 		n    int
 		gone time.Duration
-	}{{1, time.Hour + SamplesKeep}, {2, keepNear}} {
+	}{{1, time.Hour + samplesKeep}, {2, keepNear}} {
 		if len(s.Of(samplesPrefixOf(c.n), samplesNoon.Add(c.gone-1))) != 1 || len(s.Of(samplesPrefixOf(c.n), samplesNoon.Add(c.gone))) != 0 {
 			t.Errorf("key %d is not gone after %v", c.n, c.gone)
 		}
@@ -247,7 +247,7 @@ func TestHostile(t *testing.T) {
 		strings.Repeat("a", 4096), strings.Repeat("\xff", 4096), strings.Repeat("é", 4096), "\x1b[2J\x00\u202e<script>", "?", "",
 		strings.Repeat("x", maxPath-1) + "é", "/a?password=secret", "/\r\nfake: line",
 	} {
-		s := NewSamples(all, Bytes)
+		s := NewSamples(all, bytes)
 		e := ask(text)
 		e.Method, e.Agent = text, text
 		s.Take(samplesNoon, samplesPrefixOf(1), e, time.Time{})
@@ -280,14 +280,14 @@ func BenchmarkTake(b *testing.B) {
 	event := ask(strings.Repeat("/path", 30))
 	b.Run("blocked", func(b *testing.B) {
 		b.ReportAllocs()
-		s := NewSamples(all, Bytes)
+		s := NewSamples(all, bytes)
 		for b.Loop() {
 			s.Take(samplesNoon, samplesPrefixOf(1), event, samplesNoon)
 		}
 	})
 	b.Run("flood", func(b *testing.B) {
 		b.ReportAllocs()
-		s := NewSamples(all, Bytes)
+		s := NewSamples(all, bytes)
 		for i := 0; b.Loop(); i++ {
 			s.Take(samplesNoon, samplesPrefixOf(i&0xffffff), event, time.Time{})
 		}

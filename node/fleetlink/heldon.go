@@ -34,8 +34,8 @@ const (
 // errUnsent is why nothing is known yet of a change.
 var errUnsent = errors.New("this node's changes are still to be published")
 
-// HeldAsker asks the nodes. It is safe for concurrent use.
-type HeldAsker struct {
+// heldAsker asks the nodes. It is safe for concurrent use.
+type heldAsker struct {
 	// Look returns what Redis has of the nodes now.
 	Look func(context.Context) (fleet.Look, error)
 
@@ -47,7 +47,7 @@ type HeldAsker struct {
 // Ask returns what the nodes but the named one hold, as soon as each has sent a
 // heartbeat since that says it of the list as it is now; at the latest after six
 // seconds, with those that have not.
-func (a *HeldAsker) Ask(ctx context.Context, own string) (held admin.FleetHeld, err error) {
+func (a *heldAsker) Ask(ctx context.Context, own string) (held admin.FleetHeld, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var from *fleet.Look
@@ -70,7 +70,7 @@ func (a *HeldAsker) Ask(ctx context.Context, own string) (held admin.FleetHeld, 
 }
 
 // look returns a new look, or one that another question has just taken.
-func (a *HeldAsker) look(ctx context.Context) (fleet.Look, error) {
+func (a *heldAsker) look(ctx context.Context) (fleet.Look, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.at.IsZero() && time.Since(a.at) < shared {

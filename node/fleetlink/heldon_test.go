@@ -131,7 +131,7 @@ func TestAsk(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(c.ask)
-			asker, began := &HeldAsker{Look: c.fleet.look}, time.Now()
+			asker, began := &heldAsker{Look: c.fleet.look}, time.Now()
 			got, err := asker.Ask(t.Context(), "a")
 			text := shown(got)
 			if err != nil {
@@ -148,7 +148,7 @@ func TestAsk(t *testing.T) {
 func TestAskTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := &fake{dies: time.Hour}
-		asker := &HeldAsker{Look: nodes.look}
+		asker := &heldAsker{Look: nodes.look}
 		answers := make(chan string)
 		for range 100 {
 			go func() {

@@ -58,7 +58,7 @@ type Side struct {
 	peer    *peer
 	run     string // distinguishes this process from another under its boot
 	links   supervisor.Group[*service]
-	asker   HeldAsker
+	asker   heldAsker
 	figures *fleet.Board
 }
 

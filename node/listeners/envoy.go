@@ -81,7 +81,7 @@ func CheckEnvoy(l *config.EnvoyListener) error {
 	return err
 }
 
-// EnvoyService is one listener: a supervisor.Service.
+// EnvoyService is one listener: a supervisor.service.
 type EnvoyService struct {
 	EnvoyDeps
 	alarms               *alarm.Tracker
@@ -92,13 +92,13 @@ type EnvoyService struct {
 	server atomic.Pointer[envoy.Server]
 }
 
-// Key implements supervisor.Service.
+// Key implements supervisor.service.
 func (l *EnvoyService) Key() string { return l.key }
 
-// Alarm implements supervisor.Service.
+// Alarm implements supervisor.service.
 func (l *EnvoyService) Alarm() (kind, about string) { return alarm.Listen, l.address }
 
-// Report implements supervisor.Service. A question without a client is not an event.
+// Report implements supervisor.service. A question without a client is not an event.
 func (l *EnvoyService) Report(to *admin.Stats) {
 	server := l.server.Load()
 	if server == nil {

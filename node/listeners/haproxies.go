@@ -81,7 +81,7 @@ func PeersAccess(s *config.HAProxy) map[string]unixsocket.Access {
 	return all
 }
 
-// PeersService is one listener: a supervisor.Service.
+// PeersService is one listener: a supervisor.service.
 type PeersService struct {
 	PeersDeps
 	alarms       *alarm.Tracker
@@ -92,13 +92,13 @@ type PeersService struct {
 	server atomic.Pointer[haproxypeers.Server]
 }
 
-// Key implements supervisor.Service.
+// Key implements supervisor.service.
 func (l *PeersService) Key() string { return l.key }
 
-// Alarm implements supervisor.Service.
+// Alarm implements supervisor.service.
 func (l *PeersService) Alarm() (kind, about string) { return alarm.Listen, l.address }
 
-// Report implements supervisor.Service.
+// Report implements supervisor.service.
 func (l *PeersService) Report(to *admin.Stats) {
 	server := l.server.Load()
 	if server == nil {
@@ -115,7 +115,7 @@ func (l *PeersService) Report(to *admin.Stats) {
 // source is the listener's name among the sources of events.
 func (l *PeersService) source() string { return "haproxy " + l.address }
 
-// Run implements supervisor.Service.
+// Run implements supervisor.service.
 func (l *PeersService) Run(ctx context.Context, ready func()) error {
 	nl, err := l.Sockets.Open(l.address, PeersAccess(&config.HAProxy{Peers: []config.HAProxyPeers{l.config}})[l.address])
 	if err != nil {

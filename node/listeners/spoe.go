@@ -84,7 +84,7 @@ func mode(one *config.HAProxySPOE) unixsocket.Access {
 	return unixsocket.Access{Mode: 0o600}
 }
 
-// SPOEService is one listener: a supervisor.Service.
+// SPOEService is one listener: a supervisor.service.
 type SPOEService struct {
 	SPOEDeps
 	alarms               *alarm.Tracker
@@ -95,13 +95,13 @@ type SPOEService struct {
 	server atomic.Pointer[spoe.Server]
 }
 
-// Key implements supervisor.Service.
+// Key implements supervisor.service.
 func (l *SPOEService) Key() string { return l.key }
 
-// Alarm implements supervisor.Service.
+// Alarm implements supervisor.service.
 func (l *SPOEService) Alarm() (kind, about string) { return alarm.Listen, l.address }
 
-// Report implements supervisor.Service. A question without a client is not an event.
+// Report implements supervisor.service. A question without a client is not an event.
 func (l *SPOEService) Report(to *admin.Stats) {
 	server := l.server.Load()
 	if server == nil {

@@ -262,14 +262,14 @@ func TestEmpty(t *testing.T) {
 	c.Put("203.0.113.1", "another's")
 	other := f.node(false)
 	other.Node = "edge-2"
-	if err := EmptyCloudAlone(t.Context(), &shared, other); !errors.Is(err, enforce.ErrInUse) || len(c.Items()) != 2 {
+	if err := emptyCloudAlone(t.Context(), &shared, other); !errors.Is(err, enforce.ErrInUse) || len(c.Items()) != 2 {
 		t.Errorf("%v, %v", err, c.Items())
 	}
-	if err := EmptyCloudAlone(t.Context(), &shared, (*ownFleet)(nil).node(false)); !errors.Is(err, ErrShared) || len(c.Items()) != 2 {
+	if err := emptyCloudAlone(t.Context(), &shared, (*ownFleet)(nil).node(false)); !errors.Is(err, errShared) || len(c.Items()) != 2 {
 		t.Errorf("of a fleet that was left: %v, %v", err, c.Items())
 	}
 	for range 2 {
-		if err := EmptyCloudAlone(t.Context(), &alone, (*ownFleet)(nil).node(false)); err != nil || len(c.Items()) != 1 {
+		if err := emptyCloudAlone(t.Context(), &alone, (*ownFleet)(nil).node(false)); err != nil || len(c.Items()) != 1 {
 			t.Errorf("%v, %v", err, c.Items())
 		}
 	}

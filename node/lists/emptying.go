@@ -57,7 +57,7 @@ func (e *emptying) Run(ctx context.Context, _ func()) error {
 // once tries to empty the list. Of a list that a fleet shares, another node may have it.
 func (e *emptying) once(ctx context.Context, o *enforce.Owned) error {
 	if IsCloud(o) {
-		return EmptyCloudAlone(ctx, o, e.clouds)
+		return emptyCloudAlone(ctx, o, e.clouds)
 	}
 	return Empty(ctx, e.now(), o)
 }
@@ -77,7 +77,7 @@ func (e *emptying) empty(ctx context.Context) {
 			e.log.Info("list emptied: it was removed from the config", "list", o.Path)
 		case errors.Is(err, enforce.ErrInUse):
 			e.log.Info("list not emptied: another edgeguard writes it", "list", o.Path)
-		case errors.Is(err, enforce.ErrNotOurs), errors.Is(err, ErrShared), errors.Is(err, enforce.ErrNotLoaded) && try >= emptyTries:
+		case errors.Is(err, enforce.ErrNotOurs), errors.Is(err, errShared), errors.Is(err, enforce.ErrNotLoaded) && try >= emptyTries:
 			e.alarms.Happened(e.now(), alarm.Enforcer, about+" is left", fmt.Sprintf(
 				"the list %s was removed from the config but not emptied: %v: make sure that no program reads it", o.Path, err))
 		default:

@@ -55,7 +55,7 @@ func TestUnion(t *testing.T) {
 		list.until, list.news = map[netip.Prefix]time.Time{}, make(chan struct{}, 100)
 		f := &enforcer{key: name, name: name, list: list}
 		if name == "exports" {
-			f.wanted = OwnOnly
+			f.wanted = ownOnly
 		}
 		blocks := func(now time.Time) iter.Seq[edgeguard.Block] { return e.config.All(now, f.wanted) }
 		runner, err := enforce.New(enforce.Config{Name: name, Enforcer: list, Blocks: blocks, Now: c.Now})

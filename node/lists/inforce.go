@@ -28,8 +28,8 @@ type InForce struct {
 // ListSources reports whether imported blocks of a source are wanted. Nil wants all.
 type ListSources func(source string) bool
 
-// OwnOnly wants no imported block: for what leaves this node.
-func OwnOnly(string) bool { return false }
+// ownOnly wants no imported block: for what leaves this node.
+func ownOnly(string) bool { return false }
 
 // All returns the blocks in force at now with the imported ones that are wanted, in no
 // order. One prefix may be among them twice, of the own list and imported: it ends with

@@ -52,8 +52,8 @@ type KernelFilter struct {
 	mu sync.Mutex // one change at a time
 }
 
-// NewKernelFilter returns the packet filter under a trial.
-func NewKernelFilter(t *nftables.Trial, d KernelDeps) *KernelFilter {
+// newKernelFilter returns the packet filter under a trial.
+func newKernelFilter(t *nftables.Trial, d KernelDeps) *KernelFilter {
 	return &KernelFilter{deps: d, trial: t}
 }
 

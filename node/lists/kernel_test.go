@@ -102,7 +102,7 @@ func newBench(t *testing.T) *bench {
 func (b *bench) start() {
 	state := new(nftables.Trial)
 	b.list = nftables.NewTrialList(b.kernel, state)
-	b.KernelFilter = NewKernelFilter(state, b.deps)
+	b.KernelFilter = newKernelFilter(state, b.deps)
 	b.Load()
 	b.pass()
 }

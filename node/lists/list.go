@@ -198,12 +198,12 @@ func (l *keptCloud) KeptBy() (node string, others bool) {
 	return l.lease.Holder(), true
 }
 
-// ErrShared is of a list that other nodes may keep, of a fleet that this node has left.
-var ErrShared = errors.New("other nodes of the fleet may keep it: if none does, run `edgeguard lists empty --shared`")
+// errShared is of a list that other nodes may keep, of a fleet that this node has left.
+var errShared = errors.New("other nodes of the fleet may keep it: if none does, run `edgeguard lists empty --shared`")
 
-// EmptyCloudAlone empties a recorded list that this node's config no longer has, unless
+// emptyCloudAlone empties a recorded list that this node's config no longer has, unless
 // another node keeps it: then it returns [enforce.ErrInUse].
-func EmptyCloudAlone(ctx context.Context, o *enforce.Owned, deps CloudDeps) error {
+func emptyCloudAlone(ctx context.Context, o *enforce.Owned, deps CloudDeps) error {
 	list, leased, err := opened(o)
 	if err != nil {
 		return err
@@ -214,7 +214,7 @@ func EmptyCloudAlone(ctx context.Context, o *enforce.Owned, deps CloudDeps) erro
 		state, err := l.step(ctx)
 		switch {
 		case state == alone && IsShared(o):
-			return ErrShared
+			return errShared
 		case state == alone || state == held:
 			defer func() { _ = deps.Leave(context.WithoutCancel(ctx), l.lease) }()
 			return emptied(ctx, list)

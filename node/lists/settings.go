@@ -18,7 +18,7 @@ import (
 type listOf struct {
 	key, name string // key is all of its settings
 	make      func() (enforce.Enforcer, error)
-	wanted    ListSources // which imported blocks it gets; [OwnOnly] where the list leaves this host
+	wanted    ListSources // which imported blocks it gets; [ownOnly] where the list leaves this host
 	// owned is what to empty when the config no longer has the list, none for
 	// one that ends by itself.
 	owned []enforce.Owned
@@ -41,7 +41,7 @@ func listsOf(c *config.Config, deps CloudDeps) (all []listOf) {
 		all = append(all, tableList(n))
 	}
 	for _, w := range WantedClouds(c, deps) {
-		all = append(all, listOf{key: w.Key, name: w.Name, make: w.Make, wanted: OwnOnly, owned: w.Owned})
+		all = append(all, listOf{key: w.Key, name: w.Name, make: w.Make, wanted: ownOnly, owned: w.Owned})
 	}
 	return all
 }

@@ -70,7 +70,7 @@ func newWorld() *world {
 	w := &world{now: time.Unix(1_800_000_000, 0).UTC(), c: &config.Config{}}
 	w.set = imported.New(imported.Config{Own: own, Node: "edge-1", Most: 15, Changed: w.imported})
 	w.blocks = &InForce{Current: func() *config.Config { return w.c }, List: own, Imported: w.set, Protected: func() []netip.Prefix { return w.held }}
-	for _, e := range []*told{{}, {kernel: true}, {wanted: OwnOnly}} {
+	for _, e := range []*told{{}, {kernel: true}, {wanted: ownOnly}} {
 		e.until = make(map[netip.Prefix]time.Time)
 		w.all = append(w.all, e)
 	}

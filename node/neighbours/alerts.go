@@ -29,7 +29,7 @@ const (
 	lastFor = 3 * time.Second
 )
 
-// ownAlerts is a supervisor.Service that reports blocks to a LAPI.
+// ownAlerts is a supervisor.service that reports blocks to a LAPI.
 type ownAlerts struct {
 	deps     CrowdSecDeps
 	settings config.CrowdSecAlerts
@@ -44,13 +44,13 @@ func newAlerts(d CrowdSecDeps, c config.CrowdSecAlerts) *ownAlerts {
 	return &ownAlerts{deps: d, settings: c, queue: crowdsec.NewAlertQueue(mostWaiting)}
 }
 
-// Key implements supervisor.Service.
+// Key implements supervisor.service.
 func (s *ownAlerts) Key() string { return fmt.Sprintf("crowdsec alerts %+v", s.settings) }
 
-// Alarm implements supervisor.Service.
+// Alarm implements supervisor.service.
 func (s *ownAlerts) Alarm() (kind, about string) { return alarm.CrowdSec, "alerts" }
 
-// Report implements supervisor.Service.
+// Report implements supervisor.service.
 func (s *ownAlerts) Report(to *admin.Stats) {
 	f := s.queue.Figures()
 	s.mu.Lock()
@@ -67,7 +67,7 @@ func (s *ownAlerts) changed(b edgeguard.Block) {
 	}
 }
 
-// Run implements supervisor.Service.
+// Run implements supervisor.service.
 func (s *ownAlerts) Run(ctx context.Context, ready func()) error {
 	c, err := crowdsec.NewClient(crowdsec.ClientConfig{URL: s.settings.URL, CAFile: s.settings.CAFile, Version: s.deps.Version})
 	if err != nil {

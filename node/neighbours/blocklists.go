@@ -97,7 +97,7 @@ func removeOthers(folder string, names map[string]bool) {
 	}
 }
 
-// Subscription follows one list: a supervisor.Service.
+// Subscription follows one list: a supervisor.service.
 type Subscription struct {
 	BlocklistDeps
 	alarms *alarm.Tracker
@@ -113,16 +113,16 @@ func newSubscription(d BlocklistDeps, c supervisor.Config, s config.BlocklistSou
 	return &Subscription{BlocklistDeps: d, alarms: c.Alarms, now: c.Now, config: s, from: sourceOf(s, d.Version)}
 }
 
-// Key implements supervisor.Service.
+// Key implements supervisor.service.
 func (s *Subscription) Key() string { return fmt.Sprintf("blocklist %+v", s.config) }
 
-// Alarm implements supervisor.Service.
+// Alarm implements supervisor.service.
 func (s *Subscription) Alarm() (kind, about string) { return alarm.Blocklist, s.config.Name }
 
-// Report implements supervisor.Service.
+// Report implements supervisor.service.
 func (s *Subscription) Report(*admin.Stats) {}
 
-// Run implements supervisor.Service.
+// Run implements supervisor.service.
 func (s *Subscription) Run(ctx context.Context, ready func()) error {
 	defer func() {
 		s.forgets()

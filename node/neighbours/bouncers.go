@@ -45,7 +45,7 @@ type BouncerSide struct {
 	keys      *lapi.Keys
 	server    *lapi.Server
 	filled    chan struct{}
-	listeners supervisor.Group[*BouncerListener]
+	listeners supervisor.Group[*bouncerListener]
 	feeds     supervisor.Group[*bouncerFeed]
 	silent    map[string]bool // of Check alone: whose alarm is active
 }
@@ -56,7 +56,7 @@ func NewBouncers(d BouncerDeps) *BouncerSide {
 	g := supervisor.Config{Alarms: d.Alarms, Now: d.Clock.Now}
 	s := &BouncerSide{
 		BouncerDeps: d, BouncerBacklog: newBacklog(), journal: lapi.NewJournal(), filled: make(chan struct{}), silent: make(map[string]bool),
-		listeners: supervisor.Group[*BouncerListener]{Config: g}, feeds: supervisor.Group[*bouncerFeed]{Config: g},
+		listeners: supervisor.Group[*bouncerListener]{Config: g}, feeds: supervisor.Group[*bouncerFeed]{Config: g},
 	}
 	return s
 }
@@ -85,11 +85,11 @@ func (s *BouncerSide) openAgain() *lapi.Keys {
 
 // Settle makes the listeners that run those of a config.
 func (s *BouncerSide) Settle(ctx context.Context, c *config.Config) {
-	var want []*BouncerListener
+	var want []*bouncerListener
 	var feeds []*bouncerFeed
 	for _, l := range c.CrowdSec.LAPI {
 		at := l.Listen.String()
-		want = append(want, &BouncerListener{services: s, config: l, address: at, full: checks.Full{
+		want = append(want, &bouncerListener{services: s, config: l, address: at, full: checks.Full{
 			Alarms: s.Alarms, Kind: alarm.LAPIFull, Key: "crowdsec.lapi", Address: at, Places: l.Connections, Fence: "have a firewall pass your bouncers alone",
 		}})
 	}
@@ -121,8 +121,8 @@ func BouncerAccess(c *config.CrowdSec) map[string]unixsocket.Access {
 	return all
 }
 
-// BouncerListener is one listener: a supervisor.Service.
-type BouncerListener struct {
+// bouncerListener is one listener: a supervisor.service.
+type bouncerListener struct {
 	services *BouncerSide
 	config   config.LAPI
 	address  string
@@ -130,17 +130,17 @@ type BouncerListener struct {
 	server   atomic.Pointer[admin.BoundedServer]
 }
 
-// Key implements supervisor.Service.
-func (l *BouncerListener) Key() string { return fmt.Sprintf("lapi %+v", l.config) }
+// Key implements supervisor.service.
+func (l *bouncerListener) Key() string { return fmt.Sprintf("lapi %+v", l.config) }
 
-// Alarm implements supervisor.Service.
-func (l *BouncerListener) Alarm() (kind, about string) { return alarm.Listen, l.address }
+// Alarm implements supervisor.service.
+func (l *bouncerListener) Alarm() (kind, about string) { return alarm.Listen, l.address }
 
-// Report implements supervisor.Service.
-func (l *BouncerListener) Report(*admin.Stats) {}
+// Report implements supervisor.service.
+func (l *bouncerListener) Report(*admin.Stats) {}
 
-// Run implements supervisor.Service.
-func (l *BouncerListener) Run(ctx context.Context, ready func()) error {
+// Run implements supervisor.service.
+func (l *bouncerListener) Run(ctx context.Context, ready func()) error {
 	server := &admin.BoundedServer{
 		Handler: l.services.server, Places: l.config.Connections, // and no Log: strangers would fill it with their handshakes
 		MayListen: func(net.Addr) error { return nil }, // the config was checked

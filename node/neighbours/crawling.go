@@ -20,7 +20,7 @@ import (
 // readEvery is how often the files are looked at.
 const readEvery = 10 * time.Second
 
-// Crawling is a supervisor.Service for the crawlers of one config.
+// Crawling is a supervisor.service for the crawlers of one config.
 type Crawling struct {
 	crawlers *crawlers.Crawlers
 	alarms   *alarm.Tracker
@@ -43,20 +43,20 @@ func (g *CrawlingServices) Settle(ctx context.Context, c *crawlers.Crawlers) {
 	g.Group.Settle(ctx, want)
 }
 
-// Key implements supervisor.Service. A reload keeps the crawlers if their config is
+// Key implements supervisor.service. A reload keeps the crawlers if their config is
 // the same.
 func (s *Crawling) Key() string { return fmt.Sprintf("crawlers %p", s.crawlers) }
 
-// Alarm implements supervisor.Service.
+// Alarm implements supervisor.service.
 func (s *Crawling) Alarm() (kind, about string) { return alarm.Crawlers, "" }
 
-// Report implements supervisor.Service.
+// Report implements supervisor.service.
 func (s *Crawling) Report(to *admin.Stats) {
 	f := s.crawlers.Figures()
 	to.Crawlers = &f
 }
 
-// Run implements supervisor.Service.
+// Run implements supervisor.service.
 func (s *Crawling) Run(ctx context.Context, ready func()) error {
 	ready()
 	var asking sync.WaitGroup

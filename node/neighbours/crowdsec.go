@@ -21,8 +21,8 @@ import (
 // This file is the services that take decisions from a CrowdSec LAPI and report blocks
 // to one.
 
-// CrowdSecSource is the name under which decisions are held among the imported blocks.
-const CrowdSecSource = "crowdsec"
+// crowdSecSource is the name under which decisions are held among the imported blocks.
+const crowdSecSource = "crowdsec"
 
 // CrowdSecDeps is what the services use of a node.
 type CrowdSecDeps struct {
@@ -62,7 +62,7 @@ func (s *CrowdSecClient) Settle(ctx context.Context, c *config.Config) {
 	}
 	s.decisions.Settle(ctx, take)
 	if take == nil {
-		s.Set.Drop(CrowdSecSource, s.Clock.Now())
+		s.Set.Drop(crowdSecSource, s.Clock.Now())
 	}
 	var report []*ownAlerts
 	if c.CrowdSec.Alerts != nil {

@@ -22,7 +22,7 @@ func (s *CrowdSecClient) Confirm(name string) error {
 func (s *decisions) shown() admin.ImportFeed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := admin.ImportFeed{Name: CrowdSecSource, Kind: "crowdsec", State: admin.ImportStarting, Error: s.figures.Error, Good: s.figures.Last.UTC()}
+	f := admin.ImportFeed{Name: crowdSecSource, Kind: "crowdsec", State: admin.ImportStarting, Error: s.figures.Error, Good: s.figures.Last.UTC()}
 	f.Refused.Invalid = int(s.figures.Skipped.Invalid)
 	f.Refused.NoRoom = int(s.figures.Skipped.NoRoom)
 	switch {

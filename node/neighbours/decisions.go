@@ -20,7 +20,7 @@ import (
 // aboutMost is the alarm of a LAPI that has more decisions than are taken.
 const aboutMost = "most"
 
-// decisions is a supervisor.Service that holds what a LAPI has decided.
+// decisions is a supervisor.service that holds what a LAPI has decided.
 type decisions struct {
 	deps     CrowdSecDeps
 	settings config.CrowdSecDecisions
@@ -39,13 +39,13 @@ func newDecisions(d CrowdSecDeps, c config.CrowdSecDecisions, kept *decisionsFil
 	}
 }
 
-// Key implements supervisor.Service.
+// Key implements supervisor.service.
 func (s *decisions) Key() string { return fmt.Sprintf("crowdsec decisions %+v", s.settings) }
 
-// Alarm implements supervisor.Service.
+// Alarm implements supervisor.service.
 func (s *decisions) Alarm() (kind, about string) { return alarm.CrowdSec, "decisions" }
 
-// Report implements supervisor.Service.
+// Report implements supervisor.service.
 func (s *decisions) Report(to *admin.Stats) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,14 +57,14 @@ func (s *decisions) Report(to *admin.Stats) {
 // held returns how many decisions are held.
 func held(set *imported.Set) int {
 	for _, one := range set.Stats() {
-		if one.Source == CrowdSecSource {
+		if one.Source == crowdSecSource {
 			return one.Held
 		}
 	}
 	return 0
 }
 
-// Run implements supervisor.Service.
+// Run implements supervisor.service.
 func (s *decisions) Run(ctx context.Context, ready func()) error {
 	s.kept.load()
 	defer s.kept.save()
@@ -114,14 +114,14 @@ func (s *decisions) pull(ctx context.Context, c *crowdsec.Client, follower *crow
 	var out imported.Outcome
 	switch verdict {
 	case crowdsec.Replace:
-		out = s.deps.Set.Replace(CrowdSecSource, answer.Add, now)
+		out = s.deps.Set.Replace(crowdSecSource, answer.Add, now)
 	case crowdsec.Apply:
 		answer.Fit(has)
-		out = s.deps.Set.Apply(CrowdSecSource, answer.Add, answer.Gone, now)
+		out = s.deps.Set.Apply(crowdSecSource, answer.Add, answer.Gone, now)
 	case crowdsec.AddOnly:
 		answer.Gone = nil
 		answer.Fit(has)
-		out = s.deps.Set.Apply(CrowdSecSource, answer.Add, nil, now)
+		out = s.deps.Set.Apply(crowdSecSource, answer.Add, nil, now)
 	}
 	s.note(answer, &out, now)
 	return nil

@@ -50,7 +50,7 @@ func (f *decisionsFile) load() {
 		case err != nil:
 			f.deps.Log.Warn("the decisions of CrowdSec that were kept cannot be used", "file", f.path, "error", fmt.Sprintf("%v; %s", err, snapshot.SetAside(f.path)))
 		case len(all) > 0:
-			out := f.deps.Set.Replace(CrowdSecSource, all, now)
+			out := f.deps.Set.Replace(crowdSecSource, all, now)
 			f.deps.Log.Info("decisions of CrowdSec were kept", "held", out.Held)
 		}
 	})
@@ -71,7 +71,7 @@ func (f *decisionsFile) save() {
 	now := f.deps.Clock.Now()
 	err := snapshot.SaveNotes(f.path, snapshot.Cut{Node: f.deps.Node, Taken: now, Offset: f.deps.Clock.Offset()}, func(yield func([]byte) bool) {
 		var note []byte
-		for _, e := range f.deps.Set.Entries(CrowdSecSource) {
+		for _, e := range f.deps.Set.Entries(crowdSecSource) {
 			note = f.text(note[:0], &e)
 			if !yield(note) {
 				return

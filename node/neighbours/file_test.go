@@ -19,7 +19,7 @@ func TestSaveAgain(t *testing.T) {
 	clock := clockguard.New(clockguard.Read(), clockguard.Config{Align: time.Second})
 	deps := CrowdSecDeps{Clock: clock, Log: slog.New(slog.DiscardHandler), Node: "n1", Set: imported.New(imported.Config{Own: blocklist.New(blocklist.Config{})})}
 	now := clock.Now()
-	deps.Set.Replace(CrowdSecSource, []imported.Entry{{Prefix: netip.MustParsePrefix("5.6.7.8/32"), Until: now.Add(time.Hour)}}, now)
+	deps.Set.Replace(crowdSecSource, []imported.Entry{{Prefix: netip.MustParsePrefix("5.6.7.8/32"), Until: now.Add(time.Hour)}}, now)
 	f := &decisionsFile{deps: deps, path: filepath.Join(folder, fileName), changed: true}
 	f.save()
 	if _, err := os.Stat(f.path); err == nil {

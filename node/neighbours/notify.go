@@ -118,7 +118,7 @@ func (g *Notifiers) Changed(now time.Time, b *edgeguard.Block) {
 	}
 }
 
-// NotifyReceiver is one receiver: a supervisor.Service.
+// NotifyReceiver is one receiver: a supervisor.service.
 type NotifyReceiver struct {
 	NotifyDeps
 	alarms    *alarm.Tracker
@@ -154,13 +154,13 @@ type does interface {
 	waiting() int
 }
 
-// Key implements supervisor.Service.
+// Key implements supervisor.service.
 func (r *NotifyReceiver) Key() string { return r.key }
 
-// Alarm implements supervisor.Service.
+// Alarm implements supervisor.service.
 func (r *NotifyReceiver) Alarm() (kind, about string) { return alarm.Notify, r.wants.Name }
 
-// Report implements supervisor.Service.
+// Report implements supervisor.service.
 func (r *NotifyReceiver) Report(to *admin.Stats) {
 	f := r.figures.load()
 	f.Name, f.Kind, f.Waiting = r.wants.Name, r.kind, r.does.waiting()

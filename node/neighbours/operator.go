@@ -47,7 +47,7 @@ func (s *BouncerSide) used(b *admin.Bouncer, u *lapi.Usage, now time.Time) {
 }
 
 // url returns where bouncers connect, as they write it.
-func (l *BouncerListener) url() string {
+func (l *bouncerListener) url() string {
 	if l.config.TLS.CertFile != "" {
 		return "https://" + l.address + "/"
 	}

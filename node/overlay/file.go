@@ -54,9 +54,9 @@ func readOrSetAside(path string) (*config.Overlay, error) {
 	return o, nil
 }
 
-// Write replaces a file as a whole. It refuses what Read would not read: a node must
+// write replaces a file as a whole. It refuses what Read would not read: a node must
 // not write a file that its next start sets aside.
-func Write(path string, o *config.Overlay) error {
+func write(path string, o *config.Overlay) error {
 	text := o.YAML()
 	if _, err := config.ParseOverlay(path, []byte(text)); err != nil {
 		return fmt.Errorf("the overlay would be too large or invalid: %w", err)

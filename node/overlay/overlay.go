@@ -115,7 +115,7 @@ func (o *Control) write(m *merged) error {
 	if m.kept.YAML() == o.kept.YAML() {
 		return nil
 	}
-	return Write(o.path, m.kept)
+	return write(o.path, m.kept)
 }
 
 // keep has m be what is in force.

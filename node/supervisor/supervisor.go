@@ -11,9 +11,9 @@ import (
 	"edgeguard/node/alarm"
 )
 
-// Service is something that runs for as long as the config wants it: a
+// service is something that runs for as long as the config wants it: a
 // listener, a log, an enforcer.
-type Service interface {
+type service interface {
 	// Key names it with all of its settings. A reload makes every service of the
 	// config and drops those whose key runs already: making one opens nothing.
 	Key() string
@@ -36,7 +36,7 @@ type Config struct {
 const retryEvery = 5 * time.Second
 
 // run runs one service until ctx is done.
-func (c Config) run(ctx context.Context, one Service) {
+func (c Config) run(ctx context.Context, one service) {
 	kind, about := one.Alarm()
 	ready := func() { c.Alarms.Recovers(kind, about) }
 	for {
@@ -55,7 +55,7 @@ func (c Config) run(ctx context.Context, one Service) {
 }
 
 // Group is the services of one kind. It is safe for concurrent use.
-type Group[S Service] struct {
+type Group[S service] struct {
 	Config
 
 	mu   sync.Mutex // guards runs; held while services stop, so that there is one change at a time
@@ -66,7 +66,7 @@ type Group[S Service] struct {
 }
 
 // running is a service that was started.
-type running[S Service] struct {
+type running[S service] struct {
 	service S
 	stop    context.CancelFunc
 	ended   chan struct{}
@@ -123,7 +123,7 @@ func (g *Group[S]) start(ctx context.Context, w S) *running[S] {
 }
 
 // end stops all of them together, and then waits for each.
-func end[S Service](all []*running[S]) {
+func end[S service](all []*running[S]) {
 	for _, r := range all {
 		r.stop()
 	}

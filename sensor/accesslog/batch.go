@@ -12,10 +12,10 @@ import (
 // counts what the kernel dropped.
 
 const (
-	// LongestDatagram is the longest datagram that is read whole. Linux sends none longer
+	// longestDatagram is the longest datagram that is read whole. Linux sends none longer
 	// than 208 KiB through a unix socket, unless net.core.wmem_max and the
 	// sender's SO_SNDBUF were raised; UDP carries 65,507 bytes.
-	LongestDatagram = 256 << 10
+	longestDatagram = 256 << 10
 	// mostAtOnce bounds one batch, so that lines are not held back while others
 	// send what is refused.
 	mostAtOnce = 4096
@@ -29,7 +29,7 @@ type datagramBatch struct {
 	used int
 
 	// Count is how many became lines, Cut how many of these were longer than
-	// [LongestDatagram]. Refused came from a sender that is not accepted, or had no
+	// [longestDatagram]. Refused came from a sender that is not accepted, or had no
 	// priority of syslog (UDP only).
 	Count, Cut, Refused int
 	// More says that others may be waiting: the room ended first.
@@ -44,16 +44,16 @@ func (b *datagramBatch) Lines() []byte { return b.buf[:b.used] }
 
 // room returns where the next datagram goes, nil if this batch takes no more.
 func (b *datagramBatch) room() []byte {
-	if len(b.buf)-b.used < LongestDatagram+2 || b.Count+b.Refused == mostAtOnce {
+	if len(b.buf)-b.used < longestDatagram+2 || b.Count+b.Refused == mostAtOnce {
 		return nil
 	}
-	return b.buf[b.used : b.used+LongestDatagram+1]
+	return b.buf[b.used : b.used+longestDatagram+1]
 }
 
 // take adds the datagram that came into room if its sender may send. size is how
 // long it was.
 func (b *datagramBatch) take(size int, from netip.Addr) {
-	n := min(size, LongestDatagram+1)
+	n := min(size, longestDatagram+1)
 	if b.udp && !(accepts(b.from, from) && n > 0 && b.buf[b.used] == '<') {
 		b.Refused++
 		return

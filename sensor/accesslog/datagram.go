@@ -31,7 +31,7 @@ func (l *Listener) receive(ctx context.Context) error {
 	for left := datagramPages; left > 0; {
 		p := <-free
 		if p.buf == nil {
-			p.buf = make([]byte, blockSize+LongestDatagram)
+			p.buf = make([]byte, blockSize+longestDatagram)
 		}
 		b, err := l.packets.Read(p.buf)
 		p.Text = b.Lines()

@@ -55,7 +55,7 @@ func read(t *testing.T, s *datagramSocket, datagrams int) sum {
 		t.Fatal(err)
 	}
 	var all sum
-	buf := make([]byte, LongestDatagram+64<<10)
+	buf := make([]byte, longestDatagram+64<<10)
 	for seen := 0; seen < datagrams; {
 		b, err := s.Read(buf)
 		if err != nil {
@@ -152,7 +152,7 @@ func TestUDPFrom(t *testing.T) {
 
 // A flood of refused datagrams holds no line back: a batch ends.
 func TestUDPRefusedEndABatch(t *testing.T) {
-	b := datagramBatch{udp: true, buf: make([]byte, LongestDatagram+64<<10)}
+	b := datagramBatch{udp: true, buf: make([]byte, longestDatagram+64<<10)}
 	copy(b.room(), "no header")
 	n := 0
 	for ; b.room() != nil; n++ {
@@ -196,7 +196,7 @@ func TestInterrupt(t *testing.T) {
 	s := udp(t, "127.0.0.1:0", 0)
 	sendFrom(t, s, "127.0.0.1", prefix+"a", prefix+"b")
 	s.Interrupt()
-	b, err := s.Read(make([]byte, LongestDatagram+2+100))
+	b, err := s.Read(make([]byte, longestDatagram+2+100))
 	if err == nil || b.Count == 0 {
 		t.Errorf("%d datagrams, %v", b.Count, err)
 	}
@@ -208,7 +208,7 @@ func FuzzDatagram(f *testing.F) {
 	f.Add([]byte("a\nb\n\n\r\n\x00"), false)
 	from := netip.MustParseAddr("127.0.0.1")
 	f.Fuzz(func(t *testing.T, text []byte, udp bool) {
-		b := datagramBatch{udp: udp, from: loopback, buf: make([]byte, 3*LongestDatagram)}
+		b := datagramBatch{udp: udp, from: loopback, buf: make([]byte, 3*longestDatagram)}
 		for range 2 {
 			copy(b.room(), text)
 			b.take(len(text), from)

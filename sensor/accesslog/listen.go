@@ -25,7 +25,7 @@ type ListenConfig struct {
 	// From are the senders of a UDP address that other hosts reach, and must be
 	// set there. On loopback only this host sends, and it must be empty.
 	From []netip.Prefix
-	// ReceiveBuffer is that of UDP, in bytes; 0 means [DefaultDatagramBuffer].
+	// ReceiveBuffer is that of UDP, in bytes; 0 means [defaultDatagramBuffer].
 	ReceiveBuffer int
 	// Mode is that of the socket file; 0 means 0660. Group is its group, by name
 	// or number; empty means the process's. The server's workers must be able to

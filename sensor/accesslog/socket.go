@@ -14,7 +14,7 @@ import (
 // DefaultBuffer is the receive buffer that a UDP socket asks for, and mostBuffer
 // the most. The kernel gives no more than net.core.rmem_max.
 const (
-	DefaultDatagramBuffer = 4 << 20
+	defaultDatagramBuffer = 4 << 20
 	mostBuffer            = 1 << 30
 )
 
@@ -51,7 +51,7 @@ var (
 )
 
 // listenUDP listens at host:port. Beyond loopback, from must name who may send. buffer
-// is the receive buffer to ask for; 0 means [DefaultDatagramBuffer].
+// is the receive buffer to ask for; 0 means [defaultDatagramBuffer].
 func listenUDP(address string, from []netip.Prefix, buffer int) (*datagramSocket, error) {
 	at, err := net.ResolveUDPAddr("udp", address)
 	if err != nil {
@@ -72,7 +72,7 @@ func listenUDP(address string, from []netip.Prefix, buffer int) (*datagramSocket
 	}
 	s.conn = conn
 	if buffer == 0 {
-		buffer = DefaultDatagramBuffer
+		buffer = defaultDatagramBuffer
 	}
 	if s.raw, err = conn.SyscallConn(); err == nil {
 		s.Buffer, err = prepare(s.raw, min(buffer, mostBuffer))
@@ -94,7 +94,7 @@ func (s *datagramSocket) Interrupt() { _ = s.conn.SetReadDeadline(time.Unix(1, 0
 func (s *datagramSocket) Close() error { return s.conn.Close() }
 
 // Read waits for a datagram and takes all that are there, as far as buf has room:
-// at least [LongestDatagram] and 2 bytes. After an error of the wait, an interrupt, it
+// at least [longestDatagram] and 2 bytes. After an error of the wait, an interrupt, it
 // takes what is there without waiting, and returns both.
 func (s *datagramSocket) Read(buf []byte) (*datagramBatch, error) {
 	b := &datagramBatch{from: s.from, udp: s.udp, buf: buf}

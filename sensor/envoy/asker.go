@@ -64,7 +64,7 @@ func certified(r *http.Request) bool { return r.TLS != nil && len(r.TLS.Verified
 // stranger asks about a peer that is not trusted, as a client.
 func (a *asker) stranger(p peer) (event edgeguard.Event) {
 	a.stats.strangers.Add(1)
-	a.config.Alarm(AlarmStranger, p.addr.String()+" is not trusted and is counted as a client itself: add it to trusted_proxies if it is an Envoy")
+	a.config.Alarm(alarmStranger, p.addr.String()+" is not trusted and is counted as a client itself: add it to trusted_proxies if it is an Envoy")
 	event.Addr = p.addr
 	a.kind(&event)
 	return event
@@ -114,7 +114,7 @@ func (a *asker) decide(now time.Time, event *edgeguard.Event, decide edgeguard.D
 			verdict = edgeguard.Verdict{Reason: "panic"}
 			a.stats.panics.Add(1)
 			a.uncounted(event.Addr, edgeguard.DecisionFailed)
-			a.config.Alarm(AlarmPanic, fmt.Sprintf("the decision panicked, and the request was let through: %v\n%s", v, debug.Stack()))
+			a.config.Alarm(alarmPanic, fmt.Sprintf("the decision panicked, and the request was let through: %v\n%s", v, debug.Stack()))
 		}
 	}()
 	return decide(now, event)
@@ -125,7 +125,7 @@ func (a *asker) noClient(what string) edgeguard.Verdict {
 	a.stats.passed.Add(1)
 	a.stats.noClient.Add(1)
 	a.uncounted(netip.Addr{}, edgeguard.NoClient)
-	a.config.Alarm(AlarmNoClient, what+", and the request was let through")
+	a.config.Alarm(alarmNoClient, what+", and the request was let through")
 	return edgeguard.Verdict{Reason: "no client address"}
 }
 
@@ -134,19 +134,19 @@ func (a *asker) tooLong() {
 	a.stats.refused.Add(1)
 	a.stats.tooLong.Add(1)
 	a.uncounted(netip.Addr{}, edgeguard.HeadersTooLong)
-	a.config.Alarm(AlarmUnreadable, "a request was refused because it was too long to be asked about: have Envoy refuse it (max_request_headers_kb: 60, which is its default), and send no bodies (with_request_body)")
+	a.config.Alarm(alarmUnreadable, "a request was refused because it was too long to be asked about: have Envoy refuse it (max_request_headers_kb: 60, which is its default), and send no bodies (with_request_body)")
 }
 
 // unreadable notes a call that cannot be answered. An Envoy that fails open lets its request
 // through.
 func (a *asker) unreadable(code Code, why string) {
-	if code == Exhausted {
+	if code == exhausted {
 		a.stats.crowded.Add(1)
 	} else {
 		a.stats.unreadable.Add(1)
 	}
 	a.uncounted(netip.Addr{}, edgeguard.NotHTTP)
-	a.config.Alarm(AlarmUnreadable, "what was asked cannot be read, and was answered with an error: "+why)
+	a.config.Alarm(alarmUnreadable, "what was asked cannot be read, and was answered with an error: "+why)
 }
 
 // uncounted reports a request that is not counted, unless another sensor counts it.

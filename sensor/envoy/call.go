@@ -116,7 +116,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.read.give(size)
 	if r.Method != http.MethodPost || !isGRPC(r.Header.Get("Content-Type")) {
-		s.asker.unreadable(Internal, "it is not gRPC")
+		s.asker.unreadable(internal, "it is not gRPC")
 		w.WriteHeader(http.StatusUnsupportedMediaType)
 		return
 	}
@@ -132,7 +132,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		s.asker.unreadable(e.code, e.why)
 		h["Grpc-Status"], h["Grpc-Message"] = []string{e.code.String()}, []string{e.why}
 	default: // the stream has ended, or its client does not send
-		h["Grpc-Status"] = []string{Deadline.String()}
+		h["Grpc-Status"] = []string{deadline.String()}
 	}
 }
 
@@ -165,7 +165,7 @@ func (s *Server) answer(c *call, r *http.Request, heard error) error {
 	}
 	m, ok := methods[r.URL.Path]
 	if !ok {
-		return refused{Unimplemented, "unknown method"}
+		return refused{unimplemented, "unknown method"}
 	}
 	c.out = BeginFrame(c.out[:0])
 	switch {
@@ -175,7 +175,7 @@ func (s *Server) answer(c *call, r *http.Request, heard error) error {
 	case heard != nil:
 		return heard
 	case !m.answer(s.asker, c):
-		return refused{InvalidArgument, "the message is not of the method, or has too many parts"}
+		return refused{invalidArgument, "the message is not of the method, or has too many parts"}
 	}
 	EndFrame(c.out, 0)
 	return nil
@@ -219,7 +219,7 @@ func (s *Server) receive(c *call, body io.Reader) (taken int, err error) {
 	case n < end:
 		return taken, cut(err)
 	case n > end:
-		return taken, refused{Internal, "there is more than one message"}
+		return taken, refused{internal, "there is more than one message"}
 	}
 	c.message = c.room[FrameHeadSize:end]
 	return taken, nil
@@ -227,26 +227,26 @@ func (s *Server) receive(c *call, body io.Reader) (taken int, err error) {
 
 // sizeOf returns the length of the message that a head precedes.
 func sizeOf(head []byte) (int, error) {
-	size, code := ReadFrameHead(head)
+	size, code := readFrameHead(head)
 	switch code {
 	case OK:
 		return size, nil
-	case Exhausted:
+	case exhausted:
 		return 0, errTooLong
-	case Unimplemented:
+	case unimplemented:
 		return 0, refused{code, "the message is compressed"}
 	}
 	return 0, refused{code, "the message is not framed as gRPC says"}
 }
 
 // errCrowded refuses a call for which there is no room.
-var errCrowded = refused{Exhausted, "too much is being read at the moment"}
+var errCrowded = refused{exhausted, "too much is being read at the moment"}
 
 // cut returns what the end of a body means in which a message is not whole: a stream that
 // was broken off is not answered.
 func cut(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return refused{Internal, "the message is not whole"}
+		return refused{internal, "the message is not whole"}
 	}
 	return err
 }

@@ -127,7 +127,7 @@ func TestPanic(t *testing.T) {
 func TestErrors(t *testing.T) {
 	var d desk
 	s, c := start(t, Config{Decide: d.decide, Look: d.look})
-	longest := checkRequest("192.0.2.7", "GET", "h", "/"+strings.Repeat("a", MostMessage-60))
+	longest := checkRequest("192.0.2.7", "GET", "h", "/"+strings.Repeat("a", mostMessage-60))
 	for _, one := range []struct {
 		name, method string
 		body         []byte
@@ -135,8 +135,8 @@ func TestErrors(t *testing.T) {
 		answer       string
 	}{
 		{"as long as can be", CheckMethod, frame(longest), "0", "\x1a\x00"},
-		{"too long", CheckMethod, frame(checkRequest("192.0.2.7", "GET", "h", strings.Repeat("a", MostMessage))), "0", "\x08\xaf\x03"},
-		{"too long to limit", LimitMethod, frame(make([]byte, MostMessage+1)), "0", "\x08\x02"},
+		{"too long", CheckMethod, frame(checkRequest("192.0.2.7", "GET", "h", strings.Repeat("a", mostMessage))), "0", "\x08\xaf\x03"},
+		{"too long to limit", LimitMethod, frame(make([]byte, mostMessage+1)), "0", "\x08\x02"},
 		{"compressed", CheckMethod, append([]byte{1}, frame(nil)[1:]...), "12", ""},
 		{"an unknown method", "/envoy.service.auth.v3.Authorization/Other", frame(nil), "12", ""},
 		{"another version", "/envoy.service.auth.v2.Authorization/Check", frame(nil), "12", ""},

@@ -59,10 +59,10 @@ type Count struct {
 
 // The kinds of alarm.
 const (
-	AlarmNoClient   = "envoy_no_client"      // no client address: passed
-	AlarmStranger   = "envoy_untrusted_peer" // counted as the client itself
-	AlarmPanic      = "envoy_panic"          // Decide panicked: passed
-	AlarmUnreadable = "envoy_unreadable"     // too long: refused; or not a call: an error
+	alarmNoClient   = "envoy_no_client"      // no client address: passed
+	alarmStranger   = "envoy_untrusted_peer" // counted as the client itself
+	alarmPanic      = "envoy_panic"          // Decide panicked: passed
+	alarmUnreadable = "envoy_unreadable"     // too long: refused; or not a call: an error
 )
 
 const defaultConnections = 64

@@ -9,11 +9,11 @@ import (
 // frame around a message, and the codes of an answer. A library would add megabytes
 // for what net/http does already.
 
-// MostMessage bounds a message in bytes. Envoy takes headers of up to 60 KiB by default, and
+// mostMessage bounds a message in bytes. Envoy takes headers of up to 60 KiB by default, and
 // sends a path twice: as such, and among the headers. Were the bound lower, a client could
 // make its requests too long to be asked about, and an Envoy that fails open would let them
 // through.
-const MostMessage = 192 << 10
+const mostMessage = 192 << 10
 
 // FrameHeadSize is the length of what precedes a message: whether it is compressed, and its
 // length.
@@ -25,28 +25,28 @@ type Code uint8
 // The codes that edgeguard answers with.
 const (
 	OK              Code = 0
-	InvalidArgument Code = 3  // the message cannot be read
-	Deadline        Code = 4  // the message did not arrive in time
-	Exhausted       Code = 8  // the message is too long, or too much is being read
-	Unimplemented   Code = 12 // the method or the compression is not known
-	Internal        Code = 13 // the message is not framed as gRPC says
+	invalidArgument Code = 3  // the message cannot be read
+	deadline        Code = 4  // the message did not arrive in time
+	exhausted       Code = 8  // the message is too long, or too much is being read
+	unimplemented   Code = 12 // the method or the compression is not known
+	internal        Code = 13 // the message is not framed as gRPC says
 )
 
 // String returns the code as Grpc-Status has it.
 func (c Code) String() string { return strconv.Itoa(int(c)) }
 
-// ReadFrameHead reads what precedes a message, of HeadSize bytes, and returns the length of the
+// readFrameHead reads what precedes a message, of HeadSize bytes, and returns the length of the
 // message. Any other code than OK refuses it.
-func ReadFrameHead(head []byte) (size int, code Code) {
+func readFrameHead(head []byte) (size int, code Code) {
 	if len(head) != FrameHeadSize || head[0] > 1 {
-		return 0, Internal
+		return 0, internal
 	}
 	if head[0] == 1 {
-		return 0, Unimplemented
+		return 0, unimplemented
 	}
 	length := binary.BigEndian.Uint32(head[1:])
-	if length > MostMessage {
-		return 0, Exhausted
+	if length > mostMessage {
+		return 0, exhausted
 	}
 	return int(length), OK
 }

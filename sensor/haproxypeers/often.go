@@ -6,7 +6,7 @@ import "time"
 // log and the teaching of all blocks. HAProxy itself waits for 5 s before it connects
 // again, or is another process.
 const (
-	atOnce   = 4 * MaxHAProxies
+	atOnce   = 4 * maxHAProxies
 	oneEvery = time.Second
 )
 

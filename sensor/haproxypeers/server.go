@@ -16,11 +16,11 @@ import (
 const (
 	// Name is what HAProxy calls edgeguard in its section "peers".
 	Name = "edgeguard"
-	// MaxHAProxies bounds the HAProxies of one listener.
-	MaxHAProxies = 16
+	// maxHAProxies bounds the HAProxies of one listener.
+	maxHAProxies = 16
 	// places is how many connections may be open. Those that have said hello are at
 	// most MaxHAProxies; package lobby closes others first.
-	places = 4 * MaxHAProxies
+	places = 4 * maxHAProxies
 	// helloFor is how long a connection has to say hello.
 	helloFor = 5 * time.Second
 	// maxHello is more than the longest hello.
@@ -155,7 +155,7 @@ func (s *Server) refuse(c net.Conn, why error) error {
 }
 
 var (
-	errFull  = fmt.Errorf("more than %d HAProxies", MaxHAProxies)
+	errFull  = fmt.Errorf("more than %d HAProxies", maxHAProxies)
 	errOften = errors.New("connections come too often")
 )
 
@@ -169,10 +169,10 @@ func (s *Server) join(c net.Conn, hello peers.Hello) (*session, error) {
 		return nil, errOften // without an answer: HAProxy tries again
 	}
 	before := s.sessions[hello.From]
-	if before == nil && len(s.sessions) == MaxHAProxies {
+	if before == nil && len(s.sessions) == maxHAProxies {
 		s.past.Refused++
 		s.mu.Unlock()
-		s.config.happened(fmt.Sprintf("HAProxy %q was turned away: %d others are connected, and no more are served at one listener: add a second listener", hello.From, MaxHAProxies))
+		s.config.happened(fmt.Sprintf("HAProxy %q was turned away: %d others are connected, and no more are served at one listener: add a second listener", hello.From, maxHAProxies))
 		return nil, errFull // without an answer: HAProxy tries again
 	}
 	one := newSession(s, c, hello)

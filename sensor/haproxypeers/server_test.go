@@ -417,7 +417,7 @@ func TestOneForEachName(t *testing.T) {
 		if !first.gone() || !x.logged("connected again") {
 			t.Errorf("gone %v, %v", first.gone(), x.log)
 		}
-		for i := range MaxHAProxies - 1 {
+		for i := range maxHAProxies - 1 {
 			x.ha(fmt.Sprintf("ha%d", i+1), 1)
 		}
 		h := x.connect(hello("more", 1))
@@ -426,7 +426,7 @@ func TestOneForEachName(t *testing.T) {
 		}
 		x.wantHappened("turned away")
 		again := x.ha("ha3", 7)
-		if s := x.server.Stats(); len(s.HAProxies) != MaxHAProxies || s.Refused != 1 || again.gone() {
+		if s := x.server.Stats(); len(s.HAProxies) != maxHAProxies || s.Refused != 1 || again.gone() {
 			t.Errorf("%+v", s)
 		}
 	})

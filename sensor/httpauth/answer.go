@@ -60,7 +60,7 @@ func (s *Server) ask(q *question, peer netip.Addr, p protocol, rest string) edge
 	a := s.asker
 	if !a.config.Trust.Has(peer) {
 		a.stats.strangers.Add(1)
-		a.config.Alarm(AlarmStranger, peer.String()+" is not trusted and is counted as a client itself: add it to trusted_proxies if it is a proxy")
+		a.config.Alarm(alarmStranger, peer.String()+" is not trusted and is counted as a client itself: add it to trusted_proxies if it is a proxy")
 		a.place(&q.event, peer, clientaddr.Client{Addr: peer})
 		return a.decide(a.config.Now(), &q.event)
 	}
@@ -112,11 +112,11 @@ func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	var small *fasthttp.ErrSmallBuffer
 	if errors.As(err, &small) {
 		status = "431"
-		s.asker.config.Alarm(AlarmUnreadable, fmt.Sprintf("a request with a header over %d bytes was refused: have the proxy refuse it, or send fewer of the client's headers",
+		s.asker.config.Alarm(alarmUnreadable, fmt.Sprintf("a request with a header over %d bytes was refused: have the proxy refuse it, or send fewer of the client's headers",
 			s.asker.config.HeaderLimit))
 		s.countLong(ctx.Conn().(*conn))
 	} else {
-		s.asker.config.Alarm(AlarmUnreadable, "a request that is not HTTP was refused: "+err.Error())
+		s.asker.config.Alarm(alarmUnreadable, "a request that is not HTTP was refused: "+err.Error())
 		s.asker.uncounted(netip.Addr{}, edgeguard.NotHTTP)
 	}
 	ctx.SetStatusCode(fasthttp.StatusForbidden)

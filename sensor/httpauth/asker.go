@@ -49,7 +49,7 @@ func (a *asker) decide(now time.Time, event *edgeguard.Event) (verdict edgeguard
 			verdict = edgeguard.Verdict{Reason: "panic"}
 			a.stats.panics.Add(1)
 			a.uncounted(event.Addr, edgeguard.DecisionFailed)
-			a.config.Alarm(AlarmPanic, fmt.Sprintf("the decision panicked, and the request was let through: %v\n%s", v, debug.Stack()))
+			a.config.Alarm(alarmPanic, fmt.Sprintf("the decision panicked, and the request was let through: %v\n%s", v, debug.Stack()))
 		}
 	}()
 	event.Time = now
@@ -60,7 +60,7 @@ func (a *asker) decide(now time.Time, event *edgeguard.Event) (verdict edgeguard
 func (a *asker) noClient(what string) edgeguard.Verdict {
 	a.stats.noClient.Add(1)
 	a.uncounted(netip.Addr{}, edgeguard.NoClient)
-	a.config.Alarm(AlarmNoClient, what+" names no client that can be read, and the request was let through: see `edgeguard snippets`")
+	a.config.Alarm(alarmNoClient, what+" names no client that can be read, and the request was let through: see `edgeguard snippets`")
 	return edgeguard.Verdict{Reason: "no client address"}
 }
 

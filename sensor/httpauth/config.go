@@ -51,10 +51,10 @@ type Config struct {
 
 // The kinds of alarm.
 const (
-	AlarmNoClient   = "auth_no_client"      // no usable client address: passed
-	AlarmStranger   = "auth_untrusted_peer" // counted as the client itself
-	AlarmPanic      = "auth_panic"          // Decide panicked: passed
-	AlarmUnreadable = "auth_unreadable"     // over the limit or not HTTP: refused
+	alarmNoClient   = "auth_no_client"      // no usable client address: passed
+	alarmStranger   = "auth_untrusted_peer" // counted as the client itself
+	alarmPanic      = "auth_panic"          // Decide panicked: passed
+	alarmUnreadable = "auth_unreadable"     // over the limit or not HTTP: refused
 )
 
 const (

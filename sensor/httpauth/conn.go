@@ -45,7 +45,7 @@ func (s *Server) converse(c *conn) {
 	defer func() {
 		if v := recover(); v != nil {
 			s.asker.stats.panics.Add(1)
-			s.asker.config.Alarm(AlarmPanic, fmt.Sprintf("a connection panicked and was closed: %v\n%s", v, debug.Stack()))
+			s.asker.config.Alarm(alarmPanic, fmt.Sprintf("a connection panicked and was closed: %v\n%s", v, debug.Stack()))
 		}
 		_ = c.Close()
 		s.mu.Lock()

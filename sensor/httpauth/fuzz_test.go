@@ -25,7 +25,7 @@ func FuzzServer(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	s, err := New(Config{Alarm: func(kind, text string) {
-		if kind == AlarmPanic {
+		if kind == alarmPanic {
 			panic(text)
 		}
 	}, Decide: func(_ time.Time, e *edgeguard.Event) edgeguard.Verdict {

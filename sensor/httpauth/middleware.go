@@ -14,9 +14,9 @@ import (
 // decisions, without a proxy that asks. It is safe for concurrent use.
 type Guard struct{ asker *asker }
 
-// NewGuard makes a middleware. Of the config, Connections and HeaderLimit are
+// newGuard makes a middleware. Of the config, Connections and HeaderLimit are
 // the program's own server's business and not read.
-func NewGuard(c Config) (*Guard, error) {
+func newGuard(c Config) (*Guard, error) {
 	a, err := newAsker(c)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (g *Guard) Wrap(next http.Handler) http.Handler {
 
 // Middleware is NewGuard and Wrap in the shape that routers take.
 func Middleware(c Config) (func(http.Handler) http.Handler, error) {
-	g, err := NewGuard(c)
+	g, err := newGuard(c)
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ func TestGuard(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := &desk{}
-			g, err := NewGuard(d.config())
+			g, err := newGuard(d.config())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -55,7 +55,7 @@ func TestGuard(t *testing.T) {
 				t.Errorf("reached %v, header %v", reached, w.Header())
 			}
 			if c.want == "" {
-				if d.asked() != 0 || !slices.Equal(d.heard(), []string{AlarmNoClient}) || g.Stats() != (Stats{Passed: 1, NoClient: 1}) {
+				if d.asked() != 0 || !slices.Equal(d.heard(), []string{alarmNoClient}) || g.Stats() != (Stats{Passed: 1, NoClient: 1}) {
 					t.Errorf("asked %d, alarms %v, %+v", d.asked(), d.heard(), g.Stats())
 				}
 				return

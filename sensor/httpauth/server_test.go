@@ -166,7 +166,7 @@ func TestNoClientPasses(t *testing.T) {
 	if got := s.Stats(); got != (Stats{Passed: 3, NoClient: 3}) || d.asked() != 0 {
 		t.Errorf("stats %+v, asked %d", got, d.asked())
 	}
-	if want := []string{AlarmNoClient, AlarmNoClient, AlarmNoClient}; !slices.Equal(d.heard(), want) {
+	if want := []string{alarmNoClient, alarmNoClient, alarmNoClient}; !slices.Equal(d.heard(), want) {
 		t.Errorf("alarms %v", d.heard())
 	}
 }
@@ -201,7 +201,7 @@ func TestStranger(t *testing.T) {
 	if refused != 250 || s.Stats().Strangers != 300 {
 		t.Errorf("%d refused, %+v", refused, s.Stats())
 	}
-	if h := d.heard(); len(h) != 300 || h[0] != AlarmStranger {
+	if h := d.heard(); len(h) != 300 || h[0] != alarmStranger {
 		t.Errorf("%d alarms", len(h))
 	}
 }

@@ -49,7 +49,7 @@ func TestAnswers(t *testing.T) {
 		{"a flow that is long idle", []func(*builder){send(here, high, "udp"), later(11 * time.Minute), send(high, here, "udp"), send(here, high, "udp")}, "qqa"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBuilder(t, LinkEthernet)
+			b := newBuilder(t, linkEthernet)
 			for _, add := range c.packets {
 				add(b)
 			}

@@ -9,12 +9,12 @@ import (
 )
 
 func FuzzPcap(f *testing.F) {
-	b := newBuilder(f, LinkEthernet)
+	b := newBuilder(f, linkEthernet)
 	b.write(udpRecord(f))
 	f.Add(b.file.Bytes())
 	f.Add(synthesize(3))
-	f.Add(pcapFileHeader(binary.BigEndian, magicNano, 3, LinkRaw))
-	f.Add(pcapFileHeader(binary.LittleEndian, magicModified, 4, LinkNull))
+	f.Add(pcapFileHeader(binary.BigEndian, magicNano, 3, linkRaw))
+	f.Add(pcapFileHeader(binary.LittleEndian, magicModified, 4, linkNull))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		comparePcap(t, file)
 		drain(t, file)
@@ -24,7 +24,7 @@ func FuzzPcap(f *testing.F) {
 func FuzzPcapng(f *testing.F) {
 	for _, o := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
 		b := &blocks{o: o}
-		b.section(1).iface(1, 96, 9, 7).iface(LinkRaw, 0, 0x8a, 0).enhanced(0, 1<<60, udpRecord(f)).
+		b.section(1).iface(1, 96, 9, 7).iface(linkRaw, 0, 0x8a, 0).enhanced(0, 1<<60, udpRecord(f)).
 			obsolete(1, 5, udpPacket(f, from6, to6, "a")).simple(9, make([]byte, 9)).block(5, make([]byte, 12))
 		f.Add(b.file)
 		f.Add(b.section(2).enhanced(3, 0, nil).section(1).file)
@@ -89,7 +89,7 @@ func FuzzHeader(f *testing.F) {
 		if len(b) > 0 {
 			compareWithGopacket(t, b, b[0]>>4&2+4)
 		}
-		for _, link := range []LinkType{LinkEthernet, LinkCooked, LinkCookedTwo, LinkNull, LinkRaw} {
+		for _, link := range []LinkType{linkEthernet, linkCooked, linkCookedTwo, linkNull, linkRaw} {
 			if ip, version := network(link, b); version != 0 {
 				new(header).parse(ip, version)
 			}

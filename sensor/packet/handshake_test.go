@@ -70,7 +70,7 @@ func TestHandshakeAndRequest(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBuilder(t, LinkEthernet)
+			b := newBuilder(t, linkEthernet)
 			for _, p := range c.packets {
 				b.tcp(p)
 			}
@@ -93,7 +93,7 @@ func TestHandshakeAndRequest(t *testing.T) {
 }
 
 func TestRequestEvent(t *testing.T) {
-	b := newBuilder(t, LinkEthernet)
+	b := newBuilder(t, linkEthernet)
 	for _, p := range []tcp{syn, synAck, ack, ask} {
 		b.tcp(p)
 	}
@@ -126,7 +126,7 @@ func sameEvent(a, b edgeguard.Event) bool {
 
 // A request's text must not stay in the place of a later packet's event.
 func TestEventsAreClean(t *testing.T) {
-	b := newBuilder(t, LinkEthernet)
+	b := newBuilder(t, linkEthernet)
 	for range 3 * batches * batchSize {
 		b.tcp(ask)
 		b.tcp(ack) // two, so that a request's place in a batch changes
@@ -142,7 +142,7 @@ func TestEventsAreClean(t *testing.T) {
 }
 
 func TestLocal(t *testing.T) {
-	b := newBuilder(t, LinkEthernet)
+	b := newBuilder(t, linkEthernet)
 	forged := synAck.with(func(p *tcp) { p.from, p.to = "203.0.113.9:80", "203.0.113.7:41000" })
 	fromIt := ack.with(func(p *tcp) { p.from, p.to = "203.0.113.7:41000", "203.0.113.9:80" })
 	for _, p := range []tcp{syn, synAck, ack, ask, answer, forged, fromIt} {
@@ -164,9 +164,9 @@ func TestLocal(t *testing.T) {
 	}
 	// What our own connections are answered with takes no place.
 	d := newDecoder(Options{Kinds: allKinds, Local: []netip.Prefix{netip.MustParsePrefix("203.0.113.0/24")}})
-	ours := newBuilder(t, LinkEthernet)
+	ours := newBuilder(t, linkEthernet)
 	ours.tcp(synAck)
-	d.decode(&record{link: LinkEthernet, data: ours.file.Bytes()[40:], timed: true}, newBatch())
+	d.decode(&record{link: linkEthernet, data: ours.file.Bytes()[40:], timed: true}, newBatch())
 	if d.stats.Events != 1 || d.flows.tags != nil {
 		t.Errorf("an answer from outside was remembered: %+v", d.stats)
 	}
@@ -179,7 +179,7 @@ func TestLocal(t *testing.T) {
 }
 
 func TestKindsWanted(t *testing.T) {
-	b := newBuilder(t, LinkEthernet)
+	b := newBuilder(t, linkEthernet)
 	for _, p := range []tcp{syn, synAck, ack, ask, answer} {
 		b.tcp(p)
 	}

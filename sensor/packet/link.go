@@ -16,22 +16,22 @@ const (
 // the link type is not read.
 func network(link LinkType, b []byte) (ip []byte, version uint8) {
 	switch link {
-	case LinkEthernet:
+	case linkEthernet:
 		return behindType(b, 12)
-	case LinkRaw, LinkRaw12, LinkRaw14:
+	case linkRaw, linkRaw12, linkRaw14:
 		return announced(b)
-	case LinkCooked:
+	case linkCooked:
 		return behindType(b, 14)
-	case LinkCookedTwo:
+	case linkCookedTwo:
 		if len(b) < 20 {
 			return nil, 0
 		}
 		return behindVLAN(b[20:], binary.BigEndian.Uint16(b))
-	case LinkNull, LinkLoop:
+	case linkNull, linkLoop:
 		return behindFamily(b)
-	case LinkIPv4:
+	case linkIPv4:
 		return b, 4
-	case LinkIPv6:
+	case linkIPv6:
 		return b, 6
 	}
 	return nil, 0

@@ -19,33 +19,33 @@ func TestNetwork(t *testing.T) {
 		ip      []byte
 		version uint8
 	}{
-		{"Ethernet IPv4", LinkEthernet, append(slices.Clone(macs), 8, 0), four, 4},
-		{"Ethernet IPv6", LinkEthernet, append(slices.Clone(macs), 0x86, 0xdd), six, 6},
-		{"Ethernet ARP", LinkEthernet, append(slices.Clone(macs), 8, 6), nil, 0},
-		{"Ethernet cut off", LinkEthernet, macs, nil, 0},
-		{"VLAN", LinkEthernet, append(slices.Clone(macs), 0x81, 0, 0, 5, 8, 0), four, 4},
-		{"QinQ", LinkEthernet, append(slices.Clone(macs), 0x88, 0xa8, 0, 5, 0x81, 0, 0, 6, 0x86, 0xdd), six, 6},
-		{"old QinQ", LinkEthernet, append(slices.Clone(macs), 0x91, 0, 0, 5, 0x81, 0, 0, 6, 8, 0), four, 4},
-		{"VLAN cut off", LinkEthernet, append(slices.Clone(macs), 0x81, 0), nil, 0},
-		{"raw IPv4", LinkRaw, nil, four, 4},
-		{"raw IPv6, number 12", LinkRaw12, nil, six, 6},
-		{"raw IPv6, number 14", LinkRaw14, nil, six, 6},
-		{"raw, neither", LinkRaw, []byte{0x50}, nil, 0},
-		{"IPv4", LinkIPv4, nil, four, 4},
-		{"IPv6", LinkIPv6, nil, six, 6},
-		{"cooked", LinkCooked, append(slices.Clone(cooked), 8, 0), four, 4},
-		{"cooked VLAN", LinkCooked, append(slices.Clone(cooked), 0x81, 0, 0, 1, 0x86, 0xdd), six, 6},
-		{"cooked, short", LinkCooked, cooked, nil, 0},
-		{"cooked 2", LinkCookedTwo, cookedTwo(8, 0), four, 4},
-		{"cooked 2, IPv6", LinkCookedTwo, cookedTwo(0x86, 0xdd), six, 6},
-		{"loopback, little-endian", LinkNull, family(binary.LittleEndian, 2), four, 4},
-		{"loopback, big-endian", LinkNull, family(binary.BigEndian, 2), four, 4},
-		{"loopback, NetBSD", LinkNull, family(binary.LittleEndian, 24), six, 6},
-		{"loopback, FreeBSD", LinkNull, family(binary.BigEndian, 28), six, 6},
-		{"loopback, Darwin", LinkNull, family(binary.LittleEndian, 30), six, 6},
-		{"OpenBSD loopback", LinkLoop, family(binary.BigEndian, 24), six, 6},
-		{"loopback, other family", LinkNull, family(binary.LittleEndian, 7), nil, 0},
-		{"loopback, empty", LinkNull, nil, nil, 0},
+		{"Ethernet IPv4", linkEthernet, append(slices.Clone(macs), 8, 0), four, 4},
+		{"Ethernet IPv6", linkEthernet, append(slices.Clone(macs), 0x86, 0xdd), six, 6},
+		{"Ethernet ARP", linkEthernet, append(slices.Clone(macs), 8, 6), nil, 0},
+		{"Ethernet cut off", linkEthernet, macs, nil, 0},
+		{"VLAN", linkEthernet, append(slices.Clone(macs), 0x81, 0, 0, 5, 8, 0), four, 4},
+		{"QinQ", linkEthernet, append(slices.Clone(macs), 0x88, 0xa8, 0, 5, 0x81, 0, 0, 6, 0x86, 0xdd), six, 6},
+		{"old QinQ", linkEthernet, append(slices.Clone(macs), 0x91, 0, 0, 5, 0x81, 0, 0, 6, 8, 0), four, 4},
+		{"VLAN cut off", linkEthernet, append(slices.Clone(macs), 0x81, 0), nil, 0},
+		{"raw IPv4", linkRaw, nil, four, 4},
+		{"raw IPv6, number 12", linkRaw12, nil, six, 6},
+		{"raw IPv6, number 14", linkRaw14, nil, six, 6},
+		{"raw, neither", linkRaw, []byte{0x50}, nil, 0},
+		{"IPv4", linkIPv4, nil, four, 4},
+		{"IPv6", linkIPv6, nil, six, 6},
+		{"cooked", linkCooked, append(slices.Clone(cooked), 8, 0), four, 4},
+		{"cooked VLAN", linkCooked, append(slices.Clone(cooked), 0x81, 0, 0, 1, 0x86, 0xdd), six, 6},
+		{"cooked, short", linkCooked, cooked, nil, 0},
+		{"cooked 2", linkCookedTwo, cookedTwo(8, 0), four, 4},
+		{"cooked 2, IPv6", linkCookedTwo, cookedTwo(0x86, 0xdd), six, 6},
+		{"loopback, little-endian", linkNull, family(binary.LittleEndian, 2), four, 4},
+		{"loopback, big-endian", linkNull, family(binary.BigEndian, 2), four, 4},
+		{"loopback, NetBSD", linkNull, family(binary.LittleEndian, 24), six, 6},
+		{"loopback, FreeBSD", linkNull, family(binary.BigEndian, 28), six, 6},
+		{"loopback, Darwin", linkNull, family(binary.LittleEndian, 30), six, 6},
+		{"OpenBSD loopback", linkLoop, family(binary.BigEndian, 24), six, 6},
+		{"loopback, other family", linkNull, family(binary.LittleEndian, 7), nil, 0},
+		{"loopback, empty", linkNull, nil, nil, 0},
 		{"not read", 127, four, nil, 0},
 	}
 	for _, c := range cases {
@@ -64,7 +64,7 @@ func TestNetwork(t *testing.T) {
 }
 
 func TestLinkTypeString(t *testing.T) {
-	for link, want := range map[LinkType]string{LinkEthernet: "Ethernet", LinkCookedTwo: "Linux cooked v2", 195: "link type 195"} {
+	for link, want := range map[LinkType]string{linkEthernet: "Ethernet", linkCookedTwo: "Linux cooked v2", 195: "link type 195"} {
 		if got := link.String(); got != want {
 			t.Errorf("%d: %q, want %q", uint32(link), got, want)
 		}

@@ -62,7 +62,7 @@ func udpRecord(t testing.TB) []byte {
 }
 
 func TestPcapDamage(t *testing.T) {
-	good := newBuilder(t, LinkEthernet)
+	good := newBuilder(t, linkEthernet)
 	good.write(udpRecord(t))
 	whole := good.file.Bytes()
 	long := append(bytes.Clone(whole), 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 4, 0, 1, 0, 4, 0)
@@ -173,7 +173,7 @@ func TestPcapAgainstThePlainWay(t *testing.T) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	for range 200 {
-		b := newBuilder(t, LinkEthernet)
+		b := newBuilder(t, linkEthernet)
 		for range random.IntN(50) {
 			b.write(make([]byte, random.IntN(2000)))
 		}

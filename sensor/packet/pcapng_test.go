@@ -84,10 +84,10 @@ func TestPcapng(t *testing.T) {
 		}, 2, 0, 0},
 		{"simple without a time before", func(b *blocks) { b.section(1).iface(1, 0, -1, 0).simple(uint32(len(ether)), ether) }, 0, 0, 0},
 		{"two interfaces", func(b *blocks) {
-			b.section(1).iface(1, 0, -1, 0).iface(LinkRaw, 96, 9, 0).enhanced(0, micro, ether).enhanced(1, micro*1000+1, raw)
+			b.section(1).iface(1, 0, -1, 0).iface(linkRaw, 96, 9, 0).enhanced(0, micro, ether).enhanced(1, micro*1000+1, raw)
 		}, 2, 1, 0},
 		{"a section forgets the interfaces before", func(b *blocks) {
-			b.section(1).iface(1, 0, -1, 0).enhanced(0, micro, ether).section(1).iface(LinkRaw, 0, 3, 0).enhanced(0, micro/1000+1, raw)
+			b.section(1).iface(1, 0, -1, 0).enhanced(0, micro, ether).section(1).iface(linkRaw, 0, 3, 0).enhanced(0, micro/1000+1, raw)
 		}, 2, time.Millisecond, 0},
 		{"an unknown section is skipped", func(b *blocks) {
 			b.section(1).iface(1, 0, -1, 0).enhanced(0, micro, ether).section(2).enhanced(9, 0, ether).section(1).

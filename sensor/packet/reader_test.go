@@ -236,7 +236,7 @@ func TestStatsWhileReading(t *testing.T) {
 
 // The steady state allocates nothing: neither a packet nor a batch.
 func TestNoAllocations(t *testing.T) {
-	b := newBuilder(t, LinkEthernet)
+	b := newBuilder(t, linkEthernet)
 	for range 500 {
 		for _, p := range []tcp{syn, synAck, ack, ask, answer} {
 			b.tcp(p)
@@ -248,7 +248,7 @@ func TestNoAllocations(t *testing.T) {
 	d := newDecoder(Options{Kinds: allKinds})
 	out := newBatch()
 	w := newWindow(src)
-	p := &pcap{w: w, header: 16, unit: 1000, link: LinkEthernet}
+	p := &pcap{w: w, header: 16, unit: 1000, link: linkEthernet}
 	var r record
 	allocs := testing.AllocsPerRun(20, func() {
 		src.Reset(b.file.Bytes()[24:])

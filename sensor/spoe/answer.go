@@ -48,7 +48,7 @@ func (s *Server) ask(q *question, proxied bool) edgeguard.Verdict {
 	if !event.Addr.IsValid() {
 		s.stats.noClient.Add(1)
 		s.uncounted(now, netip.Addr{}, edgeguard.NoClient)
-		s.config.Alarm(AlarmNoClient, "a request has no argument src with a client's address, and was let through: see `edgeguard snippets haproxy-spoe`")
+		s.config.Alarm(alarmNoClient, "a request has no argument src with a client's address, and was let through: see `edgeguard snippets haproxy-spoe`")
 		return edgeguard.Verdict{Reason: "no client address"}
 	}
 	event.Time, event.Proxied = now, proxied
@@ -65,7 +65,7 @@ func (s *Server) decide(now time.Time, event *edgeguard.Event) (verdict edgeguar
 			verdict = edgeguard.Verdict{Reason: "panic"}
 			s.stats.panics.Add(1)
 			s.uncounted(now, event.Addr, edgeguard.DecisionFailed)
-			s.config.Alarm(AlarmPanic, fmt.Sprintf("the decision panicked, and the request was let through: %v\n%s", v, debug.Stack()))
+			s.config.Alarm(alarmPanic, fmt.Sprintf("the decision panicked, and the request was let through: %v\n%s", v, debug.Stack()))
 		}
 	}()
 	return s.config.Decide(now, event)

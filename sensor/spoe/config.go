@@ -40,11 +40,11 @@ type Config struct {
 
 // The kinds of alarm.
 const (
-	AlarmNoClient = "spoe_no_client" // no client address: passed
-	AlarmPanic    = "spoe_panic"     // Decide panicked: passed
-	AlarmHello    = "spoe_hello"     // no common version or size of frames
-	AlarmProtocol = "spoe_protocol"  // not a frame of SPOP: closed
-	AlarmStranger = "spoe_stranger"  // a peer that may not speak: closed
+	alarmNoClient = "spoe_no_client" // no client address: passed
+	alarmPanic    = "spoe_panic"     // Decide panicked: passed
+	alarmHello    = "spoe_hello"     // no common version or size of frames
+	alarmProtocol = "spoe_protocol"  // not a frame of SPOP: closed
+	alarmStranger = "spoe_stranger"  // a peer that may not speak: closed
 )
 
 const defaultConnections = 256

@@ -91,18 +91,18 @@ func (c *conn) greet() (spop.Hello, error) {
 		}
 		var err error
 		if f, size, err = spop.Next(c.in[:c.have], c.most); err != nil {
-			return spop.Hello{}, fault{AlarmProtocol, err}
+			return spop.Hello{}, fault{alarmProtocol, err}
 		}
 		if size > 0 && (f.Type != spop.TypeHello || size < c.have) { // it must wait for ours
-			return spop.Hello{}, fault{AlarmProtocol, spop.Invalid}
+			return spop.Hello{}, fault{alarmProtocol, spop.Invalid}
 		}
 	}
 	hello, err := spop.ReadHello(f.Payload)
 	if err != nil {
-		return hello, fault{AlarmHello, err}
+		return hello, fault{alarmHello, err}
 	}
 	if hello.MaxFrame > mostFrame && !hello.HealthCheck {
-		c.server.config.Alarm(AlarmHello, fmt.Sprintf("HAProxy offers frames of %d bytes, and at most %d are read: a request with a longer header is let through and not counted; set tune.bufsize to at most %d",
+		c.server.config.Alarm(alarmHello, fmt.Sprintf("HAProxy offers frames of %d bytes, and at most %d are read: a request with a longer header is let through and not counted; set tune.bufsize to at most %d",
 			hello.MaxFrame, mostFrame, mostFrame+4))
 	}
 	c.most, c.have = int(min(hello.MaxFrame, mostFrame)), 0
@@ -150,7 +150,7 @@ func (c *conn) answerAll(now time.Time) (moved bool, err error) {
 	for {
 		f, size, err := spop.Next(rest, c.most)
 		if err != nil {
-			stop = fault{AlarmProtocol, err}
+			stop = fault{alarmProtocol, err}
 		}
 		if size == 0 {
 			break
@@ -184,7 +184,7 @@ func (c *conn) frame(f spop.Frame) error {
 		err = spop.Invalid
 	}
 	if err != nil {
-		return fault{AlarmProtocol, err}
+		return fault{alarmProtocol, err}
 	}
 	return nil
 }
@@ -193,12 +193,12 @@ func (c *conn) frame(f spop.Frame) error {
 func (c *conn) disconnected(f spop.Frame) error {
 	why, _, err := spop.ReadDisconnect(f.Payload)
 	if err != nil {
-		return fault{AlarmProtocol, err}
+		return fault{alarmProtocol, err}
 	}
 	c.out = spop.AppendDisconnect(c.out, spop.Normal)
 	if why >= spop.TooBig { // below are an end in order, a broken connection, and one that idled
 		c.server.stats.faults.Add(1)
-		c.server.config.Alarm(AlarmProtocol, "HAProxy ended a connection: "+why.Error()+"; the requests on it were let through")
+		c.server.config.Alarm(alarmProtocol, "HAProxy ended a connection: "+why.Error()+"; the requests on it were let through")
 	}
 	return io.EOF
 }

@@ -83,7 +83,7 @@ func (s *Server) serve(lc *lobby.Conn) {
 	defer func() {
 		if v := recover(); v != nil {
 			s.stats.panics.Add(1)
-			s.config.Alarm(AlarmPanic, fmt.Sprintf("a connection panicked and was closed: %v\n%s", v, debug.Stack()))
+			s.config.Alarm(alarmPanic, fmt.Sprintf("a connection panicked and was closed: %v\n%s", v, debug.Stack()))
 		}
 		_ = c.Close()
 		s.mu.Lock()
@@ -100,7 +100,7 @@ func (s *Server) serve(lc *lobby.Conn) {
 	cancel()
 	if err != nil {
 		s.stats.strangers.Add(1)
-		s.config.Alarm(AlarmStranger, "a connection was closed: "+err.Error())
+		s.config.Alarm(alarmStranger, "a connection was closed: "+err.Error())
 		return
 	}
 	c.wire = admitted
@@ -120,7 +120,7 @@ type fault struct {
 }
 
 func (f fault) Error() string {
-	if f.kind == AlarmHello {
+	if f.kind == alarmHello {
 		return "HAProxy and edgeguard have no common way to speak: " + f.why.Error() + "; the requests are let through: use a HAProxy that speaks SPOP 2.0, and tune.bufsize of at least 1024"
 	}
 	return "what a connection sent cannot be read as SPOP, and it was closed: " + f.why.Error() + "; let only the backend of HAProxy's spoe-agent connect here"

@@ -308,15 +308,15 @@ func TestFaults(t *testing.T) {
 		status string
 		kind   string
 	}{
-		"version":        {spoptest.Hello("1.0", spop.UsualFrame, false), "unsupported version", AlarmHello},
-		"small frames":   {spoptest.Hello("2.0", 255, false), "max-frame-size too big or too small", AlarmHello},
-		"no frame size":  {spoptest.Frame(spop.TypeHello, 0, 0, spoptest.Pair(nil, "supported-versions", "2.0")), "max-frame-size value not found", AlarmHello},
-		"HTTP":           {[]byte("GET / HTTP/1.1\r\nHost: a\r\n\r\n"), "frame is too big", AlarmProtocol},
-		"no HELLO":       {spoptest.Notify(1, 1, arg("src", client4)), "invalid frame received", AlarmProtocol},
-		"HELLO and more": {append(slices.Clone(hello), 0), "invalid frame received", AlarmProtocol},
-		"fragment":       {fragment, "fragmentation not supported", AlarmProtocol},
-		"a broken HELLO": {spoptest.Frame(spop.TypeHello, 0, 0, []byte{1}), "invalid frame received", AlarmHello},
-		"NUL":            {make([]byte, 100), "invalid frame received", AlarmProtocol},
+		"version":        {spoptest.Hello("1.0", spop.UsualFrame, false), "unsupported version", alarmHello},
+		"small frames":   {spoptest.Hello("2.0", 255, false), "max-frame-size too big or too small", alarmHello},
+		"no frame size":  {spoptest.Frame(spop.TypeHello, 0, 0, spoptest.Pair(nil, "supported-versions", "2.0")), "max-frame-size value not found", alarmHello},
+		"HTTP":           {[]byte("GET / HTTP/1.1\r\nHost: a\r\n\r\n"), "frame is too big", alarmProtocol},
+		"no HELLO":       {spoptest.Notify(1, 1, arg("src", client4)), "invalid frame received", alarmProtocol},
+		"HELLO and more": {append(slices.Clone(hello), 0), "invalid frame received", alarmProtocol},
+		"fragment":       {fragment, "fragmentation not supported", alarmProtocol},
+		"a broken HELLO": {spoptest.Frame(spop.TypeHello, 0, 0, []byte{1}), "invalid frame received", alarmHello},
+		"NUL":            {make([]byte, 100), "invalid frame received", alarmProtocol},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var raised alarms
@@ -358,7 +358,7 @@ func TestFaultLater(t *testing.T) {
 		if f := h.next(); f.Type != spop.TypeAgentDisconnect || !strings.Contains(string(f.Payload), "invalid frame") {
 			t.Errorf("%s: %+v", name, f)
 		}
-		if all := raised.raised(); len(all) != 1 || !strings.HasPrefix(all[0], AlarmProtocol) {
+		if all := raised.raised(); len(all) != 1 || !strings.HasPrefix(all[0], alarmProtocol) {
 			t.Errorf("%s: alarms %q", name, all)
 		}
 	}
@@ -473,7 +473,7 @@ func TestStranger(t *testing.T) {
 	if f := h.next(); f.Type != 0 {
 		t.Errorf("%+v", f)
 	}
-	if all := raised.raised(); len(all) != 1 || all[0] != AlarmStranger+": a connection was closed: user 1000 may not" || s.Stats() != (Stats{Strangers: 1}) {
+	if all := raised.raised(); len(all) != 1 || all[0] != alarmStranger+": a connection was closed: user 1000 may not" || s.Stats() != (Stats{Strangers: 1}) {
 		t.Errorf("%q, %+v", all, s.Stats())
 	}
 }

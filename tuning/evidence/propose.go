@@ -135,7 +135,7 @@ type posted struct {
 func (p *posted) draft(name string) Draft {
 	return Draft{
 		spec: rules.Spec{Name: name, Match: rules.Match{Method: []string{"POST"}, Path: []string{pattern(p.path)}}},
-		what: "POSTs go to " + Encode(p.path), share: float64(p.requests) / math.Max(1, float64(p.of)), addresses: p.addresses, hostile: p.hostile,
+		what: "POSTs go to " + encode(p.path), share: float64(p.requests) / math.Max(1, float64(p.of)), addresses: p.addresses, hostile: p.hostile,
 	}
 }
 
@@ -252,7 +252,7 @@ func one(yes bool) int {
 // a request.
 func counts(have []rules.Spec, method, path string, status uint16, narrow func(*rules.Match) bool) bool {
 	ev := edgeguard.Event{Kind: edgeguard.KindRequest | edgeguard.KindResponse, Known: edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldStatus,
-		Method: method, Path: Encode(path), Status: status}
+		Method: method, Path: encode(path), Status: status}
 	for _, spec := range have {
 		if !narrow(&spec.Match) {
 			continue

@@ -8,9 +8,9 @@ import (
 	"edgeguard/rules"
 )
 
-// Encode writes a path as a rule has it, in plain ASCII: escapes for all but what a
+// encode writes a path as a rule has it, in plain ASCII: escapes for all but what a
 // path may have unescaped (RFC 3986), so that nothing of it is read as more than a path.
-func Encode(path string) string {
+func encode(path string) string {
 	var out strings.Builder
 	for i := range len(path) {
 		c := path[i]
@@ -26,9 +26,9 @@ func Encode(path string) string {
 // pattern matches a path, and what follows the name of a script.
 func pattern(path string) string {
 	if strings.HasSuffix(path, ".php") {
-		return Encode(path) + "*"
+		return encode(path) + "*"
 	}
-	return Encode(path)
+	return encode(path)
 }
 
 // YAML returns a rule as lines for the list of rules in a config.

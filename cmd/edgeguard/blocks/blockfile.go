@@ -25,14 +25,14 @@ const (
 	JSON  Format = "json"
 )
 
-// Formats are all of them.
-var Formats = []Format{Plain, CSV, JSON}
+// formats are all of them.
+var formats = []Format{Plain, CSV, JSON}
 
 // Bounds of a file that is read, in bytes and in entries.
 const (
-	MaxFile    = 64 << 20
-	MaxLine    = 64 << 10 // and an object of an array
-	MaxEntries = 500_000
+	maxFile    = 64 << 20
+	maxLine    = 64 << 10 // and an object of an array
+	maxEntries = 500_000
 )
 
 // Entry is one block of a file. What the file does not say is empty.
@@ -49,9 +49,9 @@ type Entry struct {
 }
 
 var (
-	errLarge   = fmt.Errorf("the file is larger than %d MiB: split it", MaxFile>>20)
-	errMany    = fmt.Errorf("the file has more than %d entries: split it", MaxEntries)
-	errLong    = fmt.Errorf("longer than %d KiB", MaxLine>>10)
+	errLarge   = fmt.Errorf("the file is larger than %d MiB: split it", maxFile>>20)
+	errMany    = fmt.Errorf("the file has more than %d entries: split it", maxEntries)
+	errLong    = fmt.Errorf("longer than %d KiB", maxLine>>10)
 	errNothing = errors.New("no prefix")
 )
 
@@ -59,12 +59,12 @@ var (
 // in both cases. An empty format is recognised by the first bytes. The error is one after
 // which nothing more can be read.
 func Read(from io.Reader, format Format, each func(Entry, error)) error {
-	return readWithin(from, MaxFile, MaxEntries, format, each)
+	return readWithin(from, maxFile, maxEntries, format, each)
 }
 
 // readWithin is Read with bounds in bytes and in entries.
 func readWithin(from io.Reader, most int64, mostEntries int, format Format, each func(Entry, error)) error {
-	in := bufio.NewReaderSize(&bounded{from: from, left: most}, MaxLine)
+	in := bufio.NewReaderSize(&bounded{from: from, left: most}, maxLine)
 	if mark, _ := in.Peek(3); bytes.Equal(mark, []byte("\xef\xbb\xbf")) {
 		_, _ = in.Discard(3)
 	}
@@ -97,7 +97,7 @@ func recognise(in *bufio.Reader) Format {
 	case '[', '{':
 		return JSON
 	}
-	start, _ := in.Peek(MaxLine)
+	start, _ := in.Peek(maxLine)
 	head, _, _ := bytes.Cut(start, []byte("\n"))
 	if cells, err := split(string(head), separator(string(head))); err == nil && slices.ContainsFunc(cells, func(c string) bool { return column(c) == "prefix" }) {
 		return CSV
@@ -107,7 +107,7 @@ func recognise(in *bufio.Reader) Format {
 
 // first returns the first byte that is no white space; 0 if there is none near.
 func first(in *bufio.Reader) byte {
-	start, _ := in.Peek(MaxLine)
+	start, _ := in.Peek(maxLine)
 	if start = bytes.TrimLeft(start, " \t\r\n"); len(start) > 0 {
 		return start[0]
 	}

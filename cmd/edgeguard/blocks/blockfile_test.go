@@ -41,8 +41,8 @@ func TestRead(t *testing.T) {
 		"empty":    {"", nil},
 		"plain":    {"# list\n\n203.0.113.1\r\n 198.51.100.0/24 ; SBL1\n2001:db8::/32#x", []string{"3 203.0.113.1", "4 198.51.100.0/24", "5 2001:db8::/32"}},
 		"mark":     {"\xef\xbb\xbf203.0.113.1\n", []string{"1 203.0.113.1"}},
-		"long":     {"203.0.113.1\n" + strings.Repeat("x", 3*MaxLine) + "\n203.0.113.2\n", []string{"1 203.0.113.1", "2: longer than 64 KiB", "3 203.0.113.2"}},
-		"long end": {"203.0.113.1\n" + strings.Repeat("x", 3*MaxLine), []string{"1 203.0.113.1", "2: longer than 64 KiB"}},
+		"long":     {"203.0.113.1\n" + strings.Repeat("x", 3*maxLine) + "\n203.0.113.2\n", []string{"1 203.0.113.1", "2: longer than 64 KiB", "3 203.0.113.2"}},
+		"long end": {"203.0.113.1\n" + strings.Repeat("x", 3*maxLine), []string{"1 203.0.113.1", "2: longer than 64 KiB"}},
 		"table": {"Prefix,until,owner,reason,count\n203.0.113.1,2026-03-01T12:00:00.5Z,fail2ban,\"a, b\",7\n\n203.0.113.2,,,'=1+1,\n",
 			[]string{"2 203.0.113.1|fail2ban|a, b 2026-03-01T12:00:00.5Z", "4 203.0.113.2|=1+1"}},
 		"semicolons": {"prefix;for;reason\n203.0.113.1;30d;a,b\n", []string{"2 203.0.113.1|a,b|30d"}},
@@ -74,8 +74,8 @@ func TestReadEnds(t *testing.T) {
 		"a column twice": {CSV, "prefix,Prefix\n", "line 1: the column prefix is there twice"},
 		"a cut array":    {"", "[\n{\"prefix\":\"203.0.113.1\"},\n", "line 2: the array has no end"},
 		"after an array": {"", "[]\n{}", "line 2: text after the array"},
-		"a long object":  {"", "[{\"prefix\":\"" + strings.Repeat("1", 3*MaxLine), "line 1: longer than 64 KiB"},
-		"nested":         {"", strings.Repeat("[", 3*MaxLine), "line 1: invalid character '[' exceeded max depth"},
+		"a long object":  {"", "[{\"prefix\":\"" + strings.Repeat("1", 3*maxLine), "line 1: longer than 64 KiB"},
+		"nested":         {"", strings.Repeat("[", 3*maxLine), "line 1: invalid character '[' exceeded max depth"},
 	} {
 		if _, _, err := read(c.format, c.text); err == nil || err.Error() != c.want {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
@@ -106,7 +106,7 @@ func TestReadIsBounded(t *testing.T) {
 		kept := 0
 		const most, mostEntries = 1 << 20, 1000
 		err := readWithin(from, most, mostEntries, "", func(Entry, error) { kept++ })
-		if err == nil || from.read > most+2*MaxLine || kept > mostEntries {
+		if err == nil || from.read > most+2*maxLine || kept > mostEntries {
 			t.Errorf("%s: %v after %d bytes and %d entries", name, err, from.read, kept)
 		}
 	}
@@ -148,7 +148,7 @@ func TestRoundTrip(t *testing.T) {
 // again writes entries and reads them.
 func again(format Format, entries []Entry) ([]Entry, error) {
 	var file bytes.Buffer
-	w := NewWriter(&file, format)
+	w := newWriter(&file, format)
 	for _, e := range entries {
 		if err := w.Write(e); err != nil {
 			return nil, err

@@ -28,11 +28,11 @@ made, here or on other nodes of the fleet. With --all it writes those of rules t
 		Args: e.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			f := Format(format)
-			if !slices.Contains(Formats, f) {
-				return e.Usage(fmt.Errorf("export: --format %s: use one of %v", format, Formats))
+			if !slices.Contains(formats, f) {
+				return e.Usage(fmt.Errorf("export: --format %s: use one of %v", format, formats))
 			}
 			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
-				return export(ctx, node, filter, all, NewWriter(e.Stdout, f))
+				return export(ctx, node, filter, all, newWriter(e.Stdout, f))
 			})
 		},
 	}

@@ -94,8 +94,8 @@ goes on. Without an owner, the blocks are an operator's.`,
 
 // check refuses flags that no line could be imported with.
 func (in *importer) check(now time.Time) error {
-	if f := Format(in.format); f != "" && !slices.Contains(Formats, f) {
-		return fmt.Errorf("--format %s: use one of %v", in.format, Formats)
+	if f := Format(in.format); f != "" && !slices.Contains(formats, f) {
+		return fmt.Errorf("--format %s: use one of %v", in.format, formats)
 	}
 	in.defaults.For = ownedSpan(in.defaults.For)
 	if err := checked(now, admin.BulkEntry{Prefix: "192.0.2.1", For: in.defaults.For, Owner: in.defaults.Owner, Reason: in.defaults.Reason}); err != nil {

@@ -56,12 +56,12 @@ func worded(err error) error {
 func readArray(in io.Reader, each func(Entry, error) error) error {
 	from := &counted{from: bufio.NewReader(in), line: 1}
 	decoder := json.NewDecoder(from)
-	from.allowed = MaxLine
+	from.allowed = maxLine
 	if _, err := decoder.Token(); err != nil {
 		return from.fault(decoder, err)
 	}
 	for {
-		from.allowed = decoder.InputOffset() + MaxLine
+		from.allowed = decoder.InputOffset() + maxLine
 		if !decoder.More() {
 			break
 		}

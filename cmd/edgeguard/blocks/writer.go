@@ -15,8 +15,8 @@ type Writer struct {
 	json  *json.Encoder
 }
 
-// NewWriter returns a writer of a format. Its errors are those of Close.
-func NewWriter(to io.Writer, format Format) *Writer {
+// newWriter returns a writer of a format. Its errors are those of Close.
+func newWriter(to io.Writer, format Format) *Writer {
 	w := &Writer{to: bufio.NewWriter(to)}
 	switch format {
 	case CSV:

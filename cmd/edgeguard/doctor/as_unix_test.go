@@ -34,7 +34,7 @@ func TestAsStranger(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 	for _, about := range []string{"forward auth", "admin", "state", "log " + log} {
-		if f := r.of(about); f.Severity != Doubt || f.Text != "not checked: this user may not, and edgeguard.service runs the node as nobody; run edgeguard doctor as root" {
+		if f := r.of(about); f.Severity != doubt || f.Text != "not checked: this user may not, and edgeguard.service runs the node as nobody; run edgeguard doctor as root" {
 			t.Errorf("%+v", f)
 		}
 	}

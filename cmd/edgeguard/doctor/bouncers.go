@@ -23,16 +23,16 @@ func (x *examination) bouncersOfNode(ctx context.Context, node *client.Client) {
 func (x *examination) bouncers(s *admin.BouncerList) {
 	const about = "bouncers"
 	if len(s.Bouncers) == 0 {
-		x.note(Doubt, about, "there is no key, so no bouncer can ask: edgeguard bouncers add NAME")
+		x.note(doubt, about, "there is no key, so no bouncer can ask: edgeguard bouncers add NAME")
 	}
 	for _, b := range s.Bouncers {
 		switch {
 		case b.LastPull.IsZero():
-			x.note(Doubt, about, "%s has not asked since the node's start", b.Name)
+			x.note(doubt, about, "%s has not asked since the node's start", b.Name)
 		case b.Silent:
-			x.note(Wrong, about, "%s has not asked for long: it enforces no new blocks; look at its log", b.Name)
+			x.note(wrong, about, "%s has not asked for long: it enforces no new blocks; look at its log", b.Name)
 		case s.Ranges > 0 && strings.Contains(strings.ToLower(b.UserAgent), "firewall-bouncer"):
-			x.note(Doubt, about, "%s is a firewall bouncer, and %d of %d blocks are prefixes, as IPv6 blocks are: in mode nftables it cuts off their masks and blocks one address of each; set mode: iptables in its file",
+			x.note(doubt, about, "%s is a firewall bouncer, and %d of %d blocks are prefixes, as IPv6 blocks are: in mode nftables it cuts off their masks and blocks one address of each; set mode: iptables in its file",
 				b.Name, s.Ranges, s.Decisions)
 		default:
 			x.note(OK, about, "%s asks, and is %d changes behind", b.Name, b.Behind)

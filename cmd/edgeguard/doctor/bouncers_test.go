@@ -19,10 +19,10 @@ func TestBouncers(t *testing.T) {
 		level  Severity
 		text   string
 	}{
-		{nil, 0, Doubt, "no key"},
-		{[]admin.Bouncer{{BouncerFigure: admin.BouncerFigure{Name: "new"}}}, 1, Doubt, "new has not asked"},
-		{[]admin.Bouncer{one("crowdsec-firewall-bouncer/v0.0.25", true)}, 1, Wrong, "not asked for long"},
-		{[]admin.Bouncer{one("crowdsec-firewall-bouncer/v0.0.25", false)}, 3, Doubt, "3 of 7 blocks are prefixes"},
+		{nil, 0, doubt, "no key"},
+		{[]admin.Bouncer{{BouncerFigure: admin.BouncerFigure{Name: "new"}}}, 1, doubt, "new has not asked"},
+		{[]admin.Bouncer{one("crowdsec-firewall-bouncer/v0.0.25", true)}, 1, wrong, "not asked for long"},
+		{[]admin.Bouncer{one("crowdsec-firewall-bouncer/v0.0.25", false)}, 3, doubt, "3 of 7 blocks are prefixes"},
 		{[]admin.Bouncer{one("crowdsec-firewall-bouncer/v0.0.25", false)}, 0, OK, "edge1 asks"},
 		{[]admin.Bouncer{one("crowdsec-nginx-bouncer/v1.0.8", false)}, 3, OK, "edge1 asks"},
 	} {

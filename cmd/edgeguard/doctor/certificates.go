@@ -40,14 +40,14 @@ func (x *examination) valid(about, file string, now time.Time) {
 	c, err := x509.ParseCertificate(block.Bytes)
 	switch {
 	case err != nil:
-		x.note(Wrong, about, "%s: %v", file, err)
+		x.note(wrong, about, "%s: %v", file, err)
 	case now.Before(c.NotBefore):
-		x.note(Wrong, about, "the certificate %s is not valid before %s: who checks it refuses the connection; look at this host's clock", file, words.Instant(c.NotBefore))
+		x.note(wrong, about, "the certificate %s is not valid before %s: who checks it refuses the connection; look at this host's clock", file, words.Instant(c.NotBefore))
 	case now.After(c.NotAfter):
-		x.note(Wrong, about, "the certificate %s has expired at %s: who checks it refuses the connection; renew it, edgeguard reads it without a reload", file, words.Instant(c.NotAfter))
+		x.note(wrong, about, "the certificate %s has expired at %s: who checks it refuses the connection; renew it, edgeguard reads it without a reload", file, words.Instant(c.NotAfter))
 	default:
 		if left := c.NotAfter.Sub(now); left < soon {
-			x.note(Doubt, about, "the certificate %s expires in %s: renew it, edgeguard reads it without a reload", file, words.Length(left))
+			x.note(doubt, about, "the certificate %s expires in %s: renew it, edgeguard reads it without a reload", file, words.Length(left))
 		}
 	}
 }

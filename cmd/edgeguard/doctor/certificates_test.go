@@ -44,9 +44,9 @@ func TestCertificates(t *testing.T) {
 		level Severity
 		text  string
 	}{
-		{began.Add(-time.Second), Wrong, "is not valid before 2026-01-01 00:00:00Z"},
-		{ends.Add(-time.Hour), Doubt, "expires in 1 h"},
-		{ends.Add(time.Second), Wrong, "has expired at 2026-04-01 00:00:00Z"},
+		{began.Add(-time.Second), wrong, "is not valid before 2026-01-01 00:00:00Z"},
+		{ends.Add(-time.Hour), doubt, "expires in 1 h"},
+		{ends.Add(time.Second), wrong, "has expired at 2026-04-01 00:00:00Z"},
 	} {
 		if got := told(c.now); len(got) != 1 || got[0].Severity != c.level || !strings.Contains(got[0].Text, c.text) {
 			t.Errorf("at %v: %+v, want %q", c.now, got, c.text)
@@ -56,7 +56,7 @@ func TestCertificates(t *testing.T) {
 		t.Errorf("a good one: %+v", got)
 	}
 	write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("x")}))
-	if got := told(began); len(got) != 1 || got[0].Severity != Wrong {
+	if got := told(began); len(got) != 1 || got[0].Severity != wrong {
 		t.Errorf("half a one: %+v", got)
 	}
 	for _, other := range []string{"", "no PEM"} {

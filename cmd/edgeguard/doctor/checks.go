@@ -67,7 +67,7 @@ func (x *examination) readable(about, file string) {
 	if f, err := os.Open(file); err != nil && x.denied(about, err) {
 		return
 	} else if err != nil {
-		x.note(Wrong, about, "%v", err)
+		x.note(wrong, about, "%v", err)
 	} else {
 		_ = f.Close()
 		x.note(OK, about, "%s is readable", file)
@@ -80,7 +80,7 @@ func (x *examination) access(about string, a yaml.Access) {
 		return // its groups are not those of the node
 	}
 	if err := unixsocket.Access(a).Check(); err != nil {
-		x.note(Wrong, about, "%v", err)
+		x.note(wrong, about, "%v", err)
 	}
 }
 
@@ -96,9 +96,9 @@ func (x *examination) listener(about string, a yaml.Address) {
 	l, err := net.Listen("tcp", a.Address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		x.note(Doubt, about, inUse)
+		x.note(doubt, about, inUse)
 	case err != nil:
-		x.note(Wrong, about, "%v", err)
+		x.note(wrong, about, "%v", err)
 	default:
 		_ = l.Close()
 		x.note(OK, about, "free")
@@ -117,7 +117,7 @@ func (x *examination) folder(about, folder string) {
 		return
 	}
 	if err != nil {
-		x.note(Wrong, about, "no file can be made in %s: %v: create the folder, owned by the user that serves", folder, errors.Unwrap(err))
+		x.note(wrong, about, "no file can be made in %s: %v: create the folder, owned by the user that serves", folder, errors.Unwrap(err))
 		return
 	}
 	_ = f.Close()
@@ -132,10 +132,10 @@ func (x *examination) way(about, file string) {
 	}
 	doubts, err := safepath.Doubts(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		x.note(Wrong, about, "%v", err)
+		x.note(wrong, about, "%v", err)
 	}
 	for _, text := range doubts {
-		x.note(Doubt, about, "%s", text)
+		x.note(doubt, about, "%s", text)
 	}
 }
 
@@ -143,7 +143,7 @@ func (x *examination) way(about, file string) {
 // it may.
 func (x *examination) state(c *config.Config) {
 	if c.State == "" {
-		x.note(Doubt, "state", "no state folder: a restart forgets all blocks and counts")
+		x.note(doubt, "state", "no state folder: a restart forgets all blocks and counts")
 		return
 	}
 	if _, err := os.Stat(c.State); errors.Is(err, fs.ErrNotExist) && (x.unit == nil || !slices.Contains(x.unit.Folders, c.State)) {
@@ -181,24 +181,24 @@ func (x *examination) enforcers(c *config.Config) {
 			continue
 		}
 		if _, err := exec.LookPath(f.Reload[0]); err != nil {
-			x.note(Wrong, "list "+f.File, "reload: %v", err)
+			x.note(wrong, "list "+f.File, "reload: %v", err)
 		}
 	}
 	if h := c.Enforce.HAProxy; h != nil {
 		if conn, err := net.Dial("unix", h.Socket); errors.Is(err, fs.ErrPermission) {
-			x.note(Wrong, "haproxy "+h.Socket, "%v: %s", err, unixsocket.Join(h.Socket))
+			x.note(wrong, "haproxy "+h.Socket, "%v: %s", err, unixsocket.Join(h.Socket))
 		} else if err != nil {
-			x.note(Wrong, "haproxy "+h.Socket, "%v: is HAProxy running, with a stats socket of level admin?", err)
+			x.note(wrong, "haproxy "+h.Socket, "%v: is HAProxy running, with a stats socket of level admin?", err)
 		} else {
 			_ = conn.Close()
 			x.note(OK, "haproxy "+h.Socket, "answers")
 		}
 	}
 	if c.Monitor && len(c.Enforce.Files) > 0 {
-		x.note(Doubt, "mode monitor", "the lists stay empty: nothing is enforced")
+		x.note(doubt, "mode monitor", "the lists stay empty: nothing is enforced")
 	}
 	if proxies := farProxies(c.TrustedProxies); kernel && len(proxies) > 0 {
-		x.note(Doubt, "kernel lists", "clients behind %s are never added: the kernel sees the proxy's address; forward auth refuses these clients", strings.Join(proxies, ", "))
+		x.note(doubt, "kernel lists", "clients behind %s are never added: the kernel sees the proxy's address; forward auth refuses these clients", strings.Join(proxies, ", "))
 	}
 }
 
@@ -227,12 +227,12 @@ func (x *examination) datagrams(c *config.Config) {
 	const name = "net.unix.max_dgram_qlen"
 	text, err := os.ReadFile("/proc/sys/net/unix/max_dgram_qlen")
 	if err != nil {
-		x.note(Doubt, name, "%v", err)
+		x.note(doubt, name, "%v", err)
 		return
 	}
 	queue, _ := strconv.Atoi(strings.TrimSpace(string(text)))
 	if queue < leastQueue {
-		x.note(Doubt, name, "%d: lines are lost when they arrive faster than they are read; run `sysctl -w %s=%d` before edgeguard starts, or follow a file", queue, name, leastQueue)
+		x.note(doubt, name, "%d: lines are lost when they arrive faster than they are read; run `sysctl -w %s=%d` before edgeguard starts, or follow a file", queue, name, leastQueue)
 		return
 	}
 	x.note(OK, name, "%d", queue)
@@ -244,6 +244,6 @@ func (x *examination) receiveBuffer(about string, asked int64) {
 	text, err := os.ReadFile("/proc/sys/net/core/rmem_max")
 	most, bad := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
 	if err == nil && bad == nil && most < asked {
-		x.note(Doubt, about, "receive_buffer is %d bytes, and the kernel allows %d: run `sysctl -w net.core.rmem_max=%d` before edgeguard starts", asked, most, asked)
+		x.note(doubt, about, "receive_buffer is %d bytes, and the kernel allows %d: run `sysctl -w net.core.rmem_max=%d` before edgeguard starts", asked, most, asked)
 	}
 }

@@ -8,9 +8,9 @@ func (x *examination) clock() {
 	state, err := unix.Adjtimex(&t)
 	switch {
 	case err != nil:
-		x.note(Doubt, "clock", "adjtimex: %v", err)
+		x.note(doubt, "clock", "adjtimex: %v", err)
 	case state == unix.TIME_ERROR || t.Status&unix.STA_UNSYNC != 0:
-		x.note(Doubt, "clock", "not synchronized: run an NTP client; a fleet needs it, a node alone does not")
+		x.note(doubt, "clock", "not synchronized: run an NTP client; a fleet needs it, a node alone does not")
 	default:
 		x.note(OK, "clock", "synchronized")
 	}

@@ -22,7 +22,7 @@ func (x *examination) clouds(ctx context.Context, c *config.Config) {
 			x.note(OK, seen.Name, "%s", safetext.Strip(line))
 		}
 		if seen.Err != nil && !x.denied(seen.Name, seen.Err) {
-			x.note(Wrong, seen.Name, "%s", safetext.Strip(seen.Err.Error()))
+			x.note(wrong, seen.Name, "%s", safetext.Strip(seen.Err.Error()))
 		}
 	}
 }

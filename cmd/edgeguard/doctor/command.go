@@ -82,7 +82,7 @@ func examine(ctx context.Context, e *Env, configFile string) (*Report, error) {
 	}
 	u, err := e.Unit(ctx)
 	if err != nil {
-		return newReport(As{User: userName()}, []Finding{{Wrong, "unit", err.Error()}}), nil
+		return newReport(As{User: userName()}, []Finding{{wrong, "unit", err.Error()}}), nil
 	}
 	if !u.Uses(named) {
 		return newReport(As{User: userName()}, Examine(ctx, c, nil)), nil
@@ -112,14 +112,14 @@ func (e childError) Error() string { return string(e) }
 // start either where the examination as its user ran and failed.
 func notAsUnit(u *Unit, err error) Finding {
 	if failed, ran := errors.AsType[childError](err); ran {
-		return Finding{Wrong, "unit", fmt.Sprintf("as user %s, who runs the node: %v", u.User, failed)}
+		return Finding{wrong, "unit", fmt.Sprintf("as user %s, who runs the node: %v", u.User, failed)}
 	}
-	return Finding{Doubt, "unit", fmt.Sprintf("checked as root, and not as %s, who runs the node: %v", u.User, err)}
+	return Finding{doubt, "unit", fmt.Sprintf("checked as root, and not as %s, who runs the node: %v", u.User, err)}
 }
 
 // print prints the findings, one a line.
 func (r *Report) print(e *Env) {
-	looks := map[Severity]string{OK: output.Faint, Doubt: output.Amber, Wrong: output.Red}
+	looks := map[Severity]string{OK: output.Faint, doubt: output.Amber, wrong: output.Red}
 	if r.As.Unit != "" {
 		fmt.Fprintf(e.Stdout, "Checked as user %s with the groups %s, as %s runs the node.\n\n", r.As.User, strings.Join(r.As.Groups, ", "), r.As.Unit)
 	}

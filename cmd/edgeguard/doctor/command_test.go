@@ -148,14 +148,14 @@ func TestAsUnit(t *testing.T) {
 	}
 	// The child's unit has a group that this one has not: the log cannot be read.
 	r, _ = doctor(t, file, unitOf(file))
-	if f := r.of("log " + log); f.Severity != Doubt || !strings.Contains(f.Text, "permission denied: this user has not all groups that edgeguard.service adds") {
+	if f := r.of("log " + log); f.Severity != doubt || !strings.Contains(f.Text, "permission denied: this user has not all groups that edgeguard.service adds") {
 		t.Errorf("%v, %+v", err, f)
 	}
 	if err := os.Chown(log, 0, logGroup+1); err != nil {
 		t.Fatal(err)
 	}
 	r, err = doctor(t, file, unitOf(file, logGroup))
-	if f := r.of("log " + log); err == nil || f.Severity != Wrong || !strings.Contains(f.Text, "permission denied") {
+	if f := r.of("log " + log); err == nil || f.Severity != wrong || !strings.Contains(f.Text, "permission denied") {
 		t.Errorf("%v, %+v", err, f)
 	}
 	// Another config is not the unit's.
@@ -175,7 +175,7 @@ func TestConfigOfRoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := doctor(t, file, unitOf(file, logGroup))
-	if f := r.of("unit"); err == nil || f.Severity != Wrong || !strings.HasPrefix(f.Text, "as user nobody, who runs the node: config: open "+file+": permission denied") {
+	if f := r.of("unit"); err == nil || f.Severity != wrong || !strings.HasPrefix(f.Text, "as user nobody, who runs the node: config: open "+file+": permission denied") {
 		t.Errorf("%v, %+v", err, r)
 	}
 }
@@ -196,7 +196,7 @@ func TestLacksGroups(t *testing.T) {
 
 func TestText(t *testing.T) {
 	var out bytes.Buffer
-	r := newReport(As{User: "edgeguard", Groups: []string{"edgeguard", "adm"}, Unit: Name}, []Finding{{OK, "clock", "synchronized"}, {Doubt, "log /a\x1b.log", "is empty"}, {Wrong, "state", "no"}})
+	r := newReport(As{User: "edgeguard", Groups: []string{"edgeguard", "adm"}, Unit: Name}, []Finding{{OK, "clock", "synchronized"}, {doubt, "log /a\x1b.log", "is empty"}, {wrong, "state", "no"}})
 	r.print(&Env{Stdout: &out})
 	want := "Checked as user edgeguard with the groups edgeguard, adm, as edgeguard.service runs the node.\n\nok     clock: synchronized\ndoubt  log /a?.log: is empty\nwrong  state: no\n\n1 ok, 1 in doubt, 1 wrong\n"
 	if out.String() != want {

@@ -28,13 +28,13 @@ func (x *examination) lapi(about string, s *config.LAPIServer, file, fix string,
 	secret, err := smallfile.Word(file)
 	if err != nil {
 		if !x.denied(about, err) {
-			x.note(Wrong, about, "%v", err)
+			x.note(wrong, about, "%v", err)
 		}
 		return
 	}
 	c, err := crowdsec.NewClient(crowdsec.ClientConfig{URL: s.URL, CAFile: s.CAFile, Version: "doctor"})
 	if err != nil {
-		x.note(Wrong, about, "%v", err)
+		x.note(wrong, about, "%v", err)
 		return
 	}
 	defer c.Close()
@@ -43,8 +43,8 @@ func (x *examination) lapi(about string, s *config.LAPIServer, file, fix string,
 	case err == nil:
 		x.note(OK, about, "%s answers and knows this node", s.URL)
 	case errors.As(err, &refused) && refused.Credentials():
-		x.note(Wrong, about, "%s: %v; %s", s.URL, err, fix)
+		x.note(wrong, about, "%s: %v; %s", s.URL, err, fix)
 	default:
-		x.note(Wrong, about, "%s: %v", s.URL, err)
+		x.note(wrong, about, "%s: %v", s.URL, err)
 	}
 }

@@ -34,9 +34,9 @@ func TestCrowdSec(t *testing.T) {
 		says     string
 	}{
 		{file("good"), lapi.URL, OK, "answers and knows this node"},
-		{file("secret"), lapi.URL, Wrong, "it answers 403 Forbidden; write the key that `cscli bouncers add NAME` prints"},
-		{filepath.Join(folder, "missing"), lapi.URL, Wrong, "no such file"},
-		{file("good"), "http://127.0.0.1:1", Wrong, "http://127.0.0.1:1: it refuses the connection: nothing listens there"},
+		{file("secret"), lapi.URL, wrong, "it answers 403 Forbidden; write the key that `cscli bouncers add NAME` prints"},
+		{filepath.Join(folder, "missing"), lapi.URL, wrong, "no such file"},
+		{file("good"), "http://127.0.0.1:1", wrong, "http://127.0.0.1:1: it refuses the connection: nothing listens there"},
 	} {
 		x := &examination{}
 		c := &config.Config{CrowdSec: config.CrowdSec{
@@ -46,7 +46,7 @@ func TestCrowdSec(t *testing.T) {
 		x.crowdsec(t.Context(), c)
 		if len(x.findings) != 2 || x.findings[0].Severity != row.severity || !strings.Contains(x.findings[0].Text, row.says) {
 			t.Errorf("%+v, want %q", x.findings, row.says)
-		} else if x.findings[1].Severity != Wrong || !strings.Contains(x.findings[1].Text, "`cscli machines list`") {
+		} else if x.findings[1].Severity != wrong || !strings.Contains(x.findings[1].Text, "`cscli machines list`") {
 			t.Errorf("%+v", x.findings[1])
 		}
 	}

@@ -19,8 +19,8 @@ type Severity int
 
 const (
 	OK    Severity = iota // as it should be
-	Doubt                 // works, and may not be what is wanted
-	Wrong                 // does not work
+	doubt                 // works, and may not be what is wanted
+	wrong                 // does not work
 )
 
 // Finding is one thing that was looked at.
@@ -52,7 +52,7 @@ func (x *examination) denied(about string, err error) bool {
 	if !x.stranger() || !errors.Is(err, fs.ErrPermission) {
 		return false
 	}
-	x.note(Doubt, about, "not checked: this user may not, and %s runs the node as %s; run edgeguard doctor as root", Name, x.unit.User)
+	x.note(doubt, about, "not checked: this user may not, and %s runs the node as %s; run edgeguard doctor as root", Name, x.unit.User)
 	return true
 }
 
@@ -63,10 +63,10 @@ func (x *examination) denied(about string, err error) bool {
 func Examine(ctx context.Context, c *config.Config, u *Unit) []Finding {
 	x := &examination{unit: u}
 	for _, w := range c.Warnings {
-		x.note(Doubt, "config", "%s", w)
+		x.note(doubt, "config", "%s", w)
 	}
 	for _, text := range OpenSecrets(c) {
-		x.note(Doubt, "secret", "%s", text)
+		x.note(doubt, "secret", "%s", text)
 	}
 	x.listeners(c)
 	x.state(c)

@@ -25,10 +25,10 @@ func TestFleetKey(t *testing.T) {
 		says     string
 	}{
 		"alone":    {nil, OK, ""},
-		"no key":   {&config.Fleet{}, Doubt, "set fleet.key_file"},
-		"no file":  {&config.Fleet{KeyFile: filepath.Join(folder, "missing")}, Wrong, "stays out of its fleet"},
-		"bad file": {&config.Fleet{KeyFile: file("bad", good+"0\n"), RequireKey: true}, Wrong, "line 1"},
-		"accept":   {&config.Fleet{KeyFile: file("good", good+"\n")}, Doubt, "set key_mode: require"},
+		"no key":   {&config.Fleet{}, doubt, "set fleet.key_file"},
+		"no file":  {&config.Fleet{KeyFile: filepath.Join(folder, "missing")}, wrong, "stays out of its fleet"},
+		"bad file": {&config.Fleet{KeyFile: file("bad", good+"0\n"), RequireKey: true}, wrong, "line 1"},
+		"accept":   {&config.Fleet{KeyFile: file("good", good+"\n")}, doubt, "set key_mode: require"},
 		"require":  {&config.Fleet{KeyFile: file("other", good+"\n"), RequireKey: true}, OK, "only signed records"},
 	} {
 		x := &examination{}

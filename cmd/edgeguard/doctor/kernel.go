@@ -26,23 +26,23 @@ func (x *examination) packetFilter(c *config.Config, root string) {
 	}
 	about := "packet filter"
 	if c.Monitor {
-		x.note(Doubt, about, "in mode monitor the table %s stays empty", n.Table)
+		x.note(doubt, about, "in mode monitor the table %s stays empty", n.Table)
 	}
 	if n.DryRun {
-		x.note(Doubt, about, "dry_run: packets of blocked addresses are counted, and none is dropped")
+		x.note(doubt, about, "dry_run: packets of blocked addresses are counted, and none is dropped")
 	}
 	if x.mayFilter() {
 		x.note(OK, about, "the node may change it")
 	} else {
-		x.note(Wrong, about, "the node lacks the right CAP_NET_ADMIN: edgeguard snippets nftables prints a drop-in for its unit")
+		x.note(wrong, about, "the node lacks the right CAP_NET_ADMIN: edgeguard snippets nftables prints a drop-in for its unit")
 	}
 	if slices.Contains(n.SparePorts, nftables.DefaultSSHPort) {
 		x.note(OK, about, "blocked addresses can still connect to ssh's port")
 	} else {
-		x.note(Doubt, about, "blocked addresses cannot connect to ssh: set spare_ports: [22], or try it first with edgeguard enforce try")
+		x.note(doubt, about, "blocked addresses cannot connect to ssh: set spare_ports: [22], or try it first with edgeguard enforce try")
 	}
 	if proxies := farProxies(c.TrustedProxies); len(proxies) > 0 {
-		x.note(Doubt, about, "clients behind %s are never added: the kernel sees the proxy's address; forward auth refuses these clients", strings.Join(proxies, ", "))
+		x.note(doubt, about, "clients behind %s are never added: the kernel sees the proxy's address; forward auth refuses these clients", strings.Join(proxies, ", "))
 	}
 	for _, other := range besides(root) {
 		x.note(OK, about, "%s", other)
@@ -96,9 +96,9 @@ func (x *examination) filterOfNode(ctx context.Context, node *client.Client) {
 	}
 	switch {
 	case s.Withheld > 0 && s.Intended == 0:
-		x.note(Wrong, "packet filter", "all %d blocks were learned behind a proxy, so none will ever be in the kernel: enforce at the proxy instead", s.Withheld)
+		x.note(wrong, "packet filter", "all %d blocks were learned behind a proxy, so none will ever be in the kernel: enforce at the proxy instead", s.Withheld)
 	case s.Withheld > 0:
-		x.note(Doubt, "packet filter", "%d of %d blocks were learned behind a proxy, and are not in the kernel", s.Withheld, s.Withheld+s.Intended)
+		x.note(doubt, "packet filter", "%d of %d blocks were learned behind a proxy, and are not in the kernel", s.Withheld, s.Withheld+s.Intended)
 	case s.State == admin.KernelInForce && !s.DryRun && s.Error == "":
 		x.note(OK, "packet filter", "in force, with %d blocks in the table %s", s.Installed, s.Table)
 	}

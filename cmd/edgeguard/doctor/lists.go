@@ -19,7 +19,7 @@ func (x *examination) leftLists(c *config.Config) {
 	kept, folders := listPaths(c)
 	owned, err := enforce.LoadOwned(filepath.Join(c.State, enforce.OwnedName))
 	if c.State != "" && err != nil && !errors.Is(err, fs.ErrNotExist) {
-		x.note(Doubt, "lists", "%v", err)
+		x.note(doubt, "lists", "%v", err)
 	}
 	for _, w := range lists.WantedClouds(c, lists.CloudDeps{}) {
 		for _, o := range w.Owned {
@@ -28,7 +28,7 @@ func (x *examination) leftLists(c *config.Config) {
 	}
 	for _, o := range owned {
 		if lists.IsCloud(&o) && !kept[o.File] {
-			x.note(Doubt, o.Path, "not in the config, and its entries do not end: the addresses in it stay blocked until a node with this config starts or reloads, which empties it, or edgeguard lists empty does")
+			x.note(doubt, o.Path, "not in the config, and its entries do not end: the addresses in it stay blocked until a node with this config starts or reloads, which empties it, or edgeguard lists empty does")
 		}
 		if kept[o.File] || !filepath.IsAbs(o.File) {
 			continue // the second is no file: a table of the packet filter, or HAProxy's own
@@ -39,16 +39,16 @@ func (x *examination) leftLists(c *config.Config) {
 			continue
 		}
 		if o.Keep {
-			x.note(Doubt, "list "+o.File, "no longer updated (on_remove: keep), so the addresses in it stay blocked: delete it if it is not needed")
+			x.note(doubt, "list "+o.File, "no longer updated (on_remove: keep), so the addresses in it stay blocked: delete it if it is not needed")
 		} else {
-			x.note(Doubt, "list "+o.File, "not in the config, so the addresses in it stay blocked until a node with this config starts or reloads, which empties it")
+			x.note(doubt, "list "+o.File, "not in the config, so the addresses in it stay blocked until a node with this config starts or reloads, which empties it")
 		}
 	}
 	slices.Sort(folders)
 	for _, folder := range slices.Compact(folders) {
 		for _, file := range enforce.Written(folder) {
 			if !kept[file] {
-				x.note(Doubt, "list "+file, "written by edgeguard and no longer updated, unless another instance does: the addresses in it stay blocked; delete it if it is not needed")
+				x.note(doubt, "list "+file, "written by edgeguard and no longer updated, unless another instance does: the addresses in it stay blocked; delete it if it is not needed")
 			}
 		}
 	}

@@ -19,21 +19,21 @@ func (x *examination) log(file, format string) {
 	about := "log " + file
 	parsed, err := logline.ParseFormat(format)
 	if err != nil {
-		x.note(Wrong, about, "%v", err)
+		x.note(wrong, about, "%v", err)
 		return
 	}
 	f, info, err := logtail.Open(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		x.note(Doubt, about, "does not exist yet: the node will wait for it")
+		x.note(doubt, about, "does not exist yet: the node will wait for it")
 		return
 	case errors.Is(err, fs.ErrPermission) && x.lacksGroups():
-		x.note(Doubt, about, "%v: this user has not all groups that %s adds; run edgeguard doctor as root", err, Name)
+		x.note(doubt, about, "%v: this user has not all groups that %s adds; run edgeguard doctor as root", err, Name)
 		return
 	case err != nil && x.denied(about, err):
 		return
 	case err != nil:
-		x.note(Wrong, about, "%v", err)
+		x.note(wrong, about, "%v", err)
 		return
 	}
 	defer func() { _ = f.Close() }() // it was only read
@@ -43,7 +43,7 @@ func (x *examination) log(file, format string) {
 	}
 	text, err := logtail.Last(f, info.Size())
 	if err != nil {
-		x.note(Wrong, about, "%v", err)
+		x.note(wrong, about, "%v", err)
 		return
 	}
 	chunk := logline.Chunk{Text: text}
@@ -58,12 +58,12 @@ func (x *examination) log(file, format string) {
 func (x *examination) firstLines(about, file string, parsed *logline.Format) {
 	r, err := accesslog.Open(file, parsed, accesslog.Options{})
 	if err != nil {
-		x.note(Wrong, about, "%v", err)
+		x.note(wrong, about, "%v", err)
 		return
 	}
 	defer func() { _ = r.Close() }() // it was only read
 	if _, err = r.Next(); err != nil && !errors.Is(err, io.EOF) {
-		x.note(Wrong, about, "%v", err)
+		x.note(wrong, about, "%v", err)
 		return
 	}
 	s := r.Stats()
@@ -74,13 +74,13 @@ func (x *examination) firstLines(about, file string, parsed *logline.Format) {
 func (x *examination) lines(about, which string, format *logline.Format, s *accesslog.Stats) {
 	switch {
 	case s.Lines == 0:
-		x.note(Doubt, about, "is readable but empty: nothing is counted until the server writes to it")
+		x.note(doubt, about, "is readable but empty: nothing is counted until the server writes to it")
 	case s.Events == 0 && s.Skipped == 0:
 		x.note(OK, about, "none of its %s %d lines is one that format %s counts", which, s.Lines, format)
 	case s.Events == 0:
-		x.note(Wrong, about, "none of its %s %d lines has format %s: %s", which, s.Lines, format, firstSkipped(s.First))
+		x.note(wrong, about, "none of its %s %d lines has format %s: %s", which, s.Lines, format, firstSkipped(s.First))
 	case s.Skipped*10 > s.Lines:
-		x.note(Doubt, about, "%d of its %s %d lines do not have format %s: %s", s.Skipped, which, s.Lines, format, firstSkipped(s.First))
+		x.note(doubt, about, "%d of its %s %d lines do not have format %s: %s", s.Skipped, which, s.Lines, format, firstSkipped(s.First))
 	default:
 		x.note(OK, about, "format %s matches its %s %s", format, which, words.Plural(s.Lines, "line", "lines"))
 	}

@@ -49,7 +49,7 @@ func (x *examination) node(ctx context.Context, c *config.Config) {
 	x.filterOfNode(ctx, node)
 	x.bouncersOfNode(ctx, node)
 	for _, text := range status.Conditions {
-		x.note(Doubt, "the node says", "%s", text)
+		x.note(doubt, "the node says", "%s", text)
 	}
 }
 
@@ -66,7 +66,7 @@ func (x *examination) delivered(l *admin.Log, now time.Time, up time.Duration) {
 	case !l.Last.IsZero():
 		x.note(OK, about, "the node counted %s of it since its start, the last %s ago", words.Plural(l.Parsed, "line", "lines"), words.Length(max(0, now.Sub(l.Last)).Round(time.Second)))
 	case up >= time.Minute:
-		x.note(Doubt, about, "the node has counted nothing from it since its start %v ago: check that the server writes to it and has permission", up.Round(time.Second))
+		x.note(doubt, about, "the node has counted nothing from it since its start %v ago: check that the server writes to it and has permission", up.Round(time.Second))
 	}
 }
 
@@ -84,7 +84,7 @@ func (x *examination) send(ctx context.Context, node *client.Client, to yaml.Add
 		_ = conn.Close() // what was not sent does not arrive
 	}
 	if err != nil {
-		x.note(Wrong, about, "a line cannot be sent to it: %v", err)
+		x.note(wrong, about, "a line cannot be sent to it: %v", err)
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, lineFor)
@@ -96,7 +96,7 @@ func (x *examination) send(ctx context.Context, node *client.Client, to yaml.Add
 		}
 		select {
 		case <-ctx.Done():
-			x.note(Wrong, about, "a line that was sent to it did not arrive within %s: does another program listen there?", lineFor)
+			x.note(wrong, about, "a line that was sent to it did not arrive within %s: does another program listen there?", lineFor)
 			return
 		case <-time.After(lookAll):
 		}

@@ -27,16 +27,16 @@ func newReport(as As, findings []Finding) *Report {
 		switch f.Severity {
 		case OK:
 			r.OK++
-		case Doubt:
+		case doubt:
 			r.Doubt++
-		case Wrong:
+		case wrong:
 			r.Wrong++
 		}
 	}
 	return r
 }
 
-var severities = map[Severity]string{OK: "ok", Doubt: "doubt", Wrong: "wrong"}
+var severities = map[Severity]string{OK: "ok", doubt: "doubt", wrong: "wrong"}
 
 // String returns the word of a severity.
 func (s Severity) String() string { return severities[s] }

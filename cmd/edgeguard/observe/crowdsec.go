@@ -12,8 +12,8 @@ import (
 
 // This file prints what a node takes from a CrowdSec, and reports to one.
 
-// Draw writes both, nothing for nil.
-func Draw(out io.Writer, c *crowdsec.Figures) {
+// draw writes both, nothing for nil.
+func draw(out io.Writer, c *crowdsec.Figures) {
 	if c == nil {
 		return
 	}

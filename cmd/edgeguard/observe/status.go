@@ -123,10 +123,10 @@ func drawStatus(p *Program, s *admin.Stats) {
 		field("imports", "%s of at most %s entries of %s, on this node only: edgeguard imports", words.Number(s.Imports.Blocks), words.Number(s.Imports.Most), words.Plural(len(s.Imports.Feeds), "list", "lists"))
 	}
 	if b := s.Bouncers; b != nil {
-		field("bouncers", "%s", Bouncers(b))
+		field("bouncers", "%s", bouncers(b))
 	}
 	if len(s.Notified) > 0 {
-		field("told", "%s", Told(s.Notified))
+		field("told", "%s", told(s.Notified))
 	}
 	field("keys", "%s in %s of %s MiB", words.Number(s.Tables.Keys), words.Number(s.Tables.Used>>20), words.Number(s.Tables.Limit>>20))
 	field("fleet", "%s", fleetState(s))
@@ -135,7 +135,7 @@ func drawStatus(p *Program, s *admin.Stats) {
 	drawSources(out, p.Colour, s)
 	drawEnforcers(out, p.Colour, s)
 	drawHAProxies(out, s)
-	Draw(out, s.CrowdSec)
+	draw(out, s.CrowdSec)
 }
 
 // drawHAProxies writes the HAProxies that are connected by the peers protocol.

@@ -42,7 +42,7 @@ var parsed = template.Must(template.New("page").Funcs(template.FuncMap{
 	"length": func(r *evidence.Record) string { return words.Length(r.Last.Sub(r.First).Round(time.Second)) },
 	"looks":  func(l tuning.Looks) string { return [...]string{"unknown", "benign", "hostile"}[l] },
 	"often": func(n int, all []evidence.Often, of uint32) []evidence.Often {
-		all = Common(all, of)
+		all = common(all, of)
 		return all[:min(n, len(all))]
 	},
 }).Parse(markup))

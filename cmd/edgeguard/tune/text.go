@@ -61,14 +61,14 @@ const detail = "             "
 func (t Text) record(r *evidence.Record) {
 	fmt.Fprintf(t.Out, detail+"%s from %s for %s; 4xx %s, assets %s\n", words.Plural(r.Requests, "request", "requests"), words.Instant(r.First),
 		words.Length(r.Last.Sub(r.First).Round(time.Second)), words.Percent(r.Errors, r.Requests), words.Percent(r.Assets, r.Requests))
-	t.often("asks for ", Common(r.Paths(), r.Requests), 3)
+	t.often("asks for ", common(r.Paths(), r.Requests), 3)
 	if agents := r.Agents(); len(agents) > 0 {
-		t.often("says ", Common(agents, r.Requests), 1)
+		t.often("says ", common(agents, r.Requests), 1)
 	}
 }
 
-// Common leaves out what came so seldom that it says nothing; if that is all, it is nil.
-func Common(all []evidence.Often, of uint32) (out []evidence.Often) {
+// common leaves out what came so seldom that it says nothing; if that is all, it is nil.
+func common(all []evidence.Often, of uint32) (out []evidence.Often) {
 	for _, o := range all {
 		if uint64(o.N)*50 >= uint64(of) {
 			out = append(out, o)
@@ -81,7 +81,7 @@ func Common(all []evidence.Often, of uint32) (out []evidence.Often) {
 func (t Text) often(lead string, all []evidence.Often, most int) {
 	var parts []string
 	for _, o := range limit(all, most) {
-		parts = append(parts, Quote(o))
+		parts = append(parts, quote(o))
 	}
 	if len(parts) == 0 {
 		parts = []string{"many things, none of them often"}
@@ -89,9 +89,9 @@ func (t Text) often(lead string, all []evidence.Often, most int) {
 	fmt.Fprintln(t.Out, detail+lead+strings.Join(parts, ", "))
 }
 
-// Quote writes a text of a log with its number, so that a terminal acts on none of it
+// quote writes a text of a log with its number, so that a terminal acts on none of it
 // and its ends are seen.
-func Quote(o evidence.Often) string {
+func quote(o evidence.Often) string {
 	sure := ""
 	if !o.Sure {
 		sure = "at least "

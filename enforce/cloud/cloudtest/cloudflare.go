@@ -21,8 +21,8 @@ const (
 	Token   = "Sn3lZJTBX6kkg7OdcBUAxOO963GEIyGQqnFTOFYY"
 )
 
-// Item is one of the list.
-type Item struct {
+// item is one of the list.
+type item struct {
 	ID       string `json:"id"`
 	IP       string `json:"ip"`
 	Comment  string `json:"comment,omitempty"`
@@ -42,7 +42,7 @@ type Cloudflare struct {
 	t testing.TB
 
 	state   sync.Mutex // guards all below
-	items   []Item
+	items   []item
 	gone    bool
 	made    int // identifiers
 	pending *change
@@ -81,25 +81,25 @@ func (c *Cloudflare) Items() map[string]string {
 func (c *Cloudflare) Put(ip, comment string) {
 	c.state.Lock()
 	defer c.state.Unlock()
-	c.put(Item{IP: ip, Comment: comment})
+	c.put(item{IP: ip, Comment: comment})
 }
 
 // put puts items into the list; those of the same addresses are replaced. It needs the
 // lock.
-func (c *Cloudflare) put(items ...Item) {
+func (c *Cloudflare) put(items ...item) {
 	news := make(map[string]bool)
 	for _, i := range items {
 		news[i.IP] = true
 	}
-	c.take(func(i Item) bool { return news[i.IP] })
+	c.take(func(i item) bool { return news[i.IP] })
 	for _, i := range items {
 		c.made++
-		c.items = append(c.items, Item{ID: fmt.Sprintf("%032x", c.made), IP: i.IP, Comment: i.Comment, Created: "2020-01-01T08:00:00Z", Modified: "2020-01-10T14:00:00Z"})
+		c.items = append(c.items, item{ID: fmt.Sprintf("%032x", c.made), IP: i.IP, Comment: i.Comment, Created: "2020-01-01T08:00:00Z", Modified: "2020-01-10T14:00:00Z"})
 	}
 }
 
 // take removes items; it needs the lock.
-func (c *Cloudflare) take(which func(Item) bool) {
+func (c *Cloudflare) take(which func(item) bool) {
 	kept := c.items[:0:0]
 	for _, i := range c.items {
 		if !which(i) {
@@ -180,7 +180,7 @@ func (c *Cloudflare) do(r *http.Request, operation, path string, body []byte) (s
 	case "GET list/items":
 		return c.page(r)
 	case "POST list/items":
-		var items []Item
+		var items []item
 		if err := json.Unmarshal(body, &items); err != nil || len(items) == 0 {
 			return http.StatusBadRequest, nil, 10025, "invalid body", nil
 		}
@@ -191,7 +191,7 @@ func (c *Cloudflare) do(r *http.Request, operation, path string, body []byte) (s
 		}
 		return c.begin(func() { c.put(items...) })
 	case "DELETE list/items":
-		var in struct{ Items []Item }
+		var in struct{ Items []item }
 		if err := json.Unmarshal(body, &in); err != nil || len(in.Items) == 0 {
 			return http.StatusBadRequest, nil, 10025, "invalid body", nil
 		}
@@ -199,7 +199,7 @@ func (c *Cloudflare) do(r *http.Request, operation, path string, body []byte) (s
 		for _, i := range in.Items {
 			ids[i.ID] = true
 		}
-		return c.begin(func() { c.take(func(i Item) bool { return ids[i.ID] }) })
+		return c.begin(func() { c.take(func(i item) bool { return ids[i.ID] }) })
 	case "GET bulk_operations":
 		return c.progress(strings.TrimPrefix(path, "bulk_operations/"))
 	}
@@ -228,7 +228,7 @@ func (c *Cloudflare) page(r *http.Request) (int, any, int, string, map[string]an
 	if to < len(c.items) {
 		cursors["after"] = "at+/=" + strconv.Itoa(to)
 	}
-	return http.StatusOK, append([]Item{}, c.items[from:to]...), 0, "", map[string]any{"cursors": cursors}
+	return http.StatusOK, append([]item{}, c.items[from:to]...), 0, "", map[string]any{"cursors": cursors}
 }
 
 // begin begins an operation, unless another is under way.
