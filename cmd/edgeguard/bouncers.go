@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"strconv"
 	"time"
 
@@ -12,6 +11,8 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/command"
+	"edgeguard/cmd/edgeguard/nodeaddr"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
@@ -19,20 +20,8 @@ import (
 
 // This file is the commands for the keys of CrowdSec's bouncers.
 
-// Env is what the commands use of the program.
-type Env struct {
-	Stdout, Stderr io.Writer
-	Colour         bool
-	// Node declares the flags that say where the node is, and returns what calls f
-	// with a client for it.
-	Node        func(c *cobra.Command) (ask func(context.Context, func(context.Context, *client.Client) error) error)
-	NoArguments cobra.PositionalArgs
-	// OneArgument requires one argument, which what describes.
-	OneArgument func(what string) cobra.PositionalArgs
-}
-
-// Command returns `edgeguard bouncers` with the commands below it.
-func Command(e *Env) *cobra.Command {
+// bouncersCommand returns `edgeguard bouncers` with the commands below it.
+func bouncersCommand(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bouncers",
 		Short: "Make, list and remove the keys of CrowdSec's bouncers",
@@ -40,14 +29,14 @@ func Command(e *Env) *cobra.Command {
 asks edgeguard as it would ask CrowdSec, with a key of its own. A key opens nothing
 else, and edgeguard keeps only its hash.`,
 		Example: "  edgeguard bouncers add edge1-firewall\n  edgeguard bouncers list\n  edgeguard bouncers remove edge1-firewall",
-		Args:    e.NoArguments,
+		Args:    command.NoArguments,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(addCommand(e), listCommand(e), removeCommand(e))
+	c.AddCommand(bouncersAddCommand(e), bouncersListCommand(e), bouncersRemoveCommand(e))
 	return c
 }
 
-func addCommand(e *Env) *cobra.Command {
+func bouncersAddCommand(e *command.Env) *cobra.Command {
 	var request admin.BouncerRequest
 	var asJSON bool
 	c := &cobra.Command{
@@ -60,9 +49,9 @@ Who has it can read all blocks, and change nothing. A bouncer that filters packe
 not given blocks that were learned behind a proxy, since it never sees these addresses:
 edgeguard knows it by its User-Agent, or --kernel says whether it is one.`,
 		Example: "  edgeguard bouncers add edge1-firewall\n  edgeguard bouncers add edge1-script --kernel yes",
-		Args:    e.OneArgument("a name for the bouncer, such as edge1-firewall"),
+		Args:    command.OneArgument("a name for the bouncer, such as edge1-firewall"),
 	}
-	ask := e.Node(c)
+	ask := nodeaddr.Flags(c)
 	c.Flags().StringVar(&request.Kernel, "kernel", "auto", "whether the bouncer filters packets: `auto`, yes or no")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -78,14 +67,14 @@ edgeguard knows it by its User-Agent, or --kernel says whether it is one.`,
 		if asJSON {
 			return json.NewEncoder(e.Stdout).Encode(added)
 		}
-		e.added(&added)
+		printBouncerKey(e, &added)
 		return nil
 	}
 	return c
 }
 
-// added prints a new key. Alone on the standard output, it can be assigned in a shell.
-func (e *Env) added(a *admin.BouncerKey) {
+// printBouncerKey prints a new key. Alone on the standard output, it can be assigned in a shell.
+func printBouncerKey(e *command.Env, a *admin.BouncerKey) {
 	fmt.Fprintln(e.Stdout, safetext.Strip(a.Key))
 	fmt.Fprintf(e.Stderr, "That is the key of %s: it is not shown again. It goes into the bouncer's file as api_key.\n", safetext.Strip(a.Name))
 	if len(a.Listening) == 0 {
@@ -97,7 +86,7 @@ func (e *Env) added(a *admin.BouncerKey) {
 	}
 }
 
-func listCommand(e *Env) *cobra.Command {
+func bouncersListCommand(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "list",
@@ -106,9 +95,9 @@ func listCommand(e *Env) *cobra.Command {
 when the last asked, from where, and how many changes the one furthest behind has not
 been told.`,
 		Example: "  edgeguard bouncers list",
-		Args:    e.NoArguments,
+		Args:    command.NoArguments,
 	}
-	ask := e.Node(c)
+	ask := nodeaddr.Flags(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		var state admin.BouncerList
@@ -122,14 +111,14 @@ been told.`,
 		if asJSON {
 			return json.NewEncoder(e.Stdout).Encode(state)
 		}
-		e.list(&state, time.Now())
+		printBouncers(e, &state, time.Now())
 		return nil
 	}
 	return c
 }
 
-// list prints the bouncers in words.
-func (e *Env) list(s *admin.BouncerList, now time.Time) {
+// printBouncers prints the bouncers in words.
+func printBouncers(e *command.Env, s *admin.BouncerList, now time.Time) {
 	if len(s.Listening) == 0 {
 		fmt.Fprintln(e.Stdout, "No bouncer can connect: the node's config has no crowdsec.lapi.")
 	}
@@ -185,7 +174,7 @@ func packets(b *admin.Bouncer) string {
 	return "no"
 }
 
-func removeCommand(e *Env) *cobra.Command {
+func bouncersRemoveCommand(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "remove NAME",
@@ -193,9 +182,9 @@ func removeCommand(e *Env) *cobra.Command {
 		Long: `remove has the bouncers with this key refused from now on. What they enforce already
 stays in force there until its time is over, or until they are stopped.`,
 		Example: "  edgeguard bouncers remove edge1-firewall",
-		Args:    e.OneArgument("the name of a bouncer"),
+		Args:    command.OneArgument("the name of a bouncer"),
 	}
-	ask := e.Node(c)
+	ask := nodeaddr.Flags(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		var removed admin.BouncerRemoved

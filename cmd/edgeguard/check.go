@@ -2,12 +2,11 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/cmd/edgeguard/doctor"
 	"edgeguard/config"
 	"edgeguard/crawlers/lookup"
@@ -18,19 +17,8 @@ import (
 // This file is the command that checks a config: it prints all that is wrong with it,
 // or what is in effect.
 
-// Outside is what the command uses of the program and of the outside world.
-type Outside struct {
-	Stdout, Stderr io.Writer
-	DefaultConfig  string
-	// Find returns the config's name: the given one, or the default if that is there,
-	// or nothing.
-	Find        func(file string) (string, error)
-	Unit        func(context.Context) (doctor.Unit, error)
-	NoArguments cobra.PositionalArgs
-}
-
-// CheckCommand returns the command check.
-func CheckCommand(e *Outside) *cobra.Command {
+// checkCommand returns the command check.
+func checkCommand(e *command.Env) *cobra.Command {
 	var file string
 	var asJSON bool
 	c := &cobra.Command{
@@ -46,27 +34,27 @@ Without a config it prints the defaults, as a file to start from.`,
 		Example: `  edgeguard check --config edgeguard.yaml
   edgeguard check --json | jq '.problems[]'
   edgeguard check > edgeguard.yaml       # the defaults, where there is no config`,
-		Args: e.NoArguments,
+		Args: command.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			doctor.Adopt(c.Context(), e.Unit, cmp.Or(file, e.DefaultConfig))
+			doctor.Adopt(c.Context(), doctor.Read, cmp.Or(file, command.DefaultConfig))
 			if asJSON {
 				return printJSON(e, file)
 			}
 			return printText(e, file)
 		},
 	}
-	c.Flags().StringVar(&file, "config", "", "config `FILE` (default "+e.DefaultConfig+" if it is there)")
+	c.Flags().StringVar(&file, "config", "", "config `FILE` (default "+command.DefaultConfig+" if it is there)")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")
 	return c
 }
 
-func printText(e *Outside, file string) error {
-	name, err := e.Find(file)
+func printText(e *command.Env, file string) error {
+	name, err := command.FindConfig(file)
 	if err != nil {
 		return err
 	}
 	if name == "" {
-		fmt.Fprintf(e.Stderr, "no config at %s: these are the defaults, as a file to start from\n", e.DefaultConfig)
+		fmt.Fprintf(e.Stderr, "no config at %s: these are the defaults, as a file to start from\n", command.DefaultConfig)
 		_, err = fmt.Fprint(e.Stdout, config.Default().YAML())
 		return err
 	}
@@ -87,7 +75,7 @@ func printText(e *Outside, file string) error {
 	for _, text := range verified {
 		fmt.Fprintf(e.Stderr, "crawlers: %s\n", text)
 	}
-	for _, text := range OnTop(c) {
+	for _, text := range overlaidOn(c) {
 		fmt.Fprintf(e.Stderr, "overlay: %s\n", text)
 	}
 	_, err = fmt.Fprint(e.Stdout, c.YAML())

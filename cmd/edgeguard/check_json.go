@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/cmd/edgeguard/doctor"
-	"edgeguard/cmd/edgeguard/observe"
 	"edgeguard/config"
 	"edgeguard/config/yaml"
 	"edgeguard/crawlers/lookup"
@@ -49,8 +49,8 @@ type rule struct {
 }
 
 // printJSON prints one object. It ends with the exit code of the text.
-func printJSON(e *Outside, file string) error {
-	name, err := e.Find(file)
+func printJSON(e *command.Env, file string) error {
+	name, err := command.FindConfig(file)
 	if err != nil {
 		return err
 	}
@@ -62,12 +62,12 @@ func printJSON(e *Outside, file string) error {
 	if err == nil {
 		err = r.describe(c)
 	}
-	r.Problems = append(r.Problems, problemsOf(cmp.Or(name, e.DefaultConfig), err)...)
+	r.Problems = append(r.Problems, problemsOf(cmp.Or(name, command.DefaultConfig), err)...)
 	r.OK = err == nil
 	if err := json.NewEncoder(e.Stdout).Encode(r); err != nil || r.OK {
 		return err
 	}
-	return observe.Ended{Code: 1}
+	return command.Ended{Code: 1}
 }
 
 // describe fills in what a config without errors comes to.
@@ -87,7 +87,7 @@ func (r *report) describe(c *config.Config) (err error) {
 		}
 		r.Rules = append(r.Rules, shown)
 	}
-	r.Overlay = OnTop(c)
+	r.Overlay = overlaidOn(c)
 	r.Crawlers, err = lookup.Describe(c.Crawlers)
 	return err
 }

@@ -13,6 +13,8 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/command"
+	"edgeguard/cmd/edgeguard/nodeaddr"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/config"
 	"edgeguard/logline/pattern"
@@ -30,20 +32,23 @@ const (
 	most = 200
 )
 
-// CompleteEnv is what completion uses of the program.
-type CompleteEnv struct {
-	// Ask calls f with a client for the node that the flags of a command name.
-	Ask func(ctx context.Context, c *cobra.Command, f func(context.Context, *client.Client) error) error
-	// Load reads the named config, or else the default one.
-	Load func(name string) (*config.Config, error)
+// completion is what the values are read from.
+type completion struct {
+	// ask calls f with a client for the node that the flags of a command name.
+	ask func(ctx context.Context, c *cobra.Command, f func(context.Context, *client.Client) error) error
+	// load reads the named config, or else the default one.
+	load func(name string) (*config.Config, error)
 }
 
 // values yields values as long as yield returns true. What it cannot find out it
 // leaves out: an error in the middle of a command line helps nobody.
 type values func(ctx context.Context, c *cobra.Command, yield func(string) bool)
 
-// Register gives the commands below root their values.
-func Register(root *cobra.Command, e *CompleteEnv) {
+// completeValues gives the commands below root their values.
+func completeValues(root *cobra.Command) {
+	e := &completion{load: command.LoadConfig, ask: func(ctx context.Context, c *cobra.Command, f func(context.Context, *client.Client) error) error {
+		return nodeaddr.Given(c)(ctx, f)
+	}}
 	arguments := map[string]values{
 		"blocks remove": e.blocks, "blocks confirm": e.held, "allow remove": e.allowances, "bouncers remove": e.bouncers,
 		"rules": e.rules, "enforce try": fixed([]string{"2m", "5m", "15m", "1h"}), "overlay clear": e.rules, "presets show": fixed(presets.Shipped().Names()),
@@ -71,8 +76,8 @@ func register(parent *cobra.Command, path string, arguments, flags map[string]va
 			c.ValidArgsFunction = offer(v)
 		}
 		for name, v := range flags {
-			command, flag, _ := strings.Cut(name, " --")
-			if command == path && c.Flags().Lookup(flag) != nil {
+			of, flag, _ := strings.Cut(name, " --")
+			if of == path && c.Flags().Lookup(flag) != nil {
 				_ = c.RegisterFlagCompletionFunc(flag, offer(v)) // its only errors are of a flag that is missing or has one
 			}
 		}
@@ -121,8 +126,8 @@ func fixed(all []string) values {
 }
 
 // rules are the names of the node's rules.
-func (e *CompleteEnv) rules(ctx context.Context, c *cobra.Command, yield func(string) bool) {
-	_ = e.Ask(ctx, c, func(ctx context.Context, node *client.Client) error {
+func (e *completion) rules(ctx context.Context, c *cobra.Command, yield func(string) bool) {
+	_ = e.ask(ctx, c, func(ctx context.Context, node *client.Client) error {
 		list, err := node.Rules(ctx)
 		for _, r := range list.Rules {
 			if !yield(r.Name) {
@@ -134,9 +139,9 @@ func (e *CompleteEnv) rules(ctx context.Context, c *cobra.Command, yield func(st
 }
 
 // configRules are the names of the config's rules, for commands that ask no node.
-func (e *CompleteEnv) configRules(_ context.Context, c *cobra.Command, yield func(string) bool) {
+func (e *completion) configRules(_ context.Context, c *cobra.Command, yield func(string) bool) {
 	name, _ := c.Flags().GetString("config")
-	loaded, err := e.Load(name)
+	loaded, err := e.load(name)
 	if err != nil {
 		return
 	}
@@ -148,14 +153,14 @@ func (e *CompleteEnv) configRules(_ context.Context, c *cobra.Command, yield fun
 }
 
 // blocks are the prefixes of the active blocks.
-func (e *CompleteEnv) blocks(ctx context.Context, c *cobra.Command, yield func(string) bool) {
+func (e *completion) blocks(ctx context.Context, c *cobra.Command, yield func(string) bool) {
 	each(ctx, e, c, yield, func(ctx context.Context, node *client.Client) iter.Seq2[admin.ActiveBlock, error] {
 		return node.Blocks(ctx, client.Filter{})
 	}, func(b admin.ActiveBlock) string { return output.Prefix(b.Prefix) })
 }
 
 // held are the prefixes of what awaits confirmation.
-func (e *CompleteEnv) held(ctx context.Context, c *cobra.Command, yield func(string) bool) {
+func (e *completion) held(ctx context.Context, c *cobra.Command, yield func(string) bool) {
 	each(ctx, e, c, yield, func(ctx context.Context, node *client.Client) iter.Seq2[admin.HeldBlock, error] {
 		return node.Held(ctx)
 	},
@@ -163,8 +168,8 @@ func (e *CompleteEnv) held(ctx context.Context, c *cobra.Command, yield func(str
 }
 
 // each yields what a node lists.
-func each[T any](ctx context.Context, e *CompleteEnv, c *cobra.Command, yield func(string) bool, list func(context.Context, *client.Client) iter.Seq2[T, error], text func(T) string) {
-	_ = e.Ask(ctx, c, func(ctx context.Context, node *client.Client) error {
+func each[T any](ctx context.Context, e *completion, c *cobra.Command, yield func(string) bool, list func(context.Context, *client.Client) iter.Seq2[T, error], text func(T) string) {
+	_ = e.ask(ctx, c, func(ctx context.Context, node *client.Client) error {
 		for item, err := range list(ctx, node) {
 			if err != nil || !yield(text(item)) {
 				return err
@@ -176,8 +181,8 @@ func each[T any](ctx context.Context, e *CompleteEnv, c *cobra.Command, yield fu
 
 // allowances are the prefixes that were allowed at run time: those of the config cannot
 // be removed.
-func (e *CompleteEnv) allowances(ctx context.Context, c *cobra.Command, yield func(string) bool) {
-	_ = e.Ask(ctx, c, func(ctx context.Context, node *client.Client) error {
+func (e *completion) allowances(ctx context.Context, c *cobra.Command, yield func(string) bool) {
+	_ = e.ask(ctx, c, func(ctx context.Context, node *client.Client) error {
 		all, err := node.Allowances(ctx)
 		for i := range all {
 			if all[i].Source != admin.AllowedByConfig && !yield(output.Prefix(all[i].Prefix)) {
@@ -189,8 +194,8 @@ func (e *CompleteEnv) allowances(ctx context.Context, c *cobra.Command, yield fu
 }
 
 // bouncers yields those that have a key.
-func (e *CompleteEnv) bouncers(ctx context.Context, c *cobra.Command, yield func(string) bool) {
-	_ = e.Ask(ctx, c, func(ctx context.Context, node *client.Client) error {
+func (e *completion) bouncers(ctx context.Context, c *cobra.Command, yield func(string) bool) {
+	_ = e.ask(ctx, c, func(ctx context.Context, node *client.Client) error {
 		all, err := node.Bouncers(ctx)
 		for _, b := range all.Bouncers {
 			if !yield(b.Name) {

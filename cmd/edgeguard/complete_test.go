@@ -18,7 +18,7 @@ import (
 
 // What is offered begins as what was typed, is not on the line yet, and means nothing to
 // a shell. A list without end is cut.
-func TestOffer(t *testing.T) {
+func TestCompleteOffer(t *testing.T) {
 	names := []string{"login", "log in", "login$(id)", "login;id", "login`id`", "login\nid", "-login", "login'", "login\x1b[2J", "joomla/login", "2001:db8::/64", "lögin", "", "login"}
 	v := fixed(names)
 	for _, c := range []struct {
@@ -46,17 +46,17 @@ func TestOffer(t *testing.T) {
 }
 
 // A node is asked with a deadline, and one that does not answer is no error.
-func TestSilent(t *testing.T) {
+func TestCompleteSilent(t *testing.T) {
 	var asked []string
-	e := &CompleteEnv{
-		Ask: func(ctx context.Context, c *cobra.Command, _ func(context.Context, *client.Client) error) error {
+	e := &completion{
+		ask: func(ctx context.Context, c *cobra.Command, _ func(context.Context, *client.Client) error) error {
 			if end, ok := ctx.Deadline(); !ok || time.Until(end) > wait {
 				t.Error("no deadline")
 			}
 			asked = append(asked, c.Name())
 			return context.DeadlineExceeded
 		},
-		Load: func(name string) (*config.Config, error) {
+		load: func(name string) (*config.Config, error) {
 			if name != "" {
 				return nil, fmt.Errorf("%s: no such file", name)
 			}
@@ -83,7 +83,7 @@ func TestSilent(t *testing.T) {
 }
 
 // Every format that is offered can be read.
-func TestFormats(t *testing.T) {
+func TestCompleteFormats(t *testing.T) {
 	for _, name := range formats() {
 		if name == "pcap" {
 			continue // not of logs

@@ -14,24 +14,16 @@ import (
 	"edgeguard/admin/access"
 	"edgeguard/admin/call"
 	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/command"
+	"edgeguard/cmd/edgeguard/nodeaddr"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
 )
 
 // This file has the command `edgeguard console`: it logs a browser in.
 
-// ConsoleEnv is what the command uses of the program and of the outside world.
-type ConsoleEnv struct {
-	Stdout io.Writer
-	// Node declares the flags that say where the node is, and returns what calls f
-	// with a client for it.
-	Node func(c *cobra.Command) (ask func(context.Context, func(context.Context, *client.Client) error) error)
-	// NoArguments is the check that a command got nothing but flags.
-	NoArguments cobra.PositionalArgs
-}
-
-// ConsoleCommand returns the command.
-func ConsoleCommand(e *ConsoleEnv) *cobra.Command {
+// consoleCommand returns the command.
+func consoleCommand(e *command.Env) *cobra.Command {
 	end := false
 	c := &cobra.Command{
 		Use:   "console [flags]",
@@ -44,9 +36,9 @@ config has such a socket for its own user.
 With --end-sessions it logs all browsers out.`,
 		Example: `  edgeguard console
   edgeguard console --end-sessions      # a laptop was lost`,
-		Args: e.NoArguments,
+		Args: command.NoArguments,
 	}
-	ask := e.Node(c)
+	ask := nodeaddr.Flags(c)
 	c.Flags().BoolVar(&end, "end-sessions", false, "log all browsers out instead")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return ask(c.Context(), func(ctx context.Context, node *client.Client) error {
@@ -59,14 +51,14 @@ With --end-sessions it logs all browsers out.`,
 	return c
 }
 
-// Node is the node that the command asks.
-type Node interface {
+// linkMaker is the node that the command asks.
+type linkMaker interface {
 	Address() string
 	LoginLinks(context.Context) (access.LoginLinks, error)
 	EndSessions(context.Context) (access.SessionsEnded, error)
 }
 
-func printLink(ctx context.Context, out io.Writer, node Node) error {
+func printLink(ctx context.Context, out io.Writer, node linkMaker) error {
 	made, err := node.LoginLinks(ctx)
 	var problem *call.Problem
 	if errors.As(err, &problem) && problem.Status == http.StatusForbidden {
@@ -91,7 +83,7 @@ func isLocal(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-func endSessions(ctx context.Context, out io.Writer, node Node) error {
+func endSessions(ctx context.Context, out io.Writer, node linkMaker) error {
 	ended, err := node.EndSessions(ctx)
 	if err != nil {
 		return err

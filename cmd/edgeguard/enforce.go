@@ -14,9 +14,9 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/call"
 	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/command"
+	"edgeguard/cmd/edgeguard/nodeaddr"
 	"edgeguard/cmd/edgeguard/observe"
-	"edgeguard/config"
-	"edgeguard/enforce/nftables"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
 )
@@ -24,24 +24,8 @@ import (
 // This file is the commands that put the kernel's packet filter on trial, confirm
 // it, and take it out of force.
 
-// EnforceEnv is what the commands use of the program.
-type EnforceEnv struct {
-	Stdout, Stderr io.Writer
-	// Load reads the named config, or else the default one.
-	Load func(name string) (*config.Config, error)
-	// Node declares the flags that say where the node is, and returns what calls f
-	// with a client for it.
-	Node        func(c *cobra.Command) (ask func(context.Context, func(context.Context, *client.Client) error) error)
-	NoArguments cobra.PositionalArgs
-	// Usage marks an error as a mistake on the command line.
-	Usage func(error) error
-	// Getenv and Peers find who is connected by ssh.
-	Getenv func(string) string
-	Peers  func(ports ...uint16) (nftables.SSHPeers, error)
-}
-
-// EnforceCommand returns `edgeguard enforce` with the commands below it.
-func EnforceCommand(e *EnforceEnv) *cobra.Command {
+// enforceCommand returns `edgeguard enforce` with the commands below it.
+func enforceCommand(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "enforce",
 		Short: "Try, confirm and clear what the kernel's packet filter drops",
@@ -49,7 +33,7 @@ func EnforceCommand(e *EnforceEnv) *cobra.Command {
 These commands keep you from locking yourself out: a trial ends by itself unless you
 confirm it, also if edgeguard, this command or your terminal dies meanwhile.`,
 		Example: "  edgeguard enforce try 5m\n  edgeguard enforce confirm\n  edgeguard enforce clear",
-		Args:    e.NoArguments,
+		Args:    command.NoArguments,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(
@@ -65,14 +49,14 @@ confirm it, also if edgeguard, this command or your terminal dies meanwhile.`,
 
 // asking is a command that asks the node, and prints the state that it answers.
 type asking struct {
-	*EnforceEnv
-	ask    func(context.Context, func(context.Context, *client.Client) error) error
+	*command.Env
+	ask    nodeaddr.Ask
 	asJSON bool
 }
 
 // flags declares on c where the node is, and --json.
 func (a *asking) flags(c *cobra.Command) {
-	a.ask = a.Node(c)
+	a.ask = nodeaddr.Flags(c)
 	c.Flags().BoolVar(&a.asJSON, "json", false, "print JSON, one object")
 }
 
@@ -94,8 +78,8 @@ func (a *asking) print(s *admin.KernelState) error {
 	return nil
 }
 
-func statusCommand(e *EnforceEnv) *cobra.Command {
-	a := asking{EnforceEnv: e}
+func statusCommand(e *command.Env) *cobra.Command {
+	a := asking{Env: e}
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Show whether the kernel drops what is blocked, and how much of a trial is left",
@@ -104,7 +88,7 @@ func statusCommand(e *EnforceEnv) *cobra.Command {
 The exit code is 0 if it is in force or on trial, 1 if it is paused, only counts, fails
 or is not in the config, and 2 if the node does not answer.`,
 		Example: "  edgeguard enforce status",
-		Args:    e.NoArguments,
+		Args:    command.NoArguments,
 	}
 	a.flags(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -114,13 +98,13 @@ or is not in the config, and 2 if the node does not answer.`,
 			if errors.As(err, new(*call.Problem)) {
 				code = observe.Degraded
 			}
-			return observe.Ended{Code: code, Err: err}
+			return command.Ended{Code: code, Err: err}
 		}
 		if err := a.print(&s); err != nil {
 			return err
 		}
 		if s.State == admin.Paused || s.DryRun || s.Error != "" {
-			return observe.Ended{Code: observe.Degraded}
+			return command.Ended{Code: observe.Degraded}
 		}
 		return nil
 	}
@@ -128,9 +112,9 @@ or is not in the config, and 2 if the node does not answer.`,
 }
 
 // changing returns a command that changes the node and needs no more than its name.
-func changing(e *EnforceEnv, name, short, long string) *cobra.Command {
-	a := asking{EnforceEnv: e}
-	c := &cobra.Command{Use: name, Short: short, Long: long, Example: "  edgeguard enforce " + name, Args: e.NoArguments}
+func changing(e *command.Env, name, short, long string) *cobra.Command {
+	a := asking{Env: e}
+	c := &cobra.Command{Use: name, Short: short, Long: long, Example: "  edgeguard enforce " + name, Args: command.NoArguments}
 	a.flags(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		s, err := a.state(c.Context(), func(ctx context.Context, node *client.Client) (admin.KernelState, error) {

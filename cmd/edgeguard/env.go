@@ -1,30 +1,21 @@
 package main
 
 import (
+	"edgeguard/cmd/edgeguard/command"
 	"io"
 	"os"
 
 	"golang.org/x/term"
 )
 
-// env is what a command uses of the outside world: tests replace it.
-type env struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	// colour says whether stdout shows colours, progress whether stderr shows
-	// a line that is drawn over: both are terminals then.
-	colour, progress bool
-	width            int // columns of stdout, 0 if it is not a terminal
-}
-
 // environment is the real one. NO_COLOR (no-color.org) switches colours off.
-func environment() *env {
-	e := &env{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
+func environment() *command.Env {
+	e := &command.Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 	if term.IsTerminal(int(os.Stdout.Fd())) {
-		e.colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-		e.width, _, _ = term.GetSize(int(os.Stdout.Fd()))
+		e.Colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+		e.Width, _, _ = term.GetSize(int(os.Stdout.Fd()))
 	}
-	e.progress = term.IsTerminal(int(os.Stderr.Fd())) && os.Getenv("TERM") != "dumb"
+	e.Progress = term.IsTerminal(int(os.Stderr.Fd())) && os.Getenv("TERM") != "dumb"
 	return e
 }
 

@@ -13,13 +13,14 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/command"
+	"edgeguard/cmd/edgeguard/nodeaddr"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
 )
 
-func explainCommand(e *env) *cobra.Command {
-	var at reach
+func explainCommand(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "explain ADDRESS",
@@ -28,33 +29,33 @@ func explainCommand(e *env) *cobra.Command {
 each rule beside the limit, the last window slot by slot, and its history.`,
 		Example: `  edgeguard explain 203.0.113.9
   edgeguard explain 2001:db8::1 --json`,
-		Args: oneArgument("one address"),
-		RunE: func(c *cobra.Command, args []string) error {
-			addr, err := netip.ParseAddr(args[0])
-			if err != nil {
-				return usageError{fmt.Errorf("explain: %q is not an address: use 203.0.113.9 or 2001:db8::1", args[0])}
-			}
-			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
-				x, err := node.Explain(ctx, addr.Unmap().WithZone(""))
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return json.NewEncoder(e.stdout).Encode(x)
-				}
-				printExplanation(e, &x)
-				return nil
-			})
-		},
+		Args: command.OneArgument("one address"),
 	}
-	at.flags(c)
+	ask := nodeaddr.Flags(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		addr, err := netip.ParseAddr(args[0])
+		if err != nil {
+			return command.Usage(fmt.Errorf("explain: %q is not an address: use 203.0.113.9 or 2001:db8::1", args[0]))
+		}
+		return ask(c.Context(), func(ctx context.Context, node *client.Client) error {
+			x, err := node.Explain(ctx, addr.Unmap().WithZone(""))
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return json.NewEncoder(e.Stdout).Encode(x)
+			}
+			printExplanation(e, &x)
+			return nil
+		})
+	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
 
 // printExplanation shows it to people.
-func printExplanation(e *env, x *admin.Explanation) {
-	out := e.stdout
+func printExplanation(e *command.Env, x *admin.Explanation) {
+	out := e.Stdout
 	switch {
 	case x.Block != nil:
 		b := x.Block
@@ -62,7 +63,7 @@ func printExplanation(e *env, x *admin.Explanation) {
 		if b.Owner != "" {
 			by = b.Owner
 		}
-		fmt.Fprintf(out, "%s is %s by %s", x.Address, output.Paint(output.Red, "blocked", e.colour), safetext.Strip(by))
+		fmt.Fprintf(out, "%s is %s by %s", x.Address, output.Paint(output.Red, "blocked", e.Colour), safetext.Strip(by))
 		if b.Limit > 0 {
 			fmt.Fprintf(out, " (%s, limit %s)", words.Number(b.Count), words.Number(b.Limit))
 		}
@@ -99,8 +100,8 @@ func printExplanation(e *env, x *admin.Explanation) {
 }
 
 // printRuleCount shows what the address counts for one rule.
-func printRuleCount(e *env, r *admin.RuleCount) {
-	out := e.stdout
+func printRuleCount(e *command.Env, r *admin.RuleCount) {
+	out := e.Stdout
 	window := time.Duration(r.Window) * time.Second
 	counted, where := fmt.Sprintf("%s of %s in %s", words.Number(r.Count), words.Number(r.Limit), words.Span(window)), ""
 	if r.Distinct != "" {
@@ -116,7 +117,7 @@ func printRuleCount(e *env, r *admin.RuleCount) {
 	}
 	fmt.Fprintln(out)
 	if slices.ContainsFunc(r.Slots, func(n uint16) bool { return n > 0 }) {
-		fmt.Fprintf(out, "  %s  one bar for %s, newest on the right%s\n", output.Paint(output.Amber, spark(r.Slots), e.colour), words.Span(window/time.Duration(len(r.Slots))), where)
+		fmt.Fprintf(out, "  %s  one bar for %s, newest on the right%s\n", output.Paint(output.Amber, spark(r.Slots), e.Colour), words.Span(window/time.Duration(len(r.Slots))), where)
 	}
 	printFleetCount(e, r)
 	if r.Under > 0 {
@@ -135,20 +136,20 @@ func printRuleCount(e *env, r *admin.RuleCount) {
 }
 
 // printFleetCount prints the count of the whole fleet, and each node's part.
-func printFleetCount(e *env, r *admin.RuleCount) {
+func printFleetCount(e *command.Env, r *admin.RuleCount) {
 	const most = 8
 	switch {
 	case r.Fleet == nil && r.Scope == "fleet":
-		fmt.Fprintln(e.stdout, "  in the fleet: unknown, Redis did not answer")
+		fmt.Fprintln(e.Stdout, "  in the fleet: unknown, Redis did not answer")
 	case r.Fleet != nil:
-		fmt.Fprintf(e.stdout, "  in the fleet: %s of %s (%s)", words.Number(r.Fleet.Count), words.Number(r.Limit), words.Percent(r.Fleet.Count, r.Limit))
+		fmt.Fprintf(e.Stdout, "  in the fleet: %s of %s (%s)", words.Number(r.Fleet.Count), words.Number(r.Limit), words.Percent(r.Fleet.Count, r.Limit))
 		for i, n := range limitRows(r.Fleet.Nodes, most) {
-			fmt.Fprintf(e.stdout, "%s %s %s", []string{":", ","}[min(i, 1)], safetext.Strip(n.Node), words.Number(n.Count))
+			fmt.Fprintf(e.Stdout, "%s %s %s", []string{":", ","}[min(i, 1)], safetext.Strip(n.Node), words.Number(n.Count))
 		}
 		if left := len(r.Fleet.Nodes) - most; left > 0 {
-			fmt.Fprintf(e.stdout, " and %s more", words.Number(left))
+			fmt.Fprintf(e.Stdout, " and %s more", words.Number(left))
 		}
-		fmt.Fprintln(e.stdout)
+		fmt.Fprintln(e.Stdout)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"edgeguard/admin"
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/config"
 )
 
@@ -18,7 +19,7 @@ func TestPrintDistinct(t *testing.T) {
 		"":     "rule probing: 24 of 19 in 5m (threshold 20): block\n",
 	} {
 		var out bytes.Buffer
-		printRuleCount(&env{stdout: &out}, &admin.RuleCount{Rule: "probing", Does: "block", Distinct: field, Count: 24, Limit: 19, Threshold: 20, Window: 300, Slots: slots})
+		printRuleCount(&command.Env{Stdout: &out}, &admin.RuleCount{Rule: "probing", Does: "block", Distinct: field, Count: 24, Limit: 19, Threshold: 20, Window: 300, Slots: slots})
 		if got := out.String(); !strings.Contains(got, want) || strings.Contains(got, "each value where it was last seen") != (field != "") {
 			t.Errorf("%q:\n%s", field, got)
 		}
@@ -33,7 +34,7 @@ func TestStartDistinct(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	printStart(&env{stdout: &out}, c, true)
+	printStart(&command.Env{Stdout: &out}, c, true)
 	for text, want := range map[string]bool{
 		"rule probing: over 19 different paths in 5m (threshold 20 × guard 0.95): block for 10m\n": true,
 		"rule all: over 9 requests in 5m (threshold 9 × guard 0.95): block for 10m\n":              true,

@@ -3,14 +3,13 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
-	"edgeguard/admin/client"
 	"edgeguard/aggregator/redis"
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/config"
 	"edgeguard/node/fleetlink"
 )
@@ -21,28 +20,13 @@ import (
 // fleetPatience is how long a command waits for Redis in all.
 const fleetPatience = 10 * time.Second
 
-// FleetEnv is what the commands use of the program and of the outside world.
-type FleetEnv struct {
-	Stdout io.Writer
-	Colour bool // Stdout shows colours
-	// Version is the program's, DefaultConfig the config that is read where none is named.
-	Version, DefaultConfig string
-	// Load reads the named config, or else the default one, or else the built-in one.
-	Load func(name string) (*config.Config, error)
-	// Node declares the flags that say where the node is, and returns what calls f
-	// with a client for it.
-	Node func(c *cobra.Command) (ask func(context.Context, func(context.Context, *client.Client) error) error)
-	// NoArguments is the check that a command got nothing but flags.
-	NoArguments cobra.PositionalArgs
-}
-
-// FleetCommand returns `edgeguard fleet` with the commands below it.
-func FleetCommand(e *FleetEnv) *cobra.Command {
+// fleetCommand returns `edgeguard fleet` with the commands below it.
+func fleetCommand(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "fleet",
 		Short:   "Show the nodes that add up their counts, and prepare their Redis",
 		Example: "  edgeguard fleet status\n  edgeguard fleet key",
-		Args:    e.NoArguments,
+		Args:    command.NoArguments,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(fleetStatusCommand(e), installCommand(e), aclCommand(e), keyCommand(e), signCommand(e))
@@ -51,21 +35,20 @@ func FleetCommand(e *FleetEnv) *cobra.Command {
 
 // fleetReach are the flags that say where the fleet's Redis is.
 type fleetReach struct {
-	env                               *FleetEnv
 	configFile, address, passwordFile string
 	keyFile                           string // the config's; settings sets it
 }
 
 func (r *fleetReach) flags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&r.configFile, "config", "", "config `FILE` of the fleet (default "+r.env.DefaultConfig+" if it is there)")
+	f.StringVar(&r.configFile, "config", "", "config `FILE` of the fleet (default "+command.DefaultConfig+" if it is there)")
 	f.StringVar(&r.address, "redis", "", "`URL` of the Redis (redis://, rediss:// or unix://) instead of the config's")
 	f.StringVar(&r.passwordFile, "password-file", "", "`FILE` with the password, instead of the config's")
 }
 
 // settings returns the fleet that the flags name.
 func (r *fleetReach) settings() (redis.Config, error) {
-	c, err := r.env.Load(r.configFile)
+	c, err := command.LoadConfig(r.configFile)
 	if err != nil {
 		return redis.Config{}, err
 	}
@@ -76,7 +59,7 @@ func (r *fleetReach) settings() (redis.Config, error) {
 		c.Fleet = config.DefaultFleet()
 	}
 	r.keyFile = c.Fleet.KeyFile
-	rc := fleetlink.RedisConfig(c, r.env.Version)
+	rc := fleetlink.RedisConfig(c, buildVersion())
 	if r.address != "" {
 		rc.Addresses, rc.Cluster, rc.Sentinel = []string{r.address}, false, ""
 	}

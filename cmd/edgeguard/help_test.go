@@ -1,6 +1,7 @@
 package main
 
 import (
+	"edgeguard/cmd/edgeguard/command"
 	"strings"
 	"testing"
 
@@ -9,7 +10,7 @@ import (
 
 // Every command has an example that begins with its own words, and is on the manual page.
 func TestEveryCommandHasAnExample(t *testing.T) {
-	root := rootCommand(&env{stdin: strings.NewReader(""), stdout: &strings.Builder{}, stderr: &strings.Builder{}})
+	root := rootCommand(&command.Env{Stdin: strings.NewReader(""), Stdout: &strings.Builder{}, Stderr: &strings.Builder{}})
 	page := manPage(root)
 	var look func(parent *cobra.Command)
 	look = func(parent *cobra.Command) {

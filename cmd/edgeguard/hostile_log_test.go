@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/internal/safetext"
 )
 
@@ -73,7 +74,7 @@ func TestHostileLogs(t *testing.T) {
 				{"tune"}, {"tune", "--json"}, {"tune", "--key", "192.0.2.1"}, {"tune", "--html", page},
 			} {
 				var out bytes.Buffer
-				e := &env{stdin: strings.NewReader(""), stdout: &out, stderr: &out}
+				e := &command.Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out}
 				if code := run(t.Context(), e, append(args, "--config", config, log)); code != 0 || !strings.Contains(out.String(), "192.0.2.1") {
 					t.Errorf("%v exits with %d:\n%s", args, code, &out)
 				}

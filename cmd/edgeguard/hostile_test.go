@@ -14,6 +14,7 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/call"
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/internal/safetext"
 )
 
@@ -50,7 +51,7 @@ func tryHostile(t *testing.T, at string) {
 		{[]string{"top"}, 8},
 	} {
 		var out bytes.Buffer
-		e := &env{stdin: strings.NewReader(""), stdout: &out, stderr: &out}
+		e := &command.Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out}
 		run(t.Context(), e, append(c.args, "--admin", at))
 		if lines := strings.Count(out.String(), "\n"); lines < c.rows {
 			t.Errorf("%v prints %d lines, want at least %d:\n%q", c.args, lines, c.rows, &out)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/logline"
 	"edgeguard/replay"
 	"edgeguard/sensor/accesslog"
@@ -53,15 +54,15 @@ func (o *inputOptions) completions() edgeguard.Kind { return edgeguard.KindHands
 
 // sniff looks at the first input, if its format is left open: standard input
 // is read for that, and put back.
-func sniff(e *env, name, format string) (capture bool) {
+func sniff(e *command.Env, name, format string) (capture bool) {
 	if format != "auto" {
 		return format == "pcap"
 	}
 	if name != "-" {
 		return isCapture(name)
 	}
-	b := bufio.NewReaderSize(e.stdin, packet.SniffSize)
-	e.stdin = b
+	b := bufio.NewReaderSize(e.Stdin, packet.SniffSize)
+	e.Stdin = b
 	head, _ := b.Peek(4)
 	if string(head[:min(2, len(head))]) == "\x1f\x8b" {
 		head, _ = b.Peek(packet.SniffSize)
@@ -100,7 +101,7 @@ func (o *inputOptions) open(name string) (*input, error) {
 func (o *inputOptions) openLog(name string) (*input, error) {
 	format, err := logline.ParseFormat(o.format)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("--format: %w", err)}
+		return nil, command.Usage(fmt.Errorf("--format: %w", err))
 	}
 	r, err := accesslog.Open(name, format, accesslog.Options{Window: o.window, Stdin: o.stdin})
 	if err != nil {

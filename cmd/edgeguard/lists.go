@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -13,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"edgeguard/config"
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/enforce"
 	"edgeguard/internal/safetext"
 	"edgeguard/node/lists"
@@ -25,25 +24,18 @@ import (
 // packagedState is where a node keeps its state by the packaged config.
 const packagedState = "/var/lib/edgeguard"
 
-// ListsEnv is what the command uses of the program.
-type ListsEnv struct {
-	Stdout, Stderr io.Writer
-	Load           func(file string) (*config.Config, error)
-	NoArguments    cobra.PositionalArgs
-}
-
-// ListsCommand returns the command lists.
-func ListsCommand(e *ListsEnv) *cobra.Command {
+// listsCommand returns the command lists.
+func listsCommand(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "lists",
 		Short:   "Empty the lists of blocks that proxies and packet filters read",
 		Example: "  edgeguard lists empty",
 	}
-	c.AddCommand(emptyCommand(e))
+	c.AddCommand(listsEmptyCommand(e))
 	return c
 }
 
-func emptyCommand(e *ListsEnv) *cobra.Command {
+func listsEmptyCommand(e *command.Env) *cobra.Command {
 	var configFile, state string
 	var noTables, shared bool
 	c := &cobra.Command{
@@ -61,9 +53,9 @@ the other nodes: --shared empties it too, for the last node of a fleet.
 A config with errors is no obstacle: the state folder has a record of the lists.`,
 		Example: `  systemctl stop edgeguard
   sudo -u edgeguard edgeguard lists empty`,
-		Args: e.NoArguments,
+		Args: command.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return empty(c.Context(), e, configFile, state, noTables, shared)
+			return emptyLists(c.Context(), e, configFile, state, noTables, shared)
 		},
 	}
 	c.Flags().StringVar(&configFile, "config", "", "config `FILE` (default /etc/edgeguard/edgeguard.yaml if it is there)")
@@ -73,9 +65,9 @@ A config with errors is no obstacle: the state folder has a record of the lists.
 	return c
 }
 
-// empty empties what it finds, and prints a line for each list.
-func empty(ctx context.Context, e *ListsEnv, configFile, state string, noTables, shared bool) error {
-	owned, problems := find(e.Load, configFile, state)
+// emptyLists empties what it finds, and prints a line for each list.
+func emptyLists(ctx context.Context, e *command.Env, configFile, state string, noTables, shared bool) error {
+	owned, problems := listsOf(configFile, state)
 	for _, problem := range problems {
 		fmt.Fprintf(e.Stderr, "edgeguard: %s\n", safetext.Lines(problem.Error()))
 	}
@@ -111,10 +103,10 @@ func empty(ctx context.Context, e *ListsEnv, configFile, state string, noTables,
 	return nil
 }
 
-// find returns the lists of the config, and those that the state folder has on
+// listsOf returns the lists of the config, and those that the state folder has on
 // record besides, with what could not be read.
-func find(load func(string) (*config.Config, error), configFile, state string) (owned []enforce.Owned, problems []error) {
-	c, err := load(configFile)
+func listsOf(configFile, state string) (owned []enforce.Owned, problems []error) {
+	c, err := command.LoadConfig(configFile)
 	if err != nil {
 		state = cmp.Or(state, packagedState)
 		problems = append(problems, fmt.Errorf("the config cannot be read, so only the lists on record in %s are emptied: %w", state, err))

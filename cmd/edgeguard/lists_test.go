@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/config"
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/enforce"
 	"edgeguard/enforce/cloud/cloudtest"
 )
@@ -20,17 +20,17 @@ var (
 	blocked = netip.MustParsePrefix("192.0.2.7/32")
 )
 
-// host is a folder with the lists and the record of a node that has ended.
-type host struct {
+// endedHost is a folder with the lists and the record of a node that has ended.
+type endedHost struct {
 	dir            string
 	stdout, stderr bytes.Buffer
 }
 
 // path returns a file's place in the host.
-func (h *host) path(name string) string { return filepath.Join(h.dir, name) }
+func (h *endedHost) path(name string) string { return filepath.Join(h.dir, name) }
 
 // write writes a file and returns its place.
-func (h *host) write(t *testing.T, name, text string) string {
+func (h *endedHost) write(t *testing.T, name, text string) string {
 	t.Helper()
 	if err := os.WriteFile(h.path(name), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func (h *host) write(t *testing.T, name, text string) string {
 }
 
 // holds fails unless a file has the text.
-func (h *host) holds(t *testing.T, name, text string) {
+func (h *endedHost) holds(t *testing.T, name, text string) {
 	t.Helper()
 	if got, err := os.ReadFile(h.path(name)); err != nil || !strings.Contains(string(got), text) {
 		t.Errorf("%s: %q, %v; want %q", name, got, err, text)
@@ -47,7 +47,7 @@ func (h *host) holds(t *testing.T, name, text string) {
 }
 
 // lacks fails unless a file is there without the text.
-func (h *host) lacks(t *testing.T, name, text string) {
+func (h *endedHost) lacks(t *testing.T, name, text string) {
 	t.Helper()
 	if got, err := os.ReadFile(h.path(name)); err != nil || strings.Contains(string(got), text) {
 		t.Errorf("%s: %q, %v; want it without %q", name, got, err, text)
@@ -55,14 +55,14 @@ func (h *host) lacks(t *testing.T, name, text string) {
 }
 
 // own writes a list with 192.0.2.7 on it and returns what the record says of it.
-func (h *host) own(t *testing.T, name string, keep bool, reload ...string) enforce.Owned {
+func (h *endedHost) own(t *testing.T, name string, keep bool, reload ...string) enforce.Owned {
 	t.Helper()
 	h.write(t, name, "192.0.2.7\n")
 	return enforce.Own(enforce.FileConfig{Path: h.path(name), Format: enforce.FormatPlain, Reload: reload}, keep)
 }
 
 // record writes the node's record of lists.
-func (h *host) record(t *testing.T, owned ...enforce.Owned) {
+func (h *endedHost) record(t *testing.T, owned ...enforce.Owned) {
 	t.Helper()
 	if err := enforce.SaveOwned(h.path(enforce.OwnedName), owned); err != nil {
 		t.Fatal(err)
@@ -70,9 +70,9 @@ func (h *host) record(t *testing.T, owned ...enforce.Owned) {
 }
 
 // empty runs the command with a config file; "" is none.
-func (h *host) empty(t *testing.T, config string, flags ...string) error {
+func (h *endedHost) empty(t *testing.T, config string, flags ...string) error {
 	t.Helper()
-	c := ListsCommand(&ListsEnv{Stdout: &h.stdout, Stderr: &h.stderr, Load: listsLoad})
+	c := listsCommand(&command.Env{Stdout: &h.stdout, Stderr: &h.stderr})
 	c.SilenceErrors, c.SilenceUsage = true, true
 	c.SetArgs(append([]string{"empty", "--config", config}, flags...))
 	err := c.ExecuteContext(t.Context())
@@ -80,26 +80,19 @@ func (h *host) empty(t *testing.T, config string, flags ...string) error {
 	return err
 }
 
-func listsLoad(name string) (*config.Config, error) {
-	if name == "" {
-		return config.Default(), nil
-	}
-	return config.Load(name)
-}
-
-func newHost(t *testing.T) *host {
+func newEndedHost(t *testing.T) *endedHost {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &host{dir: dir}
+	return &endedHost{dir: dir}
 }
 
 // Lists of the config and lists that left it are emptied and stay as files. One
 // that is to be kept is kept, and a file that has become another program's is left.
-func TestEmpty(t *testing.T) {
-	h := newHost(t)
+func TestListsEmpty(t *testing.T) {
+	h := newEndedHost(t)
 	h.own(t, "now", false)
 	foreign := h.own(t, "foreign", false)
 	h.record(t, h.own(t, "before", false), h.own(t, "kept", true), foreign)
@@ -121,8 +114,8 @@ func TestEmpty(t *testing.T) {
 }
 
 // A config with an error is said, and the lists on record are emptied.
-func TestEmptyBadConfig(t *testing.T) {
-	h := newHost(t)
+func TestListsEmptyBadConfig(t *testing.T) {
+	h := newEndedHost(t)
 	h.record(t, h.own(t, "list", false))
 	file := h.write(t, "edgeguard.yaml", "mode: [\n")
 	if err := h.empty(t, file, "--state", h.dir); err == nil {
@@ -135,8 +128,8 @@ func TestEmptyBadConfig(t *testing.T) {
 }
 
 // A list whose reload fails is empty, and is said to be in force elsewhere.
-func TestEmptyReloadFails(t *testing.T) {
-	h := newHost(t)
+func TestListsEmptyReloadFails(t *testing.T) {
+	h := newEndedHost(t)
 	h.record(t, h.own(t, "list", false, "/bin/false"))
 	if err := h.empty(t, "", "--state", h.dir); err == nil {
 		t.Error("no error, with a reload that failed")
@@ -148,8 +141,8 @@ func TestEmptyReloadFails(t *testing.T) {
 }
 
 // The lists of a node that runs are left alone.
-func TestEmptyRunning(t *testing.T) {
-	h := newHost(t)
+func TestListsEmptyRunning(t *testing.T) {
+	h := newEndedHost(t)
 	owned := h.own(t, "list", false)
 	h.record(t, owned)
 	f, err := enforce.NewFile(enforce.FileConfig{Path: owned.Path, Format: enforce.FormatPlain})
@@ -167,8 +160,8 @@ func TestEmptyRunning(t *testing.T) {
 }
 
 // A damaged record is an error that says so, and no reason to leave the config's lists.
-func TestEmptyBadRecord(t *testing.T) {
-	h := newHost(t)
+func TestListsEmptyBadRecord(t *testing.T) {
+	h := newEndedHost(t)
 	h.own(t, "list", false)
 	h.write(t, enforce.OwnedName, "damaged")
 	file := h.write(t, "edgeguard.yaml", "state: "+h.dir+"\nenforce: {files: [{file: "+h.path("list")+", format: plain}]}\n")
@@ -179,8 +172,8 @@ func TestEmptyBadRecord(t *testing.T) {
 }
 
 // Where there is nothing, nothing is done, and it is no error.
-func TestEmptyNothing(t *testing.T) {
-	h := newHost(t)
+func TestListsEmptyNothing(t *testing.T) {
+	h := newEndedHost(t)
 	owned := h.own(t, "list", false)
 	h.record(t, owned)
 	if err := os.Remove(owned.Path); err != nil {
@@ -196,8 +189,8 @@ func TestEmptyNothing(t *testing.T) {
 
 // Root has deleted the kernel's tables, and the user that serves may not look: they are
 // passed over, and the other lists are emptied.
-func TestEmptyNoTables(t *testing.T) {
-	h := newHost(t)
+func TestListsEmptyNoTables(t *testing.T) {
+	h := newEndedHost(t)
 	table := enforce.Owned{Path: "nftables edgeguard", File: "nftables edgeguard", Format: "nftables", Name: "edgeguard"}
 	h.record(t, table, h.own(t, "list", false))
 	if err := h.empty(t, "", "--state", h.dir, "--no-tables"); err != nil || h.stdout.String() != "emptied "+h.path("list")+"\n" || h.stderr.Len() > 0 {
@@ -208,9 +201,9 @@ func TestEmptyNoTables(t *testing.T) {
 
 // A list that a fleet shares is left to the other nodes, unless --shared says that there
 // are none; one of a node alone is emptied.
-func TestEmptyCloud(t *testing.T) {
+func TestListsEmptyCloud(t *testing.T) {
 	server := cloudtest.NewCloudflare(t)
-	h := newHost(t)
+	h := newEndedHost(t)
 	token := h.write(t, "token", cloudtest.Token)
 	text := "state: " + h.dir + "\nenforce: {cloudflare: {account: " + cloudtest.Account + ", list: " + cloudtest.List + ", token_file: " + token + ", endpoint: '" + server.URL + "'}}\n"
 	fleet := h.write(t, "fleet.yaml", text+"fleet: {redis: 'redis://127.0.0.1:1'}\n")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"edgeguard/cmd/edgeguard/command"
 	"fmt"
 	"io"
 	"strings"
@@ -11,15 +12,15 @@ import (
 
 // manCommand prints the manual page. Cobra's own generator requires a markdown
 // library for what is fifty lines of roff.
-func manCommand(e *env) *cobra.Command {
+func manCommand(e *command.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:     "man",
 		Short:   "Print the manual page",
 		Example: `  edgeguard man > /usr/local/share/man/man1/edgeguard.1`,
-		Args:    noArguments,
+		Args:    command.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			page := manPage(c.Root())
-			_, err := io.WriteString(e.stdout, page)
+			_, err := io.WriteString(e.Stdout, page)
 			return err
 		},
 	}
@@ -32,7 +33,7 @@ func manPage(root *cobra.Command) string {
 	fmt.Fprintf(&p, ".SH SYNOPSIS\n.B edgeguard\n.I command\n[flags]\n.SH DESCRIPTION\n%s", paragraphs(root.Long))
 	p.WriteString(".SH COMMANDS\n")
 	manCommands(&p, root)
-	fmt.Fprintf(&p, ".SH FILES\n.TP\n.I %s\nthe config, unless --config names another\n", defaultConfig)
+	fmt.Fprintf(&p, ".SH FILES\n.TP\n.I %s\nthe config, unless --config names another\n", command.DefaultConfig)
 	p.WriteString(".SH EXIT STATUS\n0 success, 1 the command failed, 2 the command line is wrong; of status 0 ok, 1 degraded, 2 no answer\n")
 	return p.String()
 }

@@ -4,11 +4,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/config"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
@@ -17,30 +17,19 @@ import (
 
 // This file has the commands for receivers of notifications.
 
-// NotifyEnv is what the commands use of the program.
-type NotifyEnv struct {
-	Stdout  io.Writer
-	Version string
-	Load    func(file string) (*config.Config, error)
-	// Usage makes an error a mistake on the command line.
-	Usage func(error) error
-	// NoArguments is the check that a command got nothing but flags.
-	NoArguments cobra.PositionalArgs
-}
-
-// NotifyCommand returns the command notify.
-func NotifyCommand(e *NotifyEnv) *cobra.Command {
+// notifyCommand returns the command notify.
+func notifyCommand(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "notify",
 		Short:   "Try the receivers of notifications",
 		Example: "  edgeguard notify test",
-		Args:    e.NoArguments,
+		Args:    command.NoArguments,
 	}
-	c.AddCommand(testCommand(e))
+	c.AddCommand(notifyTestCommand(e))
 	return c
 }
 
-func testCommand(e *NotifyEnv) *cobra.Command {
+func notifyTestCommand(e *command.Env) *cobra.Command {
 	var file string
 	c := &cobra.Command{
 		Use:   "test [NAME] [--config FILE]",
@@ -52,12 +41,12 @@ the alert EdgeguardTest, which ends after a minute.`,
 		Example: "  edgeguard notify test\n  edgeguard notify test team",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return e.Usage(errors.New("notify test: name one receiver, or none for all"))
+				return command.Usage(errors.New("notify test: name one receiver, or none for all"))
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			cfg, err := e.Load(file)
+			cfg, err := command.LoadConfig(file)
 			if err != nil {
 				return err
 			}
@@ -65,16 +54,16 @@ the alert EdgeguardTest, which ends after a minute.`,
 			if len(args) == 1 {
 				name = args[0]
 			}
-			return e.test(c, cfg, name)
+			return tryReceivers(e, c, cfg, name)
 		},
 	}
 	c.Flags().StringVar(&file, "config", "", "config `FILE` with the receivers (default: the packaged one's)")
 	return c
 }
 
-// test tries the receivers of a config: all, or the one of a name.
-func (e *NotifyEnv) test(c *cobra.Command, cfg *config.Config, name string) error {
-	trials := neighbours.NotifyTrials{Node: cfg.Node, Version: e.Version, Run: "test" + rand.Text()[:8]}
+// tryReceivers tries the receivers of a config: all, or the one of a name.
+func tryReceivers(e *command.Env, c *cobra.Command, cfg *config.Config, name string) error {
+	trials := neighbours.NotifyTrials{Node: cfg.Node, Version: buildVersion(), Run: "test" + rand.Text()[:8]}
 	tried, failed := 0, 0
 	each := func(receiver string, try func(now time.Time) neighbours.NotifyTrial) {
 		if name != "" && name != receiver {
@@ -82,7 +71,7 @@ func (e *NotifyEnv) test(c *cobra.Command, cfg *config.Config, name string) erro
 		}
 		begun := time.Now()
 		t := try(begun)
-		e.show(&t, time.Since(begun))
+		printTrial(e, &t, time.Since(begun))
 		tried++
 		if t.Error != nil {
 			failed++
@@ -107,8 +96,8 @@ func (e *NotifyEnv) test(c *cobra.Command, cfg *config.Config, name string) erro
 	return nil
 }
 
-// show prints what came of one.
-func (e *NotifyEnv) show(t *neighbours.NotifyTrial, took time.Duration) {
+// printTrial prints what came of one.
+func printTrial(e *command.Env, t *neighbours.NotifyTrial, took time.Duration) {
 	text := safetext.Strip(t.Name)
 	if t.Host != "" {
 		text += " (" + safetext.Strip(t.Host) + ")"

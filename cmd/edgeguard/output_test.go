@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"edgeguard/cmd/edgeguard/command"
 	"io"
 	"strings"
 	"testing"
@@ -11,7 +12,7 @@ import (
 // lines of a summary are printed without a look at each error.
 func TestOutputFails(t *testing.T) {
 	var said bytes.Buffer
-	e := &env{stdin: strings.NewReader(""), stdout: full{}, stderr: &said}
+	e := &command.Env{Stdin: strings.NewReader(""), Stdout: full{}, Stderr: &said}
 	if code := run(t.Context(), e, []string{"replay", "../../docs/sample/attack.log.gz"}); code != exitError {
 		t.Errorf("it ends with %d, and says %q", code, &said)
 	}

@@ -13,6 +13,8 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/call"
 	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/command"
+	"edgeguard/cmd/edgeguard/nodeaddr"
 	"edgeguard/config"
 	"edgeguard/internal/safetext"
 	"edgeguard/node/overlay"
@@ -21,25 +23,13 @@ import (
 // This file has the commands `edgeguard overlay …`: they show what operators
 // changed of the rules while a node ran, print it for the config, and undo it.
 
-// OverlayEnv is what the commands use of the program.
-type OverlayEnv struct {
-	Stdout io.Writer
-	// Load reads the named config, or else the default one.
-	Load func(name string) (*config.Config, error)
-	// Node declares the flags that say where the node is, and returns what calls f
-	// with a client for it.
-	Node func(c *cobra.Command) (ask func(context.Context, func(context.Context, *client.Client) error) error)
-	// NoArguments is the check that a command got nothing but flags.
-	NoArguments cobra.PositionalArgs
-}
-
-// OverlayCommand returns `edgeguard overlay` with the commands below it.
-func OverlayCommand(e *OverlayEnv) *cobra.Command {
+// overlayCommand returns `edgeguard overlay` with the commands below it.
+func overlayCommand(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "overlay",
 		Short:   "Show, export and undo thresholds that were changed while the node ran",
 		Example: "  edgeguard overlay show\n  edgeguard overlay clear site",
-		Args:    e.NoArguments,
+		Args:    command.NoArguments,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(
@@ -61,9 +51,9 @@ type changed struct {
 
 // reading returns a command that prints what was changed. It asks the node, and
 // where none answers it reads the file in the state folder.
-func reading(e *OverlayEnv, use, short string, print func(io.Writer, *changed)) *cobra.Command {
-	c := &cobra.Command{Use: use, Short: short, Example: "  edgeguard overlay " + use, Args: e.NoArguments}
-	ask := e.Node(c)
+func reading(e *command.Env, use, short string, print func(io.Writer, *changed)) *cobra.Command {
+	c := &cobra.Command{Use: use, Short: short, Example: "  edgeguard overlay " + use, Args: command.NoArguments}
+	ask := nodeaddr.Flags(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		var all changed
 		err := ask(c.Context(), func(ctx context.Context, node *client.Client) error {
@@ -73,7 +63,7 @@ func reading(e *OverlayEnv, use, short string, print func(io.Writer, *changed)) 
 		})
 		if refused := new(call.Problem); err != nil && !errors.As(err, &refused) && !c.Flags().Changed("admin") {
 			name, _ := c.Flags().GetString("config")
-			if fromFile, fileErr := ofFile(e, name); fileErr == nil {
+			if fromFile, fileErr := ofFile(name); fileErr == nil {
 				all, err = fromFile, nil
 			}
 		}
@@ -111,8 +101,8 @@ func ofNode(list *admin.RuleList) (all changed) {
 }
 
 // ofFile returns what the file in the state folder has, for the next start.
-func ofFile(e *OverlayEnv, name string) (changed, error) {
-	c, err := e.Load(name)
+func ofFile(name string) (changed, error) {
+	c, err := command.LoadConfig(name)
 	if err != nil {
 		return changed{}, err
 	}
@@ -129,9 +119,9 @@ func ofFile(e *OverlayEnv, name string) (changed, error) {
 	return all, err
 }
 
-// OnTop returns what is in force on top of a config, in words, or why that cannot be
+// overlaidOn returns what is in force on top of a config, in words, or why that cannot be
 // said.
-func OnTop(c *config.Config) []string {
+func overlaidOn(c *config.Config) []string {
 	if c.State == "" || !c.Overlay {
 		return nil
 	}
@@ -215,7 +205,7 @@ func export(out io.Writer, all *changed) {
 }
 
 // overlayClearCommand undoes what was changed.
-func overlayClearCommand(e *OverlayEnv) *cobra.Command {
+func overlayClearCommand(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "clear RULE...",
 		Short: "Put the config's threshold of rules in force again, and remove added candidates",
@@ -225,7 +215,7 @@ was set for the whole fleet, on all nodes.`,
 		Example: "  edgeguard overlay clear site\n  edgeguard overlay clear --fleet site",
 		Args:    cobra.MinimumNArgs(1),
 	}
-	ask := e.Node(c)
+	ask := nodeaddr.Flags(c)
 	fleet := c.Flags().Bool("fleet", false, "undo the threshold of the whole fleet")
 	c.RunE = func(c *cobra.Command, names []string) error {
 		undo := undo

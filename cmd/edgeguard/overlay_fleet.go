@@ -10,6 +10,8 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/command"
+	"edgeguard/cmd/edgeguard/nodeaddr"
 	"edgeguard/config"
 	"edgeguard/internal/safetext"
 	"edgeguard/node/overlay"
@@ -68,7 +70,7 @@ func undoShared(ctx context.Context, out io.Writer, node *client.Client, name st
 }
 
 // confirmCommand puts a threshold in force that waits.
-func confirmCommand(e *OverlayEnv) *cobra.Command {
+func confirmCommand(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "confirm RULE...",
 		Short: "Put the fleet's threshold of rules in force that awaits confirmation",
@@ -78,7 +80,7 @@ after that. To withdraw it instead: edgeguard overlay clear --fleet RULE.`,
 		Example: "  edgeguard overlay confirm site",
 		Args:    cobra.MinimumNArgs(1),
 	}
-	ask := e.Node(c)
+	ask := nodeaddr.Flags(c)
 	c.RunE = func(c *cobra.Command, names []string) error {
 		return ask(c.Context(), func(ctx context.Context, node *client.Client) error {
 			for _, name := range names {

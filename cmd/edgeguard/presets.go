@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/config"
 	"edgeguard/presets"
@@ -14,16 +15,8 @@ import (
 
 // This file has the command `edgeguard presets`, and the flag --preset.
 
-// PresetsEnv is what the commands use of the program and of the outside world.
-type PresetsEnv struct {
-	Stdout io.Writer
-	Colour bool
-	// NoArguments is the check that a command got nothing but flags.
-	NoArguments cobra.PositionalArgs
-}
-
-// PresetsCommand returns the command.
-func PresetsCommand(e *PresetsEnv) *cobra.Command {
+// presetsCommand returns the command.
+func presetsCommand(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "presets",
 		Short: "List the rules that are shipped, and print them",
@@ -33,8 +26,8 @@ does not change: a name without one is the oldest version.`,
 		Example: `  edgeguard presets
   edgeguard presets show web
   edgeguard tune --preset web --preset wordpress access.log`,
-		Args: e.NoArguments,
-		RunE: func(*cobra.Command, []string) error { list(e); return nil },
+		Args: command.NoArguments,
+		RunE: func(*cobra.Command, []string) error { listPresets(e); return nil },
 	}
 	c.AddCommand(&cobra.Command{
 		Use:   "show NAME…",
@@ -44,12 +37,12 @@ their numbers.`,
 		Example: `  edgeguard presets show web
   edgeguard presets show wordpress@1`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, names []string) error { return presetsShow(e, names) },
+		RunE: func(_ *cobra.Command, names []string) error { return showPresets(e, names) },
 	})
 	return c
 }
 
-func list(e *PresetsEnv) {
+func listPresets(e *command.Env) {
 	t := &output.Table{}
 	t.Column("preset", false, output.Bold)
 	t.Column("for", false, "")
@@ -59,7 +52,7 @@ func list(e *PresetsEnv) {
 	t.Print(e.Stdout, e.Colour)
 }
 
-func presetsShow(e *PresetsEnv, names []string) error {
+func showPresets(e *command.Env, names []string) error {
 	var texts []string
 	for _, name := range names {
 		p, err := presets.Shipped().Find(name)
@@ -72,16 +65,16 @@ func presetsShow(e *PresetsEnv, names []string) error {
 	return err
 }
 
-// Flag declares --preset on c, and returns the names that are given.
-func Flag(c *cobra.Command, usage string) *[]string {
+// presetFlag declares --preset on c, and returns the names that are given.
+func presetFlag(c *cobra.Command, usage string) *[]string {
 	var names []string
 	c.Flags().StringSliceVar(&names, "preset", nil, usage)
 	return &names
 }
 
-// Use returns the config with the rules of the presets that the flag names: beside its
+// withPresets returns the config with the rules of the presets that the flag names: beside its
 // own, or alone. Without a name it is c itself.
-func Use(c *config.Config, names []string, alone bool) (*config.Config, error) {
+func withPresets(c *config.Config, names []string, alone bool) (*config.Config, error) {
 	if len(names) == 0 {
 		return c, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/internal/words"
 )
 
@@ -26,10 +27,10 @@ const (
 	progressWidth = 24
 )
 
-func newProgress(e *env) *progress {
+func newProgress(e *command.Env) *progress {
 	p := &progress{started: time.Now()}
-	if e.progress {
-		p.out = e.stderr
+	if e.Progress {
+		p.out = e.Stderr
 	}
 	return p
 }

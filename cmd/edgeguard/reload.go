@@ -10,11 +10,12 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/command"
+	"edgeguard/cmd/edgeguard/nodeaddr"
 	"edgeguard/internal/safetext"
 )
 
-func reloadCommand(e *env) *cobra.Command {
-	var at reach
+func reloadCommand(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "reload",
 		Short: "Have a running node read its config again, and print what changed",
@@ -22,16 +23,16 @@ func reloadCommand(e *env) *cobra.Command {
 changed of its mode and rules. A config with errors changes nothing: the errors are
 printed, and the exit code is 1. It requires an operator: use the unix socket.`,
 		Example: `  edgeguard check && edgeguard reload`,
-		Args:    noArguments,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error { return reload(ctx, e, node) })
-		},
+		Args:    command.NoArguments,
 	}
-	at.flags(c)
+	ask := nodeaddr.Flags(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return ask(c.Context(), func(ctx context.Context, node *client.Client) error { return reload(ctx, e, node) })
+	}
 	return c
 }
 
-func reload(ctx context.Context, e *env, node *client.Client) error {
+func reload(ctx context.Context, e *command.Env, node *client.Client) error {
 	before, err := lookAtConfig(ctx, node)
 	if err != nil {
 		return err
@@ -43,9 +44,9 @@ func reload(ctx context.Context, e *env, node *client.Client) error {
 	if err != nil {
 		return fmt.Errorf("the config is reloaded, and what changed is not known: %w", err)
 	}
-	fmt.Fprintln(e.stdout, "the config is reloaded")
+	fmt.Fprintln(e.Stdout, "the config is reloaded")
 	for _, line := range changes(before, after) {
-		fmt.Fprintln(e.stdout, "  "+safetext.Strip(line))
+		fmt.Fprintln(e.Stdout, "  "+safetext.Strip(line))
 	}
 	return nil
 }

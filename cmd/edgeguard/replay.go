@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgeguard"
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/config"
 	"edgeguard/crawlers/lookup"
@@ -20,7 +21,7 @@ import (
 	"edgeguard/replay"
 )
 
-func replayCommand(e *env) *cobra.Command {
+func replayCommand(e *command.Env) *cobra.Command {
 	var s settings
 	c := &cobra.Command{
 		Use:   "replay [flags] FILE…",
@@ -57,13 +58,13 @@ fleet install').`,
 }
 
 // replayFiles is the command: files in, a table or JSON out.
-func replayFiles(ctx context.Context, e *env, s *settings, names []string) error {
+func replayFiles(ctx context.Context, e *command.Env, s *settings, names []string) error {
 	job, err := s.prepare(e, names)
 	if err != nil {
 		return err
 	}
 	defer job.close()
-	out := &heldOutput{out: e.stdout, open: !job.mayRepeat()}
+	out := &heldOutput{out: e.Stdout, open: !job.mayRepeat()}
 	printer := jsonPrinter{out: out, protected: job.config.Protected}
 	if s.json {
 		job.config.Crossed = printer.crossing
@@ -75,7 +76,7 @@ func replayFiles(ctx context.Context, e *env, s *settings, names []string) error
 		return runErr
 	}
 	if s.json {
-		job.printOrder(e.stderr)
+		job.printOrder(e.Stderr)
 		printer.summary(report, job.inputs.total().skipped, job.order == orderSorted)
 		if err := cmp.Or(printer.err, out.flush()); err != nil {
 			return err
@@ -88,7 +89,7 @@ func replayFiles(ctx context.Context, e *env, s *settings, names []string) error
 
 // job is a replay that is ready to run.
 type job struct {
-	env      *env
+	env      *command.Env
 	settings *settings
 	names    []string
 	options  inputOptions
@@ -109,7 +110,7 @@ type job struct {
 func (j *job) close() { j.inputs.close() }
 
 // prepare opens the files and finds the rules.
-func (s *settings) prepare(e *env, names []string) (*job, error) {
+func (s *settings) prepare(e *command.Env, names []string) (*job, error) {
 	local, err := s.prefixes()
 	if err != nil {
 		return nil, err
@@ -126,7 +127,7 @@ func (s *settings) prepare(e *env, names []string) (*job, error) {
 	if s.sort {
 		window = 0 // in order of time nothing that comes too early makes anything late
 	}
-	o := inputOptions{format: s.format, window: window, kinds: conf.Rules.Kinds(), asks: conf.Rules.Asks(), local: local, stdin: e.stdin, stdinCapture: capture}
+	o := inputOptions{format: s.format, window: window, kinds: conf.Rules.Kinds(), asks: conf.Rules.Asks(), local: local, stdin: e.Stdin, stdinCapture: capture}
 	all, err := o.openAll(names)
 	if err != nil {
 		return nil, err
@@ -137,7 +138,7 @@ func (s *settings) prepare(e *env, names []string) (*job, error) {
 		return nil, err
 	}
 	if names := lookup.Unasked(conf.Crawlers); len(names) > 0 {
-		fmt.Fprintf(e.stderr, "note: DNS is not asked: who claims to be %s is unknown here\n", strings.Join(names, " or "))
+		fmt.Fprintf(e.Stderr, "note: DNS is not asked: who claims to be %s is unknown here\n", strings.Join(names, " or "))
 	}
 	return &job{env: e, settings: s, names: names, options: o, inputs: all, limits: conf, config: replay.Config{
 		Rules: conf.Rules, Allow: conf.Allowlist, Protected: protectedBy(conf), Memory: hugepage.Memory(conf.Memory),
@@ -205,7 +206,7 @@ func (j *job) printReplay(r *replay.Report) {
 	for i := range r.Rules {
 		printLimit(j.env, r.Rules[i].Rule, r.Rules[i].Meter, "")
 		for _, c := range r.Rules[i].Candidates {
-			fmt.Fprintf(j.env.stdout, "  candidate %s (limit %s): %s over it, exceeded %s\n", words.Number(c.Threshold), words.Number(c.Limit),
+			fmt.Fprintf(j.env.Stdout, "  candidate %s (limit %s): %s over it, exceeded %s\n", words.Number(c.Threshold), words.Number(c.Limit),
 				words.Plural(c.Over, "event", "events"), words.Plural(c.Crossings, "time", "times"))
 		}
 	}
@@ -216,7 +217,7 @@ func (j *job) printReplay(r *replay.Report) {
 
 // printInputs prints what was read.
 func (j *job) printInputs(r *replay.Report) {
-	out := j.env.stdout
+	out := j.env.Stdout
 	for _, in := range j.inputs {
 		s := in.status()
 		units := "lines"
@@ -237,7 +238,7 @@ func (j *job) printInputs(r *replay.Report) {
 
 // printOffenders lists the keys that crossed a limit, or says that none did.
 func (j *job) printOffenders(r *replay.Report) {
-	out := j.env.stdout
+	out := j.env.Stdout
 	var all []replay.Offender
 	for i := range r.Rules {
 		all = append(all, r.Rules[i].Offenders...)
@@ -268,7 +269,7 @@ func (j *job) printOffenders(r *replay.Report) {
 			words.Plural(r.RowsDropped, "row was", "rows were"), words.Number(j.limits.Memory>>20), words.Number(j.config.MaxRows))
 	}
 	fmt.Fprintln(out)
-	t.Print(out, j.env.colour)
+	t.Print(out, j.env.Colour)
 	if len(shown) < len(all) {
 		fmt.Fprintf(out, "… and %s more (--rows 0 shows all)\n", words.Number(len(all)-len(shown)))
 	}

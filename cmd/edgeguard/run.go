@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"edgeguard/cmd/edgeguard/blocks"
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/cmd/edgeguard/doctor"
 	"edgeguard/cmd/edgeguard/observe"
+	"edgeguard/cmd/edgeguard/setup"
 	"edgeguard/internal/safetext"
+	"edgeguard/node"
 )
 
 // The exit codes.
@@ -20,21 +23,15 @@ const (
 	exitUsage = 2 // the command line is wrong
 )
 
-// usageError is a mistake on the command line.
-type usageError struct{ error }
-
-// asUsage makes err a mistake on the command line, for commands in packages of their own.
-func asUsage(err error) error { return usageError{err} }
-
 // run executes one command line and returns the exit code.
-func run(ctx context.Context, e *env, args []string) int {
-	out := &checkedWriter{Writer: e.stdout}
-	e.stdout = out
+func run(ctx context.Context, e *command.Env, args []string) int {
+	out := &checkedWriter{Writer: e.Stdout}
+	e.Stdout = out
 	root := rootCommand(e)
 	root.SetArgs(args)
-	root.SetIn(e.stdin)
-	root.SetOut(e.stdout)
-	root.SetErr(e.stderr)
+	root.SetIn(e.Stdin)
+	root.SetOut(e.Stdout)
+	root.SetErr(e.Stderr)
 	err := root.ExecuteContext(ctx)
 	if err == nil && out.err != nil {
 		err = out.err
@@ -43,28 +40,21 @@ func run(ctx context.Context, e *env, args []string) int {
 		return exitOK
 	}
 	code := exitError
-	var ended observe.Ended
+	var ended command.Ended
 	if errors.As(err, &ended) {
 		code = ended.Code
 	}
 	if err.Error() != "" {
-		fmt.Fprintf(e.stderr, "edgeguard: %s\n", safetext.Lines(err.Error()))
+		fmt.Fprintf(e.Stderr, "edgeguard: %s\n", safetext.Lines(err.Error()))
 	}
-	if isUsage(err) {
-		fmt.Fprintf(e.stderr, "Run 'edgeguard help' for the commands and their flags.\n")
+	if command.IsUsage(err) {
+		fmt.Fprintf(e.Stderr, "Run 'edgeguard help' for the commands and their flags.\n")
 		return exitUsage
 	}
 	return code
 }
 
-// isUsage reports whether an error is a mistake on the command line. Cobra reports an
-// unknown command as a plain error, so its words are looked at.
-func isUsage(err error) bool {
-	var usage usageError
-	return errors.As(err, &usage) || strings.HasPrefix(err.Error(), "unknown command")
-}
-
-func rootCommand(e *env) *cobra.Command {
+func rootCommand(e *command.Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "edgeguard",
 		Short: "Find and stop the addresses that abuse your web edge",
@@ -84,20 +74,34 @@ Start with one of your own logs:
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		err = plainFlag(err)
 		if c == root { // its name is printed before every error
-			return usageError{err}
+			return command.Usage(err)
 		}
-		return usageError{fmt.Errorf("%s: %w", c.Name(), err)}
+		return command.Usage(fmt.Errorf("%s: %w", c.Name(), err))
 	})
-	root.AddCommand(replayCommand(e), tuneCommand(e), CheckCommand(&Outside{Stdout: e.stdout, Stderr: e.stderr, DefaultConfig: defaultConfig, Find: findConfig, Unit: doctor.Read, NoArguments: noArguments}), versionCommand(e))
-	root.AddCommand(liveCommands(e)...)
-	Register(root, &CompleteEnv{Ask: askByFlags, Load: loadConfig})
+	root.AddCommand(
+		replayCommand(e), tuneCommand(e), importCommand(e), presetsCommand(e),
+		setupCommand(e), checkCommand(e), doctor.Command(&doctor.Env{Env: e, Unit: doctor.Read}), snippetsCommand(e),
+		serveCommand(e), reloadCommand(e), overlayCommand(e), enforceCommand(e), listsCommand(e), notifyCommand(e),
+		observe.Top(e), observe.Status(e), observe.Rules(e), observe.Events(e), explainCommand(e), consoleCommand(e),
+		blocks.Command(e), blocks.AllowCommand(e), blocks.ImportsCommand(e), bouncersCommand(e), fleetCommand(e),
+		manCommand(e), versionCommand(e),
+	)
+	completeValues(root)
 	return root
 }
 
 // files is cobra's check that a command got at least one file.
 func files(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return usageError{fmt.Errorf("%s: name at least one file, or use - for standard input", c.Name())}
+		return command.Usage(fmt.Errorf("%s: name at least one file, or use - for standard input", c.Name()))
 	}
 	return nil
+}
+
+// setupCommand returns `edgeguard setup` for this host.
+func setupCommand(e *command.Env) *cobra.Command {
+	return setup.Command(&setup.Env{
+		Env: e, DefaultConfig: command.DefaultConfig, Check: node.Check,
+		Unit: doctor.Read, DropIn: "/etc/systemd/system/" + doctor.Name + ".d/setup.conf",
+	})
 }

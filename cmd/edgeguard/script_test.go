@@ -10,6 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/internal/nodetest"
 )
 
@@ -46,7 +47,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		// configured holds on a host that has a config of its own.
 		Condition: func(name string) (bool, error) {
-			found, err := findConfig("")
+			found, err := command.FindConfig("")
 			return name == "configured" && found != "", err
 		},
 	})

@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/cmd/edgeguard/nodeaddr"
-	"edgeguard/cmd/edgeguard/observe"
 	"edgeguard/config"
 	"edgeguard/node"
 )
@@ -25,10 +25,10 @@ type serving struct {
 	format     string
 	monitor    bool
 	presets    *[]string
-	trial      Flags
+	trial      trialFlags
 }
 
-func serveCommand(e *env) *cobra.Command {
+func serveCommand(e *command.Env) *cobra.Command {
 	var s serving
 	c := &cobra.Command{
 		Use:   "serve [flags]",
@@ -49,17 +49,17 @@ requests in progress; a second SIGTERM ends it immediately.`,
   edgeguard serve --log /var/log/nginx/access.log --monitor --preset web --preset wordpress
   edgeguard serve --listen 127.0.0.1:9181 --admin 127.0.0.1:9191 --threshold 100     # beside another node
   edgeguard serve --config /etc/edgeguard/edgeguard.yaml`,
-		Args: noArguments,
+		Args: command.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return s.run(c.Context(), e) },
 	}
-	s.presets = Flag(c, "also use the shipped rules `NAME` (may be repeated; see edgeguard presets)")
+	s.presets = presetFlag(c, "also use the shipped rules `NAME` (may be repeated; see edgeguard presets)")
 	f := c.Flags()
-	f.StringVar(&s.configFile, "config", "", "config `FILE` (default "+defaultConfig+" if it is there)")
+	f.StringVar(&s.configFile, "config", "", "config `FILE` (default "+command.DefaultConfig+" if it is there)")
 	f.StringSliceVar(&s.logs, "log", nil, "also follow this access log `FILE` (may be repeated)")
 	f.StringVar(&s.format, "format", "auto", "`FORMAT` of the logs given with --log")
-	f.StringSliceVar(&s.trial.Listen, "listen", nil, "a trial without a config: answer forward auth at `ADDRESS`, host:port or unix:/path (may be repeated)")
-	f.StringSliceVar(&s.trial.Admin, "admin", nil, "a trial without a config: answer admin requests at `ADDRESS` (may be repeated)")
-	f.Uint32Var(&s.trial.Threshold, "threshold", 0, "a trial without a config: the `EVENTS` that its rule allows in 5 minutes (default 2000)")
+	f.StringSliceVar(&s.trial.listen, "listen", nil, "a trial without a config: answer forward auth at `ADDRESS`, host:port or unix:/path (may be repeated)")
+	f.StringSliceVar(&s.trial.admin, "admin", nil, "a trial without a config: answer admin requests at `ADDRESS` (may be repeated)")
+	f.Uint32Var(&s.trial.threshold, "threshold", 0, "a trial without a config: the `EVENTS` that its rule allows in 5 minutes (default 2000)")
 	f.BoolVar(&s.monitor, "monitor", false, "enforce nothing and report everything (mode: monitor)")
 	return c
 }
@@ -67,12 +67,12 @@ requests in progress; a second SIGTERM ends it immediately.`,
 // file returns the config's name, and none for a trial, which reads no file.
 func (s *serving) file() (string, error) {
 	switch {
-	case !s.trial.Given():
-		return findConfig(s.configFile)
+	case !s.trial.given():
+		return command.FindConfig(s.configFile)
 	case s.configFile != "":
-		return "", usageError{errors.New("serve: --listen, --admin and --threshold are for a trial without a config: set them in the file that --config names")}
-	case s.trial.Threshold > 0 && len(*s.presets) > 0:
-		return "", usageError{errors.New("serve: --preset has rules and --threshold makes one: use one of them")}
+		return "", command.Usage(errors.New("serve: --listen, --admin and --threshold are for a trial without a config: set them in the file that --config names"))
+	case s.trial.threshold > 0 && len(*s.presets) > 0:
+		return "", command.Usage(errors.New("serve: --preset has rules and --threshold makes one: use one of them"))
 	}
 	return "", nil
 }
@@ -85,14 +85,14 @@ func (s *serving) load() (c *config.Config, named bool, err error) {
 		return nil, false, err
 	}
 	if name == "" {
-		if c, err = s.trial.Config(); err != nil {
-			return nil, false, usageError{fmt.Errorf("serve: %w", err)}
+		if c, err = s.trial.config(); err != nil {
+			return nil, false, command.Usage(fmt.Errorf("serve: %w", err))
 		}
 	} else if c, err = config.Load(name); err != nil {
 		return nil, true, err
 	}
-	if c, err = Use(c, *s.presets, name == ""); err != nil {
-		return nil, name != "", usageError{err}
+	if c, err = withPresets(c, *s.presets, name == ""); err != nil {
+		return nil, name != "", command.Usage(err)
 	}
 	for _, log := range s.logs {
 		if log, err = filepath.Abs(log); err != nil {
@@ -105,23 +105,23 @@ func (s *serving) load() (c *config.Config, named bool, err error) {
 }
 
 // run is the command. An error of a node whose log is JSON is a message of that log.
-func (s *serving) run(ctx context.Context, e *env) error {
+func (s *serving) run(ctx context.Context, e *command.Env) error {
 	c, named, err := s.load()
 	if err != nil {
 		return err
 	}
-	messages := newLog(e.stderr, os.Getenv("JOURNAL_STREAM") != "")
-	messages.Set(c.Log.JSON, c.Log.Level)
+	messages := newLog(e.Stderr, os.Getenv("JOURNAL_STREAM") != "")
+	messages.set(c.Log.JSON, c.Log.Level)
 	if err = s.serve(ctx, e, messages, c, named); err != nil && c.Log.JSON {
-		messages.Logger().Error(err.Error())
-		return observe.Ended{Code: exitError}
+		messages.logger().Error(err.Error())
+		return command.Ended{Code: exitError}
 	}
 	return err
 }
 
 // serve runs the node.
-func (s *serving) serve(ctx context.Context, e *env, messages *logFile, c *config.Config, named bool) error {
-	log := messages.Logger()
+func (s *serving) serve(ctx context.Context, e *command.Env, messages *logFile, c *config.Config, named bool) error {
+	log := messages.logger()
 	if !named {
 		if path, err := nodeaddr.Here().New(); err == nil {
 			c.Listen.AddSocket(path)
@@ -130,8 +130,8 @@ func (s *serving) serve(ctx context.Context, e *env, messages *logFile, c *confi
 		}
 	}
 	options := node.Options{
-		Log: log, Version: buildVersion(), Ready: func() { e.started(messages, c, named) },
-		Reloaded: func(c *config.Config) { messages.Set(c.Log.JSON, c.Log.Level) },
+		Log: log, Version: buildVersion(), Ready: func() { started(e, messages, c, named) },
+		Reloaded: func(c *config.Config) { messages.set(c.Log.JSON, c.Log.Level) },
 	}
 	if named {
 		options.Load = func() (*config.Config, error) {

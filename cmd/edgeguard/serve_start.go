@@ -6,6 +6,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin/console"
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/config"
 	"edgeguard/internal/words"
 	"edgeguard/rules"
@@ -13,22 +14,22 @@ import (
 
 // started prints what was started, or logs it where the log is for programs: then all
 // that the node writes is JSON.
-func (e *env) started(messages *logFile, c *config.Config, named bool) {
+func started(e *command.Env, messages *logFile, c *config.Config, named bool) {
 	if !c.Log.JSON {
 		printStart(e, c, named)
 		return
 	}
 	var page bytes.Buffer
 	on := *e
-	on.stdout = &page
+	on.Stdout = &page
 	printStart(&on, c, named)
-	messages.Page(page.Bytes())
+	messages.page(page.Bytes())
 }
 
 // printStart prints what was started: which limits apply, where it listens, and a
 // command to try.
-func printStart(e *env, c *config.Config, named bool) {
-	out := e.stdout
+func printStart(e *command.Env, c *config.Config, named bool) {
+	out := e.Stdout
 	mode := "enforce: addresses over a limit are refused"
 	if c.Monitor {
 		mode = "monitor: nothing is enforced, everything is reported"
@@ -89,7 +90,7 @@ func loginHint(c *config.Config) string {
 }
 
 // printLimits prints the limits.
-func printLimits(e *env, c *config.Config) {
+func printLimits(e *command.Env, c *config.Config) {
 	for i := range c.Rules.Rules {
 		m := &c.Rules.Meters[c.Rules.Rules[i].Meter]
 		printLimit(e, &c.Rules.Rules[i], m, " "+m.Kind.String()+"s")
@@ -98,7 +99,7 @@ func printLimits(e *env, c *config.Config) {
 
 // printLimit prints what a rule does, with its limit beside its threshold. What it
 // counts are the events in words, unless it counts different values.
-func printLimit(e *env, r *rules.Rule, m *rules.Meter, events string) {
+func printLimit(e *command.Env, r *rules.Rule, m *rules.Meter, events string) {
 	what := r.Action.String()
 	if r.Action == edgeguard.ActionBlock {
 		what += " for " + words.Span(r.BlockFor)
@@ -106,14 +107,14 @@ func printLimit(e *env, r *rules.Rule, m *rules.Meter, events string) {
 	if m.Distinct != 0 {
 		events = " " + m.Counts(r.Limit)
 	}
-	fmt.Fprintf(e.stdout, "rule %s: over %s%s in %s (threshold %s × guard %s): %s\n", r.Name,
+	fmt.Fprintf(e.Stdout, "rule %s: over %s%s in %s (threshold %s × guard %s): %s\n", r.Name,
 		words.Number(r.Limit), events, words.Span(m.Window), words.Number(r.Threshold), r.Guard, what)
 }
 
 // printTry prints a command that has an address of the documentation's range
 // blocked, where the node counts by forward auth over TCP. Different values it would not
 // send, and in mode monitor it would not be refused.
-func printTry(e *env, c *config.Config) {
+func printTry(e *command.Env, c *config.Config) {
 	if c.Monitor {
 		return
 	}
@@ -121,7 +122,7 @@ func printTry(e *env, c *config.Config) {
 		if l.Address.Network != "tcp" || l.Emit == 0 || len(c.Rules.Rules) == 0 || c.Rules.Meters[c.Rules.Rules[0].Meter].Distinct != 0 {
 			continue
 		}
-		fmt.Fprintf(e.stdout, "try it: %s\n", console.TryCommand(l.Address.String(), c.Rules.Rules[0].Limit))
+		fmt.Fprintf(e.Stdout, "try it: %s\n", console.TryCommand(l.Address.String(), c.Rules.Rules[0].Limit))
 		return
 	}
 }

@@ -13,13 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgeguard"
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/config"
 	"edgeguard/logline"
 	"edgeguard/rules"
 )
-
-// defaultConfig is read when it is there and no other is named.
-const defaultConfig = "/etc/edgeguard/edgeguard.yaml"
 
 // settings are the flags that replay and tune share, and what they make.
 type settings struct {
@@ -44,8 +42,8 @@ type settings struct {
 // flags declares the shared flags on c.
 func (s *settings) flags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&s.configFile, "config", "", "config `FILE` with the rules (default "+defaultConfig+" if it is there)")
-	s.presets = Flag(c, "use the shipped rules `NAME` instead of the config's (may be repeated; see edgeguard presets)")
+	f.StringVar(&s.configFile, "config", "", "config `FILE` with the rules (default "+command.DefaultConfig+" if it is there)")
+	s.presets = presetFlag(c, "use the shipped rules `NAME` instead of the config's (may be repeated; see edgeguard presets)")
 	f.StringVar(&s.format, "format", "auto", "`FORMAT` of the input: auto, combined, common, json, haproxy, alb, w3c, squid, envoy, pcap, csv:time=…,addr=…, docker:FORMAT, regex:…, or an nginx log_format or Apache LogFormat string")
 	f.BoolVar(&s.json, "json", false, "print JSON, one object per line")
 	f.BoolVar(&s.sort, "sort", false, "sort all events by time first (reads everything into memory)")
@@ -69,17 +67,17 @@ func (s *settings) check(c *cobra.Command) error {
 		}
 		s.quick = true
 		if s.configFile != "" {
-			return usageError{fmt.Errorf("%s: --%s defines a rule and --config has rules: use one of them", c.Name(), name)}
+			return command.Usage(fmt.Errorf("%s: --%s defines a rule and --config has rules: use one of them", c.Name(), name))
 		}
 	}
 	if s.quick && len(*s.presets) > 0 {
-		return usageError{fmt.Errorf("%s: --preset has rules and --threshold, --window, --guard and --kind define one: use one of them", c.Name())}
+		return command.Usage(fmt.Errorf("%s: --preset has rules and --threshold, --window, --guard and --kind define one: use one of them", c.Name()))
 	}
 	if s.rows < 0 {
-		return usageError{fmt.Errorf("%s: --rows %d: use 0 for all, or a number of rows", c.Name(), s.rows)}
+		return command.Usage(fmt.Errorf("%s: --rows %d: use 0 for all, or a number of rows", c.Name(), s.rows))
 	}
 	if _, ok := edgeguard.ParseKind(s.kind); s.kind != "" && !ok {
-		return usageError{fmt.Errorf("%s: --kind %s: use one of %v", c.Name(), s.kind, edgeguard.Kinds())}
+		return command.Usage(fmt.Errorf("%s: --kind %s: use one of %v", c.Name(), s.kind, edgeguard.Kinds()))
 	}
 	return nil
 }
@@ -92,7 +90,7 @@ func (s *settings) prefixes() ([]netip.Prefix, error) {
 		if err != nil {
 			addr, addrErr := netip.ParseAddr(text)
 			if addrErr != nil {
-				return nil, usageError{fmt.Errorf("--local %s: use a prefix such as 192.0.2.0/24", text)}
+				return nil, command.Usage(fmt.Errorf("--local %s: use a prefix such as 192.0.2.0/24", text))
 			}
 			p = netip.PrefixFrom(addr, addr.BitLen())
 		}
@@ -114,8 +112,8 @@ func (s *settings) load(capture bool) (*config.Config, error) {
 	if c == nil {
 		c = config.Default()
 	}
-	if c, err = Use(c, *s.presets, true); err != nil {
-		return nil, usageError{err}
+	if c, err = withPresets(c, *s.presets, true); err != nil {
+		return nil, command.Usage(err)
 	}
 	var specs []rules.Spec
 	if quick {
@@ -140,10 +138,10 @@ func (s *settings) readConfig() (*config.Config, error) {
 	if s.configFile != "" {
 		return config.Load(s.configFile)
 	}
-	if _, err := os.Stat(defaultConfig); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(command.DefaultConfig); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return config.Load(defaultConfig)
+	return config.Load(command.DefaultConfig)
 }
 
 // quickRules makes the one rule of the flags.
@@ -164,7 +162,7 @@ func (s *settings) quickRules(capture bool) ([]rules.Spec, error) {
 		for _, p := range problems {
 			errs = append(errs, fmt.Errorf("--%s", strings.TrimPrefix(p.String(), "match.")))
 		}
-		return nil, usageError{errors.Join(errs...)}
+		return nil, command.Usage(errors.Join(errs...))
 	}
 	return []rules.Spec{spec}, nil
 }
@@ -188,7 +186,7 @@ func (s *settings) choose(specs []rules.Spec) ([]rules.Spec, error) {
 			for _, r := range specs {
 				names = append(names, r.Name)
 			}
-			return nil, usageError{fmt.Errorf("--rule %s: unknown rule; the config has %s", name, strings.Join(names, ", "))}
+			return nil, command.Usage(fmt.Errorf("--rule %s: unknown rule; the config has %s", name, strings.Join(names, ", ")))
 		}
 		kept = append(kept, specs[i])
 	}

@@ -9,12 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/cmd/edgeguard/tune"
 	"edgeguard/replay"
 	"edgeguard/tuning/evidence"
 )
 
-func tuneCommand(e *env) *cobra.Command {
+func tuneCommand(e *command.Env) *cobra.Command {
 	var s settings
 	var key string
 	var normal []string
@@ -43,7 +44,7 @@ Where the files can be read twice, it also proposes rules, as YAML for the confi
 			if key != "" {
 				addr, err := netip.ParseAddr(key)
 				if err != nil {
-					return usageError{fmt.Errorf("tune: --key %q is not an address: use 203.0.113.9 or 2001:db8::1", key)}
+					return command.Usage(fmt.Errorf("tune: --key %q is not an address: use 203.0.113.9 or 2001:db8::1", key))
 				}
 				t.key = addr.Unmap().WithZone("")
 			}
@@ -59,7 +60,7 @@ Where the files can be read twice, it also proposes rules, as YAML for the confi
 
 // tuneJob is one run of the command.
 type tuneJob struct {
-	env      *env
+	env      *command.Env
 	settings *settings
 	key      netip.Addr // the only one to show, if it is valid
 	normal   []string   // files of a normal day
@@ -111,7 +112,7 @@ func (t *tuneJob) read(ctx context.Context, names []string) (*tunedLog, error) {
 }
 
 func (t *tuneJob) print(ctx context.Context, log, normal *tunedLog) error {
-	text := tune.Text{Out: t.env.stdout, Colour: t.env.colour}
+	text := tune.Text{Out: t.env.Stdout, Colour: t.env.Colour}
 	if t.key.IsValid() {
 		text.Key(log.report, log.book, t.key)
 		return nil
@@ -128,18 +129,18 @@ func (t *tuneJob) print(ctx context.Context, log, normal *tunedLog) error {
 		return err
 	}
 	if t.settings.json {
-		return tune.JSON(t.env.stdout, findings, proposed)
+		return tune.JSON(t.env.Stdout, findings, proposed)
 	}
 	log.printInputs(log.report)
 	if normal != nil {
-		fmt.Fprintln(t.env.stdout, "compared with a normal day:")
+		fmt.Fprintln(t.env.Stdout, "compared with a normal day:")
 		normal.printInputs(normal.report)
 	}
 	for _, f := range findings {
-		fmt.Fprintln(t.env.stdout)
+		fmt.Fprintln(t.env.Stdout)
 		printLimit(log.env, f.RuleReport.Rule, f.RuleReport.Meter, "")
 		if f.Tally.Peaks.Total() == 0 {
-			fmt.Fprintf(t.env.stdout, "no event matched\n")
+			fmt.Fprintf(t.env.Stdout, "no event matched\n")
 			continue
 		}
 		text.Distribution(f)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"edgeguard/cmd/edgeguard/command"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -21,19 +22,19 @@ type versionJSON struct {
 	Arch    string `json:"arch"`
 }
 
-func versionCommand(e *env) *cobra.Command {
+func versionCommand(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Example: `  edgeguard version
   edgeguard version --json`,
-		Args: noArguments,
+		Args: command.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {
-				return json.NewEncoder(e.stdout).Encode(versionJSON{buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH})
+				return json.NewEncoder(e.Stdout).Encode(versionJSON{buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH})
 			}
-			_, err := io.WriteString(e.stdout, versionLine())
+			_, err := io.WriteString(e.Stdout, versionLine())
 			return err
 		},
 	}
@@ -55,12 +56,4 @@ func buildVersion() string {
 		return info.Main.Version
 	}
 	return "(devel)"
-}
-
-// noArguments is cobra's check that a command got nothing but flags.
-func noArguments(c *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usageError{fmt.Errorf("%s takes no arguments, got %q", c.Name(), args[0])}
-	}
-	return nil
 }

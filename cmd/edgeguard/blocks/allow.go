@@ -10,11 +10,12 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/client"
 	"edgeguard/aggregator"
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/words"
 )
 
-func AllowCommand(e *Env) *cobra.Command {
+func AllowCommand(e *command.Env) *cobra.Command {
 	list := allowListCommand(e)
 	c := &cobra.Command{
 		Use:   "allow [list|add|remove]",
@@ -28,7 +29,7 @@ survives restarts. Without a subcommand, allow lists.`,
   edgeguard allow remove 192.0.2.0/24`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return e.Usage(fmt.Errorf("allow: unknown subcommand %q: use list, add or remove", args[0]))
+				return command.Usage(fmt.Errorf("allow: unknown subcommand %q: use list, add or remove", args[0]))
 			}
 			return nil
 		},
@@ -39,14 +40,14 @@ survives restarts. Without a subcommand, allow lists.`,
 	return c
 }
 
-func allowListCommand(e *Env) *cobra.Command {
+func allowListCommand(e *command.Env) *cobra.Command {
 	at := reach{env: e}
 	var asJSON bool
 	c := &cobra.Command{
 		Use:     "list",
 		Short:   "List the allowances of the config and those made at run time",
 		Example: `  edgeguard allow list --json`,
-		Args:    e.NoArguments,
+		Args:    command.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
 				all, err := node.Allowances(ctx)
@@ -62,7 +63,7 @@ func allowListCommand(e *Env) *cobra.Command {
 	return c
 }
 
-func listAllowances(e *Env, all []admin.Allowance, asJSON bool) error {
+func listAllowances(e *command.Env, all []admin.Allowance, asJSON bool) error {
 	if asJSON {
 		encoder := json.NewEncoder(e.Stdout)
 		for _, a := range all {
@@ -101,7 +102,7 @@ func allowedUntil(a admin.Allowance) string {
 	return words.Instant(a.Until)
 }
 
-func allowAddCommand(e *Env) *cobra.Command {
+func allowAddCommand(e *command.Env) *cobra.Command {
 	at := reach{env: e}
 	var request admin.AllowRequest
 	c := &cobra.Command{
@@ -109,7 +110,7 @@ func allowAddCommand(e *Env) *cobra.Command {
 		Short: "Never block the addresses of a prefix",
 		Example: `  edgeguard allow add 192.0.2.0/24 --for 30d --reason office
   edgeguard allow add 2001:db8:1::/48`,
-		Args: e.OneArgument("one address or prefix"),
+		Args: command.OneArgument("one address or prefix"),
 		RunE: func(c *cobra.Command, args []string) error {
 			request.Prefix = args[0]
 			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
@@ -142,14 +143,14 @@ func allowAddCommand(e *Env) *cobra.Command {
 	return c
 }
 
-func allowRemoveCommand(e *Env) *cobra.Command {
+func allowRemoveCommand(e *command.Env) *cobra.Command {
 	at := reach{env: e}
 	var reason string
 	c := &cobra.Command{
 		Use:     "remove PREFIX",
 		Short:   "Remove an allowance made at run time",
 		Example: `  edgeguard allow remove 192.0.2.0/24 --reason "they moved out"`,
-		Args:    e.OneArgument("the address or prefix that is allowed"),
+		Args:    command.OneArgument("the address or prefix that is allowed"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
 				a, err := node.Disallow(ctx, args[0], reason)

@@ -15,13 +15,14 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/client"
 	"edgeguard/aggregator"
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/nearest"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
 )
 
-func Command(e *Env) *cobra.Command {
+func Command(e *command.Env) *cobra.Command {
 	list := blocksListCommand(e)
 	c := &cobra.Command{
 		Use:   "blocks [list|add|remove|import|export|held|confirm]",
@@ -34,7 +35,7 @@ requests here is held until an operator confirms or removes it.`,
   edgeguard blocks remove 203.0.113.9`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return e.Usage(fmt.Errorf("blocks: unknown subcommand %q: use list, add, remove, import, export, held or confirm", args[0]))
+				return command.Usage(fmt.Errorf("blocks: unknown subcommand %q: use list, add, remove, import, export, held or confirm", args[0]))
 			}
 			return nil
 		},
@@ -45,7 +46,7 @@ requests here is held until an operator confirms or removes it.`,
 	return c
 }
 
-func blocksListCommand(e *Env) *cobra.Command {
+func blocksListCommand(e *command.Env) *cobra.Command {
 	at := reach{env: e}
 	var filter client.Filter
 	var rows int
@@ -55,7 +56,7 @@ func blocksListCommand(e *Env) *cobra.Command {
 		Short: "List the active blocks",
 		Example: `  edgeguard blocks list --rule login
   edgeguard blocks list --contains 203.0.113.9 --json`,
-		Args: e.NoArguments,
+		Args: command.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
 				return listBlocks(ctx, e, node, filter, rows, asJSON)
@@ -75,7 +76,7 @@ func blocksListCommand(e *Env) *cobra.Command {
 }
 
 // listBlocks prints the blocks as they come, page by page.
-func listBlocks(ctx context.Context, e *Env, node *client.Client, filter client.Filter, rows int, asJSON bool) error {
+func listBlocks(ctx context.Context, e *command.Env, node *client.Client, filter client.Filter, rows int, asJSON bool) error {
 	t := Table("blocked")
 	encoder := json.NewEncoder(e.Stdout)
 	shown := 0
@@ -137,7 +138,7 @@ func noRule(ctx context.Context, node *client.Client, name string) error {
 }
 
 // listAround names the blocks that still hold all of a prefix.
-func listAround(ctx context.Context, e *Env, node *client.Client, prefix netip.Prefix) error {
+func listAround(ctx context.Context, e *command.Env, node *client.Client, prefix netip.Prefix) error {
 	for b, err := range node.Blocks(ctx, client.Filter{Contains: prefix.Addr().String()}) {
 		if err != nil {
 			return err
@@ -176,7 +177,7 @@ func Row(t *output.Table, b admin.Block, now time.Time) {
 	t.Row(output.Prefix(b.Prefix), b.Rule, count, limit, words.Instant(b.Since), words.Left(b.Until.Sub(now)), b.Origin, b.Reason)
 }
 
-func blocksAddCommand(e *Env) *cobra.Command {
+func blocksAddCommand(e *command.Env) *cobra.Command {
 	at := reach{env: e}
 	var request admin.BlockRequest
 	c := &cobra.Command{
@@ -184,7 +185,7 @@ func blocksAddCommand(e *Env) *cobra.Command {
 		Short: "Block an address or a prefix by hand",
 		Example: `  edgeguard blocks add 203.0.113.9
   edgeguard blocks add 2001:db8:1::/48 --for 30d --reason "bot network"`,
-		Args: e.OneArgument("one address or prefix"),
+		Args: command.OneArgument("one address or prefix"),
 		RunE: func(c *cobra.Command, args []string) error {
 			request.Prefix = args[0]
 			if err := at.notOwned(request.Owner); err != nil {
@@ -192,7 +193,7 @@ func blocksAddCommand(e *Env) *cobra.Command {
 			}
 			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
 				if request.Owner != "" {
-					return e.addOwned(ctx, node, request)
+					return addOwned(ctx, e, node, request)
 				}
 				b, err := node.Block(ctx, request)
 				if err != nil {
@@ -231,7 +232,7 @@ func blocksAddCommand(e *Env) *cobra.Command {
 	return c
 }
 
-func blocksRemoveCommand(e *Env) *cobra.Command {
+func blocksRemoveCommand(e *command.Env) *cobra.Command {
 	at := reach{env: e}
 	var reason, owner string
 	var all bool
@@ -246,11 +247,11 @@ node, and resets nothing; another block stays, and that is no error.`,
 		Args: func(c *cobra.Command, args []string) error {
 			switch {
 			case all && owner == "":
-				return e.Usage(errors.New("remove: --all requires --owner"))
+				return command.Usage(errors.New("remove: --all requires --owner"))
 			case all:
-				return e.NoArguments(c, args)
+				return command.NoArguments(c, args)
 			}
-			return e.OneArgument("the address or prefix that is blocked")(c, args)
+			return command.OneArgument("the address or prefix that is blocked")(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := at.notOwned(owner); err != nil {
@@ -259,9 +260,9 @@ node, and resets nothing; another block stays, and that is no error.`,
 			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
 				switch {
 				case all:
-					return e.removeAllOwned(ctx, node, owner, reason)
+					return removeAllOwned(ctx, e, node, owner, reason)
 				case owner != "":
-					return e.removeOwned(ctx, node, args[0], owner, reason)
+					return removeOwned(ctx, e, node, args[0], owner, reason)
 				}
 				b, err := node.Unblock(ctx, args[0], reason)
 				if err != nil {

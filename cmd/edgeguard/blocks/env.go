@@ -6,38 +6,24 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 
 	"github.com/spf13/cobra"
 
 	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/command"
+	"edgeguard/cmd/edgeguard/nodeaddr"
 )
-
-// Env is what the commands use of the program around them.
-type Env struct {
-	Stdout io.Writer
-	Stderr io.Writer // for wrong lines of a file
-	Colour bool
-	// Node declares on a command the flags that say where the node is, and returns
-	// what asks it.
-	Node func(*cobra.Command) func(context.Context, func(context.Context, *client.Client) error) error
-	// Usage marks an error as a mistake on the command line.
-	Usage func(error) error
-	// NoArguments and OneArgument check the arguments of a command.
-	NoArguments cobra.PositionalArgs
-	OneArgument func(what string) cobra.PositionalArgs
-}
 
 // reach is how a command asks its node.
 type reach struct {
-	env    *Env
-	ask    func(context.Context, func(context.Context, *client.Client) error) error
+	env    *command.Env
+	ask    nodeaddr.Ask
 	noWait bool
 	asJSON bool
 }
 
 // flags declares on c the flags that say where the node is.
-func (r *reach) flags(c *cobra.Command) { r.ask = r.env.Node(c) }
+func (r *reach) flags(c *cobra.Command) { r.ask = nodeaddr.Flags(c) }
 
 // waitFlag declares on c the flag of a command after which other nodes may hold
 // something.
@@ -58,7 +44,7 @@ func (r *reach) print(changed any) error { return json.NewEncoder(r.env.Stdout).
 // none.
 func (r *reach) notOwned(owner string) error {
 	if r.asJSON && owner != "" {
-		return r.env.Usage(errors.New("--json and --owner: use one of them"))
+		return command.Usage(errors.New("--json and --owner: use one of them"))
 	}
 	return nil
 }

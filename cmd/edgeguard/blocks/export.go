@@ -10,9 +10,10 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/command"
 )
 
-func exportCommand(e *Env) *cobra.Command {
+func exportCommand(e *command.Env) *cobra.Command {
 	at := reach{env: e}
 	var format string
 	var filter client.Filter
@@ -25,11 +26,11 @@ made, here or on other nodes of the fleet. With --all it writes those of rules t
 'edgeguard blocks import' makes operators' blocks of them.`,
 		Example: `  edgeguard blocks export > blocks.json
   edgeguard blocks export --format csv --owner fail2ban > bans.csv`,
-		Args: e.NoArguments,
+		Args: command.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			f := Format(format)
 			if !slices.Contains(formats, f) {
-				return e.Usage(fmt.Errorf("export: --format %s: use one of %v", format, formats))
+				return command.Usage(fmt.Errorf("export: --format %s: use one of %v", format, formats))
 			}
 			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
 				return export(ctx, node, filter, all, newWriter(e.Stdout, f))

@@ -11,11 +11,12 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/words"
 )
 
-func blocksHeldCommand(e *Env) *cobra.Command {
+func blocksHeldCommand(e *command.Env) *cobra.Command {
 	at := reach{env: e}
 	var asJSON bool
 	c := &cobra.Command{
@@ -27,7 +28,7 @@ unsigned records that are too wide; and what came faster than a node accepts it,
 which needs no confirmation. 'edgeguard blocks confirm' puts them in force,
 'edgeguard blocks remove' removes them, both in the whole fleet.`,
 		Example: `  edgeguard blocks held --json`,
-		Args:    e.NoArguments,
+		Args:    command.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
 				return listHeld(ctx, e, node, asJSON)
@@ -40,7 +41,7 @@ which needs no confirmation. 'edgeguard blocks confirm' puts them in force,
 }
 
 // listHeld prints the held blocks.
-func listHeld(ctx context.Context, e *Env, node *client.Client, asJSON bool) error {
+func listHeld(ctx context.Context, e *command.Env, node *client.Client, asJSON bool) error {
 	t := &output.Table{}
 	t.Column("held", false, output.Amber)
 	t.Column("kind", false, "")
@@ -86,7 +87,7 @@ func whyText(why string) string {
 	return why
 }
 
-func blocksConfirmCommand(e *Env) *cobra.Command {
+func blocksConfirmCommand(e *command.Env) *cobra.Command {
 	at := reach{env: e}
 	var request admin.ConfirmRequest
 	c := &cobra.Command{
@@ -99,7 +100,7 @@ without a key, confirm on each node that holds them: the command names these.`,
   edgeguard blocks confirm --all`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if request.All == (len(args) > 0) {
-				return e.Usage(errors.New("confirm: name held addresses or prefixes, or use --all"))
+				return command.Usage(errors.New("confirm: name held addresses or prefixes, or use --all"))
 			}
 			return nil
 		},

@@ -14,6 +14,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/call"
 	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
 )
@@ -23,7 +24,7 @@ const mostShown = 20
 
 // importer imports one file.
 type importer struct {
-	env      *Env
+	env      *command.Env
 	file     string // as messages name it
 	format   string
 	defaults admin.BulkEntry
@@ -52,7 +53,7 @@ type refusedLine struct {
 	admin.BulkResult
 }
 
-func importCommand(e *Env) *cobra.Command {
+func importCommand(e *command.Env) *cobra.Command {
 	at := reach{env: e}
 	in := importer{env: e}
 	c := &cobra.Command{
@@ -66,10 +67,10 @@ or would refuse too many requests with the others, is refused and named, and the
 goes on. Without an owner, the blocks are an operator's.`,
 		Example: `  edgeguard blocks import drop.txt --for 30d --reason "Spamhaus DROP" --dry-run
   edgeguard blocks export | ssh edge-2 edgeguard blocks import -`,
-		Args: e.OneArgument("a file, or - for the standard input"),
+		Args: command.OneArgument("a file, or - for the standard input"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := in.check(time.Now()); err != nil {
-				return e.Usage(fmt.Errorf("import: %w", err))
+				return command.Usage(fmt.Errorf("import: %w", err))
 			}
 			if err := in.open(args[0], c.InOrStdin(), time.Now()); err != nil {
 				return err

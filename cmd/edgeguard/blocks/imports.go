@@ -13,6 +13,8 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/command"
+	"edgeguard/cmd/edgeguard/nodeaddr"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
@@ -21,22 +23,8 @@ import (
 // This file is the command that shows the feeds of a node's imported blocks, and
 // confirms what awaits it.
 
-// ImportsEnv is what the commands use of the program around them.
-type ImportsEnv struct {
-	Stdout io.Writer
-	Colour bool
-	// Node declares on a command the flags that say where the node is, and returns
-	// what asks it.
-	Node func(*cobra.Command) func(context.Context, func(context.Context, *client.Client) error) error
-	// Usage marks an error as a mistake on the command line.
-	Usage func(error) error
-	// NoArguments and OneArgument check the arguments of a command.
-	NoArguments cobra.PositionalArgs
-	OneArgument func(what string) cobra.PositionalArgs
-}
-
 // ImportsCommand returns `edgeguard imports`.
-func ImportsCommand(e *ImportsEnv) *cobra.Command {
+func ImportsCommand(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "imports [confirm NAME]",
@@ -49,12 +37,12 @@ next, and what awaits confirmation. Their blocks are of this node only:
   edgeguard imports confirm drop`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return e.Usage(fmt.Errorf("imports: unknown subcommand %q: use confirm, or nothing", args[0]))
+				return command.Usage(fmt.Errorf("imports: unknown subcommand %q: use confirm, or nothing", args[0]))
 			}
 			return nil
 		},
 	}
-	ask := e.Node(c)
+	ask := nodeaddr.Flags(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return ask(c.Context(), func(ctx context.Context, node *client.Client) error {
@@ -73,7 +61,7 @@ next, and what awaits confirmation. Their blocks are of this node only:
 	return c
 }
 
-func confirmCommand(e *ImportsEnv) *cobra.Command {
+func confirmCommand(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "confirm NAME",
@@ -81,11 +69,11 @@ func confirmCommand(e *ImportsEnv) *cobra.Command {
 		Long: `confirm puts in force the newest list of a feed: it is empty, has too many entries,
 or is mostly another than the one before. Look at it before.`,
 		Example: `  edgeguard imports confirm drop`,
-		Args:    e.OneArgument("the name of one list"),
+		Args:    command.OneArgument("the name of one list"),
 		// A file of the folder is no list.
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	ask := e.Node(c)
+	ask := nodeaddr.Flags(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return ask(c.Context(), func(ctx context.Context, node *client.Client) error {

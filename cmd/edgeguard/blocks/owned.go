@@ -11,6 +11,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/call"
 	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
@@ -37,7 +38,7 @@ func ownedSpan(text string) string {
 }
 
 // addOwned makes a block for an owner, and says so if another stays.
-func (e *Env) addOwned(ctx context.Context, node *client.Client, request admin.BlockRequest) error {
+func addOwned(ctx context.Context, e *command.Env, node *client.Client, request admin.BlockRequest) error {
 	request.For = ownedSpan(request.For)
 	b, err := node.Block(ctx, request)
 	if err != nil {
@@ -65,7 +66,7 @@ func by(b *admin.Block) string {
 // removeOwned takes back the block that an owner made through this node. Where there is
 // none, or it is another's, there is nothing to do: a block that has ended by itself is
 // no fault.
-func (e *Env) removeOwned(ctx context.Context, node *client.Client, prefix, owner, reason string) error {
+func removeOwned(ctx context.Context, e *command.Env, node *client.Client, prefix, owner, reason string) error {
 	b, err := node.UnblockOwned(ctx, prefix, owner, reason)
 	var problem *call.Problem
 	if errors.As(err, &problem) && (problem.Status == http.StatusNotFound || problem.Status == http.StatusConflict) {
@@ -80,7 +81,7 @@ func (e *Env) removeOwned(ctx context.Context, node *client.Client, prefix, owne
 }
 
 // removeAllOwned takes back all blocks that an owner made through this node.
-func (e *Env) removeAllOwned(ctx context.Context, node *client.Client, owner, reason string) error {
+func removeAllOwned(ctx context.Context, e *command.Env, node *client.Client, owner, reason string) error {
 	status, err := node.Status(ctx)
 	if err != nil {
 		return err

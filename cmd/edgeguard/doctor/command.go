@@ -6,25 +6,21 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/cmd/edgeguard/output"
-	"edgeguard/config"
 	"edgeguard/internal/safetext"
 )
 
-// Env is what the command uses of the program and of the outside world.
+// Env is what the command uses of the outside world.
 type Env struct {
-	Stdout        io.Writer
-	Colour        bool
-	DefaultConfig string
-	Load          func(file string) (*config.Config, error)
-	Unit          func(context.Context) (Unit, error)
-	NoArguments   cobra.PositionalArgs
+	*command.Env
+	// Unit returns the node's unit.
+	Unit func(context.Context) (Unit, error)
 }
 
 // errWrong ends the command with exit code 1.
@@ -49,7 +45,7 @@ It exits 0 if nothing is wrong (there may be doubts), 1 if something would not
 work or the config cannot be read, and 2 if the command line is wrong.`,
 		Example: `  edgeguard doctor
   edgeguard doctor --config ./edgeguard.yaml --json`,
-		Args: e.NoArguments,
+		Args: command.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := examine(cmd.Context(), e, configFile)
 			if err != nil {
@@ -58,7 +54,7 @@ work or the config cannot be read, and 2 if the command line is wrong.`,
 			if asJSON {
 				err = json.NewEncoder(e.Stdout).Encode(r)
 			} else {
-				r.print(e)
+				r.print(e.Env)
 			}
 			if err == nil && r.Wrong > 0 {
 				err = errWrong
@@ -66,7 +62,7 @@ work or the config cannot be read, and 2 if the command line is wrong.`,
 			return err
 		},
 	}
-	c.Flags().StringVar(&configFile, "config", "", "config `FILE` (default "+e.DefaultConfig+" if it is there)")
+	c.Flags().StringVar(&configFile, "config", "", "config `FILE` (default "+command.DefaultConfig+" if it is there)")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")
 	return c
 }
@@ -74,9 +70,9 @@ work or the config cannot be read, and 2 if the command line is wrong.`,
 // examine checks as the unit's user where root asks for the unit's config, else as who
 // asks.
 func examine(ctx context.Context, e *Env, configFile string) (*Report, error) {
-	named := cmp.Or(configFile, e.DefaultConfig)
+	named := cmp.Or(configFile, command.DefaultConfig)
 	Adopt(ctx, e.Unit, named)
-	c, err := e.Load(configFile)
+	c, err := command.LoadConfig(configFile)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +114,7 @@ func notAsUnit(u *Unit, err error) Finding {
 }
 
 // print prints the findings, one a line.
-func (r *Report) print(e *Env) {
+func (r *Report) print(e *command.Env) {
 	looks := map[Severity]string{OK: output.Faint, doubt: output.Amber, wrong: output.Red}
 	if r.As.Unit != "" {
 		fmt.Fprintf(e.Stdout, "Checked as user %s with the groups %s, as %s runs the node.\n\n", r.As.User, strings.Join(r.As.Groups, ", "), r.As.Unit)

@@ -3,6 +3,7 @@ package doctor
 import (
 	"bytes"
 	"context"
+	"edgeguard/cmd/edgeguard/command"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,8 +13,6 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
-
-	"edgeguard/config"
 )
 
 // logGroup is a group that no user has but by the unit.
@@ -33,7 +32,7 @@ func unitOf(configFile string, gids ...uint32) Unit {
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "doctor" {
 		file := strings.TrimPrefix(os.Args[len(os.Args)-1], "--config=")
-		c := command(os.Stdout, unitOf(file, logGroup))
+		c := examiner(os.Stdout, unitOf(file, logGroup))
 		c.SetArgs(os.Args[2:])
 		if err := c.Execute(); err != nil {
 			fmt.Fprintln(os.Stderr, "edgeguard:", err)
@@ -44,9 +43,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func command(out interface{ Write([]byte) (int, error) }, u Unit) *cobra.Command {
+func examiner(out interface{ Write([]byte) (int, error) }, u Unit) *cobra.Command {
 	c := Command(&Env{
-		Stdout: out, DefaultConfig: "/nonexistent/edgeguard.yaml", Load: config.Load, NoArguments: cobra.NoArgs,
+		Env:  &command.Env{Stdout: out},
 		Unit: func(context.Context) (Unit, error) { return u, nil },
 	})
 	c.SilenceUsage, c.SilenceErrors = true, true
@@ -91,7 +90,7 @@ rules: [{name: small, threshold: 5}]
 func doctor(t *testing.T, configFile string, u Unit) (*Report, error) {
 	t.Helper()
 	var out bytes.Buffer
-	c := command(&out, u)
+	c := examiner(&out, u)
 	c.SetArgs([]string{"--json", "--config=" + configFile})
 	failed := c.Execute()
 	r := &Report{}
@@ -116,7 +115,7 @@ func TestUnitsVariables(t *testing.T) {
 	}
 	u := Unit{Found: true, User: "root", Command: "edgeguard serve --config " + file}
 	examined := func() error {
-		_, err := examine(t.Context(), &Env{Load: config.Load, Unit: func(context.Context) (Unit, error) { return u, nil }}, file)
+		_, err := examine(t.Context(), &Env{Unit: func(context.Context) (Unit, error) { return u, nil }}, file)
 		return err
 	}
 	if err := examined(); err == nil || !strings.Contains(err.Error(), "EDGEGUARD_TEST_STATE is not set") {
@@ -197,7 +196,7 @@ func TestLacksGroups(t *testing.T) {
 func TestText(t *testing.T) {
 	var out bytes.Buffer
 	r := newReport(As{User: "edgeguard", Groups: []string{"edgeguard", "adm"}, Unit: Name}, []Finding{{OK, "clock", "synchronized"}, {doubt, "log /a\x1b.log", "is empty"}, {wrong, "state", "no"}})
-	r.print(&Env{Stdout: &out})
+	r.print(&command.Env{Stdout: &out})
 	want := "Checked as user edgeguard with the groups edgeguard, adm, as edgeguard.service runs the node.\n\nok     clock: synchronized\ndoubt  log /a?.log: is empty\nwrong  state: no\n\n1 ok, 1 in doubt, 1 wrong\n"
 	if out.String() != want {
 		t.Errorf("%q", out.String())

@@ -13,10 +13,10 @@ import (
 	"edgeguard/config/yaml"
 )
 
-// Read returns where the node of a config file listens; "" is a node without a config. Where the file has errors, that is
+// read returns where the node of a config file listens; "" is a node without a config. Where the file has errors, that is
 // what its section listen says alone, and flaws is what is wrong with the file. The error
 // says that there is no such section, or that it has errors too.
-func Read(file string) (l config.Listen, flaws *config.Errors, err error) {
+func read(file string) (l config.Listen, flaws *config.Errors, err error) {
 	if file == "" {
 		return config.Default().Listen, nil, nil
 	}
@@ -49,9 +49,9 @@ func sectionOf(file string) ([]byte, error) {
 	return yaml.TopSection(data, "listen"), err
 }
 
-// Explain adds the errors of a config to the error of a call to the node that it names:
+// explain adds the errors of a config to the error of a call to the node that it names:
 // the address may be wrong. An answer of the node is not changed.
-func Explain(err error, flaws *config.Errors) error {
+func explain(err error, flaws *config.Errors) error {
 	if answered := new(call.Problem); err == nil || flaws == nil || errors.As(err, &answered) {
 		return err
 	}

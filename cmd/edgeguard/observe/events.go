@@ -16,6 +16,8 @@ import (
 	"edgeguard/admin/call"
 	"edgeguard/admin/client"
 	"edgeguard/admin/watch"
+	"edgeguard/cmd/edgeguard/command"
+	"edgeguard/cmd/edgeguard/nodeaddr"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/words"
 )
@@ -35,7 +37,7 @@ type chosen struct {
 }
 
 // Events returns the command events.
-func Events(p *Program) *cobra.Command {
+func Events(p *command.Env) *cobra.Command {
 	var o chosen
 	var address, since string
 	c := &cobra.Command{
@@ -50,9 +52,9 @@ A node keeps its last 4,096 events: --since prints those of the past first.`,
   edgeguard events --kind block,unblock --rule login
   edgeguard events --since 1h --address 203.0.113.0/24
   edgeguard events --since 1h --rows 10 --json`,
-		Args: p.NoArguments,
+		Args: command.NoArguments,
 	}
-	ask := p.Node(c)
+	ask := nodeaddr.Flags(c)
 	f := c.Flags()
 	f.StringSliceVar(&o.kinds, "kind", nil, "only events of the `KIND`: "+strings.Join(admin.EventKinds(), ", ")+" (may be repeated)")
 	f.StringVar(&o.rule, "rule", "", "only blocks of the rule `NAME`")
@@ -62,10 +64,10 @@ A node keeps its last 4,096 events: --since prints those of the past first.`,
 	f.BoolVar(&o.asJSON, "json", false, "print JSON, one object per line")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if err := o.read(address, since); err != nil {
-			return p.Usage(err)
+			return command.Usage(err)
 		}
 		return ask(c.Context(), func(ctx context.Context, node *client.Client) error {
-			return p.follow(ctx, node, &o)
+			return follow(ctx, p, node, &o)
 		})
 	}
 	return c
@@ -104,7 +106,7 @@ func (o *chosen) read(address, since string) error {
 
 // follow prints events until ctx is done or enough were printed. It connects again if
 // the stream ends; only an error before the first one is returned.
-func (p *Program) follow(ctx context.Context, node *client.Client, o *chosen) error {
+func follow(ctx context.Context, p *command.Env, node *client.Client, o *chosen) error {
 	printed, begin := 0, o.after
 	for {
 		var lost error
@@ -115,7 +117,7 @@ func (p *Program) follow(ctx context.Context, node *client.Client, o *chosen) er
 			if !o.matches(&event) {
 				continue
 			}
-			if err := p.event(&event, o.asJSON); err != nil {
+			if err := printEvent(p, &event, o.asJSON); err != nil {
 				return err
 			}
 			if printed++; printed == o.most {
@@ -153,8 +155,8 @@ func (o *chosen) matches(e *admin.Event) bool {
 	return e.Block != nil && o.within.Overlaps(e.Block.Prefix) || e.Allowance != nil && o.within.Overlaps(e.Allowance.Prefix)
 }
 
-// event prints one event.
-func (p *Program) event(e *admin.Event, asJSON bool) error {
+// printEvent prints one event.
+func printEvent(p *command.Env, e *admin.Event, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(p.Stdout).Encode(e)
 	}

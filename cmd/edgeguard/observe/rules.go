@@ -12,13 +12,15 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/command"
+	"edgeguard/cmd/edgeguard/nodeaddr"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
 )
 
 // Rules returns the command rules.
-func Rules(p *Program) *cobra.Command {
+func Rules(p *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "rules [NAME…]",
@@ -31,7 +33,7 @@ each one's limit, and how often a key exceeded it.`,
   edgeguard rules login --json`,
 		Args: cobra.ArbitraryArgs,
 	}
-	ask := p.Node(c)
+	ask := nodeaddr.Flags(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object per line")
 	c.RunE = func(c *cobra.Command, names []string) error {
 		return ask(c.Context(), func(ctx context.Context, node *client.Client) error {
@@ -121,7 +123,7 @@ func near(counts []admin.Bucket, limit uint32, over uint64) (n uint64) {
 	return n - min(n, over)
 }
 
-func printJSON[T any](p *Program, all []T) error {
+func printJSON[T any](p *command.Env, all []T) error {
 	encoder := json.NewEncoder(p.Stdout)
 	for i := range all {
 		if err := encoder.Encode(&all[i]); err != nil {
@@ -131,7 +133,7 @@ func printJSON[T any](p *Program, all []T) error {
 	return nil
 }
 
-func drawRules(p *Program, all []ruleJSON) {
+func drawRules(p *command.Env, all []ruleJSON) {
 	if len(all) == 0 {
 		fmt.Fprintln(p.Stdout, "the config has no rules")
 		return

@@ -12,27 +12,11 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/command"
+	"edgeguard/cmd/edgeguard/nodeaddr"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/words"
 )
-
-// Ended is the end of a command with an exit code of its own. Without an error there is
-// nothing more to print.
-type Ended struct {
-	Code int
-	Err  error
-}
-
-// Error implements error.
-func (e Ended) Error() string {
-	if e.Err == nil {
-		return ""
-	}
-	return e.Err.Error()
-}
-
-// Unwrap returns the error, if there is one.
-func (e Ended) Unwrap() error { return e.Err }
 
 // The exit codes of status: those that monitoring plugins use for a warning and for a
 // critical state.
@@ -42,7 +26,7 @@ const (
 )
 
 // Status returns the command status.
-func Status(p *Program) *cobra.Command {
+func Status(p *command.Env) *cobra.Command {
 	var asJSON bool
 	var wait time.Duration
 	c := &cobra.Command{
@@ -57,9 +41,9 @@ or has one, and 2 if it does not answer.`,
 		Example: `  edgeguard status
   edgeguard status --json | jq .conditions
   edgeguard status > /dev/null || echo look at edgeguard`,
-		Args: p.NoArguments,
+		Args: command.NoArguments,
 	}
-	ask := p.Node(c)
+	ask := nodeaddr.Flags(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")
 	c.Flags().DurationVar(&wait, "timeout", 10*time.Second, "wait this `TIME` for the answer")
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -71,7 +55,7 @@ or has one, and 2 if it does not answer.`,
 			return err
 		})
 		if err != nil {
-			return Ended{Unreachable, err}
+			return command.Ended{Code: Unreachable, Err: err}
 		}
 		if asJSON {
 			err = json.NewEncoder(p.Stdout).Encode(s)
@@ -79,7 +63,7 @@ or has one, and 2 if it does not answer.`,
 			drawStatus(p, &s)
 		}
 		if err == nil && state(&s) != "ok" {
-			return Ended{Code: Degraded}
+			return command.Ended{Code: Degraded}
 		}
 		return err
 	}
@@ -97,7 +81,7 @@ func state(s *admin.Stats) string {
 	return "ok"
 }
 
-func drawStatus(p *Program, s *admin.Stats) {
+func drawStatus(p *command.Env, s *admin.Stats) {
 	out := p.Stdout
 	field := func(name, format string, values ...any) {
 		fmt.Fprintf(out, "%s  %s\n", output.Paint(output.Bold, fmt.Sprintf("%-8s", name), p.Colour), fmt.Sprintf(format, values...))

@@ -14,6 +14,8 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/client"
 	"edgeguard/cmd/edgeguard/blocks"
+	"edgeguard/cmd/edgeguard/command"
+	"edgeguard/cmd/edgeguard/nodeaddr"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
@@ -23,7 +25,7 @@ import (
 const topEvery = time.Second
 
 // Top returns the command top.
-func Top(e *Program) *cobra.Command {
+func Top(e *command.Env) *cobra.Command {
 	var rows int
 	var asJSON bool
 	c := &cobra.Command{
@@ -35,14 +37,14 @@ have candidates are followed by what those would have done.`,
 		Example: `  edgeguard top
   edgeguard top --rows 20
   edgeguard top --json`,
-		Args: e.NoArguments,
+		Args: command.NoArguments,
 	}
-	ask := e.Node(c)
+	ask := nodeaddr.Flags(c)
 	c.Flags().IntVar(&rows, "rows", 10, "show `N` keys, blocks and candidates")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if rows < 1 || rows > 1000 {
-			return e.Usage(fmt.Errorf("top: --rows %d: use 1 to 1000", rows))
+			return command.Usage(fmt.Errorf("top: --rows %d: use 1 to 1000", rows))
 		}
 		return ask(c.Context(), func(ctx context.Context, node *client.Client) error {
 			return watchNode(ctx, e, node, rows, asJSON)
@@ -78,7 +80,7 @@ func frameOf(before, now *admin.Stats, top *admin.Top, candidates []candidateJSO
 }
 
 // watchNode draws until ctx is done, or once if the output is not a terminal or JSON.
-func watchNode(ctx context.Context, e *Program, node *client.Client, rows int, asJSON bool) error {
+func watchNode(ctx context.Context, e *command.Env, node *client.Client, rows int, asJSON bool) error {
 	before, err := node.Status(ctx)
 	if err != nil {
 		return err
@@ -135,7 +137,7 @@ func endOf(ctx context.Context, err error) error {
 }
 
 // drawTop writes one screen.
-func drawTop(out *bytes.Buffer, e *Program, before, now *admin.Stats, top *admin.Top) {
+func drawTop(out *bytes.Buffer, e *command.Env, before, now *admin.Stats, top *admin.Top) {
 	mode := "enforce"
 	if now.Monitor {
 		mode = output.Paint(output.Amber, "monitor: nothing is enforced", e.Colour)
@@ -184,7 +186,7 @@ func uncountedSince(before, now *admin.Stats) (n uint64) {
 
 // drawFleet writes the state of the node in its fleet, in one line; nothing for a
 // node alone.
-func drawFleet(out *bytes.Buffer, e *Program, before *admin.Fleet, now *admin.Stats, rate func(a, b uint64) string) {
+func drawFleet(out *bytes.Buffer, e *command.Env, before *admin.Fleet, now *admin.Stats, rate func(a, b uint64) string) {
 	f := now.Fleet
 	if f == nil {
 		return
@@ -213,7 +215,7 @@ func drawFleet(out *bytes.Buffer, e *Program, before *admin.Fleet, now *admin.St
 }
 
 // drawKeys writes the keys nearest to their limits.
-func drawKeys(out *bytes.Buffer, e *Program, keys []admin.KeyCount) {
+func drawKeys(out *bytes.Buffer, e *command.Env, keys []admin.KeyCount) {
 	if len(keys) == 0 {
 		fmt.Fprintln(out, "nothing is counted yet")
 		return

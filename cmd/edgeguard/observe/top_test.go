@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"edgeguard/admin"
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/cmd/edgeguard/output"
 )
 
@@ -35,7 +36,7 @@ func TestTopShowsTheFleet(t *testing.T) {
 			after.Conditions = append(after.Conditions, c.fleet.Fix)
 		}
 		var screen bytes.Buffer
-		drawTop(&screen, &Program{Colour: true}, &before, &after, &admin.Top{})
+		drawTop(&screen, &command.Env{Colour: true}, &before, &after, &admin.Top{})
 		if got := screen.String(); (c.want == "") == strings.Contains(got, "fleet") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: no %q in\n%s", c.name, c.want, got)
 		} else if strings.Count(got, "! ") != 1 {

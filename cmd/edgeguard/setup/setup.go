@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/cmd/edgeguard/doctor"
 	"edgeguard/config"
 	"edgeguard/internal/logtail"
@@ -23,18 +24,15 @@ import (
 	"edgeguard/setup"
 )
 
-// Env is what the command uses of the program and of the outside world.
+// Env is what the command uses of the outside world.
 type Env struct {
-	Stdin          io.Reader
-	Stdout, Stderr io.Writer
-	DefaultConfig  string
+	*command.Env
+	DefaultConfig string
 	// Unit returns the node's unit, and DropIn is where groups are added to it.
 	Unit   func(context.Context) (doctor.Unit, error)
 	DropIn string
 	// Check is what `edgeguard check` does beyond reading a config.
-	Check       func(*config.Config) error
-	NoArguments cobra.PositionalArgs
-	Usage       func(error) error // makes an error one of the command line
+	Check func(*config.Config) error
 }
 
 // options are the flags.
@@ -62,7 +60,7 @@ It exits 1 if it finds no log that can be counted, cannot count one that --log n
   edgeguard setup --yes
   edgeguard setup --dry-run > edgeguard.yaml
   edgeguard setup --proxy nginx=/opt/nginx/nginx.conf --log json=/srv/app/access.log`,
-		Args: e.NoArguments,
+		Args: command.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), e, &o) },
 	}
 	f := c.Flags()
@@ -78,7 +76,7 @@ It exits 1 if it finds no log that can be counted, cannot count one that --log n
 func run(ctx context.Context, e *Env, o *options) error {
 	places, given, err := o.read()
 	if err != nil {
-		return e.Usage(err)
+		return command.Usage(err)
 	}
 	report := e.Stdout
 	if o.dryRun {

@@ -12,8 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/spf13/cobra"
-
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/cmd/edgeguard/doctor"
 	"edgeguard/cmd/edgeguard/snippets"
 	"edgeguard/config"
@@ -68,9 +67,9 @@ func (h *host) run(args ...string) (out, errs string, err error) {
 	h.t.Helper()
 	var stdout, stderr bytes.Buffer
 	c := Command(&Env{
-		Stdin: strings.NewReader(h.answer), Stdout: &stdout, Stderr: &stderr, DefaultConfig: h.path("etc/edgeguard.yaml"),
+		Env: &command.Env{Stdin: strings.NewReader(h.answer), Stdout: &stdout, Stderr: &stderr}, DefaultConfig: h.path("etc/edgeguard.yaml"),
 		Unit: func(context.Context) (doctor.Unit, error) { return h.unit, nil }, DropIn: h.path("unit.d/setup.conf"),
-		Check: func(*config.Config) error { return nil }, NoArguments: cobra.NoArgs, Usage: func(err error) error { return err },
+		Check: func(*config.Config) error { return nil },
 	})
 	c.SetArgs(append([]string{"--proxy", "nginx=" + h.path("nginx.conf")}, args...))
 	c.SilenceUsage, c.SilenceErrors = true, true

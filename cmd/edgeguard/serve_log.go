@@ -36,18 +36,18 @@ func newLog(w io.Writer, journal bool) *logFile {
 	return l
 }
 
-// Logger returns what writes the log.
-func (l *logFile) Logger() *slog.Logger { return slog.New(l.both) }
+// logger returns what writes the log.
+func (l *logFile) logger() *slog.Logger { return slog.New(l.both) }
 
-// Set puts another format and another level in force.
-func (l *logFile) Set(json bool, level slog.Level) {
+// set puts another format and another level in force.
+func (l *logFile) set(json bool, level slog.Level) {
 	l.json.Store(json)
 	l.level.Set(level)
 }
 
-// Page writes a page of text line by line, each as a message.
-func (l *logFile) Page(page []byte) {
-	log := l.Logger()
+// page writes a page of text line by line, each as a message.
+func (l *logFile) page(page []byte) {
+	log := l.logger()
 	for line := range bytes.Lines(page) {
 		log.Info(string(bytes.TrimRight(line, "\n")))
 	}

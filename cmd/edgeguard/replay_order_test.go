@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"edgeguard/cmd/edgeguard/command"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -48,7 +49,7 @@ func write(t *testing.T, name string, lines []line) string {
 func said(t *testing.T, args ...string) (stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	e := &env{stdin: strings.NewReader(""), stdout: &out, stderr: &errs}
+	e := &command.Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs}
 	if code := run(context.Background(), e, args); code != 0 {
 		t.Fatalf("%v: exit %d: %s", args, code, errs.String())
 	}
@@ -128,7 +129,7 @@ func TestReplayOutOfOrderIsSaidFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	var stdout bytes.Buffer
-	e := &env{stdin: bytes.NewReader(content), stdout: &stdout, stderr: &bytes.Buffer{}}
+	e := &command.Env{Stdin: bytes.NewReader(content), Stdout: &stdout, Stderr: &bytes.Buffer{}}
 	if code := run(context.Background(), e, []string{"replay", "--threshold", "12", "--guard", "1", "--window", "1m", "-"}); code != 0 {
 		t.Fatal(code)
 	}

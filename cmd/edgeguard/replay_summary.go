@@ -127,7 +127,7 @@ func highest(r *replay.Report) (key edgeguard.Key, peak uint32, ok bool) {
 
 // printNobody prints that no limit was crossed, and what to do next.
 func (j *job) printNobody(r *replay.Report) {
-	out := j.env.stdout
+	out := j.env.Stdout
 	if r.Events == 0 {
 		fmt.Fprintf(out, "\nNo events to count.\n")
 		return
@@ -144,7 +144,7 @@ func (j *job) printNobody(r *replay.Report) {
 // printFloods prints the floods of sources that no rule can block.
 func (j *job) printFloods(r *replay.Report) {
 	for _, f := range r.Floods {
-		fmt.Fprintf(j.env.stdout, "\nSPOOFED FLOOD from %s to %s: %s fresh sources completed no handshake, at the peak %s a second (%s).\n"+
+		fmt.Fprintf(j.env.Stdout, "\nSPOOFED FLOOD from %s to %s: %s fresh sources completed no handshake, at the peak %s a second (%s).\n"+
 			"Their addresses are likely forged, or of reflectors: none is blocked for it. In a capture of one direction, a crowd of real clients looks the same.\n",
 			words.Instant(f.Begin), words.Instant(f.End), words.Number(f.Sources), words.Number(f.Peak), words.Instant(f.PeakAt))
 	}
@@ -152,7 +152,7 @@ func (j *job) printFloods(r *replay.Report) {
 
 // printWarnings prints what was skipped, so that no loss goes unnoticed.
 func (j *job) printWarnings(r *replay.Report) {
-	out := j.env.stderr
+	out := j.env.Stderr
 	for _, in := range j.inputs {
 		s := in.status()
 		if s.warning != "" {

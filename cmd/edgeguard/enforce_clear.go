@@ -15,6 +15,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/call"
 	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/enforce/nftables"
 	"edgeguard/internal/safetext"
 )
@@ -32,8 +33,8 @@ type cleared struct {
 	Paused bool `json:"paused"`
 }
 
-func clearCommand(e *EnforceEnv) *cobra.Command {
-	a := asking{EnforceEnv: e}
+func clearCommand(e *command.Env) *cobra.Command {
+	a := asking{Env: e}
 	var table string
 	var all bool
 	c := &cobra.Command{
@@ -46,7 +47,7 @@ It asks the node. Where none answers it deletes the config's table itself, as ro
 within seconds. Only tables that edgeguard made are deleted. The removal of the package
 runs edgeguard enforce clear --all.`,
 		Example: "  edgeguard enforce clear\n  edgeguard enforce clear --table edgeguard",
-		Args:    e.NoArguments,
+		Args:    command.NoArguments,
 	}
 	a.flags(c)
 	c.Flags().StringVar(&table, "table", "", "delete this `TABLE` without asking a node")
@@ -120,7 +121,7 @@ func (a *asking) byNode(ctx context.Context, done *cleared) (answered bool, err 
 // keeps the next start from filling it again; it reports whether that worked.
 func (a *asking) configured(c *cobra.Command) (tables []string, paused bool) {
 	name, _ := c.Flags().GetString("config")
-	cfg, err := a.Load(name)
+	cfg, err := command.LoadConfig(name)
 	if err != nil || cfg.Enforce.NFTables == nil {
 		return []string{"edgeguard"}, false
 	}

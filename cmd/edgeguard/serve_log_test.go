@@ -25,13 +25,13 @@ func objects(t *testing.T, text string) (all []map[string]any) {
 	return all
 }
 
-func TestJSON(t *testing.T) {
+func TestLogJSON(t *testing.T) {
 	var out bytes.Buffer
 	l := newLog(&out, true)
-	l.Set(true, slog.LevelInfo)
-	l.Logger().With("node", "n").Info("blocked", "count", 1901, "for", 10*time.Minute, "error", errors.New("no"))
-	l.Logger().Debug("not written")
-	l.Page([]byte("edgeguard 1.0\nrule a\n"))
+	l.set(true, slog.LevelInfo)
+	l.logger().With("node", "n").Info("blocked", "count", 1901, "for", 10*time.Minute, "error", errors.New("no"))
+	l.logger().Debug("not written")
+	l.page([]byte("edgeguard 1.0\nrule a\n"))
 	got := objects(t, out.String())
 	if len(got) != 3 {
 		t.Fatalf("%v", got)
@@ -48,15 +48,15 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestHostile: whatever a stranger wrote is one line in both formats, and no terminal
+// TestLogHostile: whatever a stranger wrote is one line in both formats, and no terminal
 // acts on it.
-func TestHostile(t *testing.T) {
+func TestLogHostile(t *testing.T) {
 	text := "a\nb\r\x1b[2J\x00\x7f\u0085\u009b31m\u202e\u2066\u2028\ufeff\u200b\u200d\U000e0041\xff\"}{\\ é 漢 🎉"
 	for _, format := range []bool{true, false} {
 		var out bytes.Buffer
 		l := newLog(&out, false)
-		l.Set(format, slog.LevelInfo)
-		l.Logger().Info(text, "path", text, text, "value")
+		l.set(format, slog.LevelInfo)
+		l.logger().Info(text, "path", text, text, "value")
 		line, ended := strings.CutSuffix(out.String(), "\n")
 		if !ended || strings.ContainsFunc(line, func(r rune) bool { return !unicode.IsPrint(r) }) {
 			t.Errorf("json %v: %q", format, line)
@@ -71,51 +71,51 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestSet: format and level change while loggers are in use.
-func TestSet(t *testing.T) {
+// TestLogSet: format and level change while loggers are in use.
+func TestLogSet(t *testing.T) {
 	var out bytes.Buffer
 	l := newLog(&out, true)
-	log := l.Logger().With("a", 1).WithGroup("g")
+	log := l.logger().With("a", 1).WithGroup("g")
 	log.Info("one", "b", 2)
 	if got := out.String(); got != "level=INFO msg=one a=1 g.b=2\n" {
 		t.Errorf("%q", got)
 	}
 	out.Reset()
-	l.Set(true, slog.LevelWarn)
+	l.set(true, slog.LevelWarn)
 	log.Info("two")
 	log.Warn("three", "b", 2)
 	if got := objects(t, out.String()); len(got) != 1 || got[0]["msg"] != "three" || got[0]["a"] != 1.0 || got[0]["g"].(map[string]any)["b"] != 2.0 {
 		t.Errorf("%v", got)
 	}
 	out.Reset()
-	l.Set(false, slog.LevelDebug)
+	l.set(false, slog.LevelDebug)
 	log.Debug("four")
 	if got := out.String(); got != "level=DEBUG msg=four a=1\n" {
 		t.Errorf("%q", got)
 	}
 }
 
-// TestTime: a line of text has its time, except in the journal.
-func TestTime(t *testing.T) {
+// TestLogTime: a line of text has its time, except in the journal.
+func TestLogTime(t *testing.T) {
 	for _, journal := range []bool{true, false} {
 		var out bytes.Buffer
-		newLog(&out, journal).Logger().Info("x")
+		newLog(&out, journal).logger().Info("x")
 		if strings.HasPrefix(out.String(), "time=") == journal {
 			t.Errorf("journal %v: %q", journal, out.String())
 		}
 	}
 }
 
-// TestManyWriters: messages of several goroutines stay whole while the format changes.
-func TestManyWriters(t *testing.T) {
+// TestLogManyWriters: messages of several goroutines stay whole while the format changes.
+func TestLogManyWriters(t *testing.T) {
 	var out bytes.Buffer
 	l := newLog(&out, true)
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
 			for i := range 200 {
-				l.Set(i%2 == 0, slog.LevelInfo)
-				l.Logger().Info("message", "text", strings.Repeat("x", 100))
+				l.set(i%2 == 0, slog.LevelInfo)
+				l.logger().Info("message", "text", strings.Repeat("x", 100))
 			}
 		})
 	}

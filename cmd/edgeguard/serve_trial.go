@@ -13,33 +13,33 @@ import (
 // This file makes the config of a node that flags describe. It reads no file and
 // has no state folder, so that it shares nothing with another node of the host.
 
-// Flags are those of `serve` that make a trial. The zero value makes none.
-type Flags struct {
-	Listen, Admin []string
-	Threshold     uint32
+// trialFlags are those of `serve` that make a trial. The zero value makes none.
+type trialFlags struct {
+	listen, admin []string
+	threshold     uint32
 }
 
-// Given reports whether a flag was given.
-func (f *Flags) Given() bool { return len(f.Listen) > 0 || len(f.Admin) > 0 || f.Threshold > 0 }
+// given reports whether a flag was given.
+func (f *trialFlags) given() bool { return len(f.listen) > 0 || len(f.admin) > 0 || f.threshold > 0 }
 
-// Config returns the built-in config with these flags on top, and without a state
+// config returns the built-in config with these flags on top, and without a state
 // folder. They are checked as the same lines of a file.
-func (f *Flags) Config() (*config.Config, error) {
-	for _, address := range slices.Concat(f.Listen, f.Admin) {
+func (f *trialFlags) config() (*config.Config, error) {
+	for _, address := range slices.Concat(f.listen, f.admin) {
 		if strings.HasSuffix(address, ":0") {
 			return nil, fmt.Errorf("%.60q has no port: choose one that is free, such as 127.0.0.1:9181", address)
 		}
 	}
 	text := ""
-	if len(f.Listen)+len(f.Admin) > 0 {
-		text = "listen: {" + listeners("auth", f.Listen) + listeners("admin", f.Admin) + "}\n"
+	if len(f.listen)+len(f.admin) > 0 {
+		text = "listen: {" + listeners("auth", f.listen) + listeners("admin", f.admin) + "}\n"
 	}
-	if f.Threshold > 0 {
-		text += fmt.Sprintf("rules: [{name: default, threshold: %d}]\n", f.Threshold)
+	if f.threshold > 0 {
+		text += fmt.Sprintf("rules: [{name: default, threshold: %d}]\n", f.threshold)
 	}
 	c, err := config.Parse("flags", []byte(text))
 	if err != nil {
-		return nil, explain(err)
+		return nil, nameFlags(err)
 	}
 	c.State = ""
 	return c, nil
@@ -57,8 +57,8 @@ func listeners(name string, addresses []string) string {
 	return name + ": " + yaml.Flow(texts) + ", "
 }
 
-// explain names the flag in place of a line of a file.
-func explain(err error) error {
+// nameFlags names the flag in place of a line of a file.
+func nameFlags(err error) error {
 	var all *config.Errors
 	if !errors.As(err, &all) {
 		return err

@@ -1,17 +1,16 @@
-package main_test
+package main
 
 import (
 	"strings"
 	"testing"
 
-	"edgeguard/cmd/edgeguard"
 	"edgeguard/config"
 )
 
-func TestConfig(t *testing.T) {
-	f := main.Flags{Listen: []string{"127.0.0.1:9181"}, Admin: []string{"127.0.0.1:9191", "unix:/run/x.sock"}, Threshold: 100}
-	c, err := f.Config()
-	if err != nil || !f.Given() {
+func TestTrialConfig(t *testing.T) {
+	f := trialFlags{listen: []string{"127.0.0.1:9181"}, Admin: []string{"127.0.0.1:9191", "unix:/run/x.sock"}, Threshold: 100}
+	c, err := f.config()
+	if err != nil || !f.given() {
 		t.Fatal(err)
 	}
 	if c.State != "" || c.Fleet != nil || len(c.Rules.Rules) != 1 || c.Rules.Rules[0].Threshold != 100 {
@@ -22,10 +21,10 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestConfigKeepsTheRest: what no flag names is the default.
-func TestConfigKeepsTheRest(t *testing.T) {
-	f := main.Flags{Listen: []string{"127.0.0.1:9181"}}
-	c, err := f.Config()
+// TestTrialConfigKeepsTheRest: what no flag names is the default.
+func TestTrialConfigKeepsTheRest(t *testing.T) {
+	f := trialFlags{listen: []string{"127.0.0.1:9181"}}
+	c, err := f.config()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,14 +32,14 @@ func TestConfigKeepsTheRest(t *testing.T) {
 	if c.Listen.Admin[0].Address != usual.Listen.Admin[0].Address || c.Rules.Rules[0].Threshold != usual.Rules.Rules[0].Threshold {
 		t.Errorf("%+v", c.Listen)
 	}
-	if none := (main.Flags{}); none.Given() {
+	if none := (trialFlags{}); none.given() {
 		t.Error("no flag was given")
 	}
 }
 
-func TestConfigRefuses(t *testing.T) {
-	for says, f := range map[string]main.Flags{
-		`--listen: cannot listen at "localhost"`:   {Listen: []string{"localhost"}},
+func TestTrialConfigRefuses(t *testing.T) {
+	for says, f := range map[string]trialFlags{
+		`--listen: cannot listen at "localhost"`:   {listen: []string{"localhost"}},
 		`cannot listen at "a\nmode: monitor:1`:     {Listen: []string{"a\nmode: monitor:1x"}},
 		`--admin: 0.0.0.0:9191 is reachable`:       {Admin: []string{"0.0.0.0:9191"}},
 		`already in use by listen.auth`:            {Listen: []string{"127.0.0.1:1"}, Admin: []string{"127.0.0.1:1"}},
@@ -49,7 +48,7 @@ func TestConfigRefuses(t *testing.T) {
 		`--listen: cannot listen at "$${HOME}:x"`:  {Listen: []string{"${HOME}:x"}},
 		`--listen: cannot listen at "], rules: []`: {Listen: []string{"], rules: []"}},
 	} {
-		if _, err := f.Config(); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := f.config(); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%+v: %v, want %s", f, err, says)
 		}
 	}

@@ -11,19 +11,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgeguard/aggregator/redis"
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
 )
 
-func fleetStatusCommand(e *FleetEnv) *cobra.Command {
-	r := fleetReach{env: e}
+func fleetStatusCommand(e *command.Env) *cobra.Command {
+	r := fleetReach{}
 	var asJSON bool
 	c := &cobra.Command{
 		Use:     "status [--redis URL]",
 		Short:   "Show the fleet's nodes: versions, clocks, push lag, and whether they agree",
 		Example: "  edgeguard fleet status --json",
-		Args:    e.NoArguments,
+		Args:    command.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return r.ask(c.Context(), func(ctx context.Context, client goredis.UniversalClient, rc redis.Config) error {
 				f, err := redis.Status(ctx, client, rc)
@@ -38,7 +39,7 @@ func fleetStatusCommand(e *FleetEnv) *cobra.Command {
 				if asJSON {
 					return json.NewEncoder(e.Stdout).Encode(struct {
 						redis.Fleet
-						Records Records
+						Records fleetRecords
 					}{f, records})
 				}
 				printStatus(e, &f, &records, rc)
@@ -55,7 +56,7 @@ func fleetStatusCommand(e *FleetEnv) *cobra.Command {
 }
 
 // printStatus shows the fleet to people, what is wrong in red.
-func printStatus(e *FleetEnv, f *redis.Fleet, r *Records, rc redis.Config) {
+func printStatus(e *command.Env, f *redis.Fleet, r *fleetRecords, rc redis.Config) {
 	server := "Redis " + safetext.Strip(f.Redis)
 	if f.Redis == "" {
 		server = "Redis (version unknown: the user may not run INFO)"

@@ -21,8 +21,8 @@ import (
 // atOnce is about how many fields one HSCAN returns.
 const atOnce = 1000
 
-// Records is how many records of the fleet's list are signed.
-type Records struct {
+// fleetRecords is how many records of the fleet's list are signed.
+type fleetRecords struct {
 	// Signed is by the ID of the key, Unsigned how many are by none.
 	Signed   map[string]int
 	Unsigned int
@@ -33,9 +33,9 @@ type Records struct {
 
 // countRecords reads the list and the MACs beside it. keys is nil where the config
 // has none.
-func countRecords(ctx context.Context, client goredis.UniversalClient, namespace string, keys *aggregator.SigningKeys) (Records, error) {
+func countRecords(ctx context.Context, client goredis.UniversalClient, namespace string, keys *aggregator.SigningKeys) (fleetRecords, error) {
 	tag := "eg:{" + cmp.Or(namespace, redis.DefaultNamespace) + "/b}:"
-	all := Records{Signed: make(map[string]int), Verified: keys != nil}
+	all := fleetRecords{Signed: make(map[string]int), Verified: keys != nil}
 	macs := make(map[string]string)
 	err := eachField(ctx, client, tag+"macs", func(prefix, mac string) { macs[prefix] = mac })
 	if err != nil {
@@ -91,7 +91,7 @@ func fleetKeysOf(file string) (*aggregator.SigningKeys, error) {
 }
 
 // printKeys shows who signs.
-func printKeys(out io.Writer, f *redis.Fleet, r *Records, colour bool) {
+func printKeys(out io.Writer, f *redis.Fleet, r *fleetRecords, colour bool) {
 	keyed := len(r.Signed) > 0 || r.Verified || slices.ContainsFunc(f.Nodes, func(n redis.NodeStatus) bool { return n.Key != "" })
 	if !keyed {
 		fmt.Fprintf(out, "%s who can write to Redis can speak for a node; set fleet.key_file (edgeguard fleet key)\n", output.Paint(output.Amber, "no key:", colour))

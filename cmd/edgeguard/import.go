@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/config"
 	"edgeguard/internal/atomicfile"
 	"edgeguard/internal/safetext"
@@ -24,16 +25,6 @@ import (
 // This file has the command `edgeguard import`: rules of AWS WAF, Cloudflare and
 // nginx become rules of edgeguard.
 
-// ImportingEnv is what the commands use of the program and of the outside world.
-type ImportingEnv struct {
-	Stdin          io.Reader
-	Stdout, Stderr io.Writer
-	OneArgument    func(what string) cobra.PositionalArgs
-	Usage          func(error) error // makes an error one of the command line
-	// End makes an error, or none, the end of the program with an exit code.
-	End func(code int, err error) error
-}
-
 // The exit codes: something was not imported; the file cannot be read.
 const (
 	exitMissing = 1
@@ -43,8 +34,8 @@ const (
 // mostRead bounds a file. `nginx -T` prints lists of networks, too.
 const mostRead = 16 << 20
 
-// ImportingCommand returns the command.
-func ImportingCommand(e *ImportingEnv) *cobra.Command {
+// importCommand returns the command.
+func importCommand(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import",
 		Short: "Make rules of those of AWS WAF, Cloudflare or nginx",
@@ -61,7 +52,7 @@ be read.`,
   nginx -T | edgeguard import nginx -`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return e.Usage(fmt.Errorf("import: unknown source %q: use aws-waf, cloudflare or nginx", args[0]))
+				return command.Usage(fmt.Errorf("import: unknown source %q: use aws-waf, cloudflare or nginx", args[0]))
 			}
 			return c.Help()
 		},
@@ -70,8 +61,8 @@ be read.`,
 	return c
 }
 
-func cloudflareRules(e *ImportingEnv) *cobra.Command {
-	c := e.command(`cloudflare FILE | -`, "Make rules of Cloudflare's rate limiting rules", cloudflare.Import)
+func cloudflareRules(e *command.Env) *cobra.Command {
+	c := importFrom(e, `cloudflare FILE | -`, "Make rules of Cloudflare's rate limiting rules", cloudflare.Import)
 	c.Long = `cloudflare reads the answer of Cloudflare's API with the rate limiting rules of a zone:
 GET /zones/ZONE/rulesets/phases/http_ratelimit/entrypoint. Expressions over path, host,
 method, query, User-Agent and status can be said; the rest of a rule that has more is not
@@ -81,9 +72,9 @@ imported either, and named with its place.`
 	return c
 }
 
-func awsWAF(e *ImportingEnv) *cobra.Command {
+func awsWAF(e *command.Env) *cobra.Command {
 	encoding := string(awswaf.Auto)
-	c := e.command(`aws-waf FILE | -`, "Make rules of the rate-based rules of an AWS WAF web ACL", func(data []byte) (*migrate.Report, error) {
+	c := importFrom(e, `aws-waf FILE | -`, "Make rules of the rate-based rules of an AWS WAF web ACL", func(data []byte) (*migrate.Report, error) {
 		return awswaf.Import(data, awswaf.Encoding(encoding))
 	})
 	c.Long = `aws-waf reads what aws wafv2 get-web-acl or get-rule-group prints, or the JSON of a
@@ -94,15 +85,15 @@ the limit. Other rules, labels, countries, IP sets and patterns are named.`
 	c.Flags().StringVar(&encoding, "search-strings", encoding, "how search strings are written: `HOW` is base64 as the AWS CLI prints them, plain as the console shows them, or auto")
 	c.PreRunE = func(*cobra.Command, []string) error {
 		if !slices.Contains(awswaf.Encodings(), encoding) {
-			return e.Usage(fmt.Errorf("aws-waf: --search-strings %q: use one of %s", encoding, strings.Join(awswaf.Encodings(), ", ")))
+			return command.Usage(fmt.Errorf("aws-waf: --search-strings %q: use one of %s", encoding, strings.Join(awswaf.Encodings(), ", ")))
 		}
 		return nil
 	}
 	return c
 }
 
-func nginxLimits(e *ImportingEnv) *cobra.Command {
-	c := e.command(`nginx FILE | -`, "Propose rules for nginx's limit_req", nginx.Import)
+func nginxLimits(e *command.Env) *cobra.Command {
+	c := importFrom(e, `nginx FILE | -`, "Propose rules for nginx's limit_req", nginx.Import)
 	c.Long = `nginx reads what nginx -T prints, or one file that has everything, and proposes a rule
 for each limit_req: its rate in a minute, and its burst. These rules only report, because
 a leaky bucket has no window.`
@@ -111,22 +102,22 @@ a leaky bucket has no window.`
 	return c
 }
 
-// command returns the command that imports from one program.
-func (e *ImportingEnv) command(use, short string, read func([]byte) (*migrate.Report, error)) *cobra.Command {
+// importFrom returns the command that imports from one program.
+func importFrom(e *command.Env, use, short string, read func([]byte) (*migrate.Report, error)) *cobra.Command {
 	var output string
 	var force bool
 	c := &cobra.Command{
 		Use: use, Short: short,
-		Args: e.OneArgument("a file, or - for the standard input"),
+		Args: command.OneArgument("a file, or - for the standard input"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			report, text, err := e.read(args[0], read)
+			report, text, err := readForeign(e, args[0], read)
 			if err != nil {
-				return e.End(exitUnread, err)
+				return command.Ended{Code: exitUnread, Err: err}
 			}
-			if err := e.write(output, force, text); err != nil {
-				return e.End(exitUnread, err)
+			if err := writeImported(e, output, force, text); err != nil {
+				return command.Ended{Code: exitUnread, Err: err}
 			}
-			return e.say(report, output)
+			return sayMissing(e, report, output)
 		},
 	}
 	c.Flags().StringVarP(&output, "output", "o", "", "write the config to this `FILE`, which must not be there yet")
@@ -134,8 +125,8 @@ func (e *ImportingEnv) command(use, short string, read func([]byte) (*migrate.Re
 	return c
 }
 
-// read reads a file, and returns what it comes to and the config of that.
-func (e *ImportingEnv) read(name string, read func([]byte) (*migrate.Report, error)) (*migrate.Report, string, error) {
+// readForeign reads a file, and returns what it comes to and the config of that.
+func readForeign(e *command.Env, name string, read func([]byte) (*migrate.Report, error)) (*migrate.Report, string, error) {
 	in, called := e.Stdin, "the standard input"
 	if name != "-" {
 		f, err := os.Open(name)
@@ -163,8 +154,8 @@ func (e *ImportingEnv) read(name string, read func([]byte) (*migrate.Report, err
 	return report, text, nil
 }
 
-// write writes the config to a file, or prints it.
-func (e *ImportingEnv) write(output string, force bool, text string) error {
+// writeImported writes the config to a file, or prints it.
+func writeImported(e *command.Env, output string, force bool, text string) error {
 	if output == "" {
 		_, err := io.WriteString(e.Stdout, text)
 		return err
@@ -183,8 +174,8 @@ func (e *ImportingEnv) write(output string, force bool, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// say says what was not imported, and what to do next.
-func (e *ImportingEnv) say(report *migrate.Report, output string) error {
+// sayMissing says what was not imported, and what to do next.
+func sayMissing(e *command.Env, report *migrate.Report, output string) error {
 	missing := report.Missing()
 	for _, text := range missing {
 		fmt.Fprintln(e.Stderr, text)
@@ -199,5 +190,5 @@ func (e *ImportingEnv) say(report *migrate.Report, output string) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return e.End(exitMissing, fmt.Errorf("import: %s not imported", words.Plural(len(missing), "part of the file was", "parts of the file were")))
+	return command.Ended{Code: exitMissing, Err: fmt.Errorf("import: %s not imported", words.Plural(len(missing), "part of the file was", "parts of the file were"))}
 }

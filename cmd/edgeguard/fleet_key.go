@@ -7,9 +7,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgeguard/aggregator"
+	"edgeguard/cmd/edgeguard/command"
 )
 
-func keyCommand(e *FleetEnv) *cobra.Command {
+func keyCommand(e *command.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "key",
 		Short: "Print a new key for fleet.key_file",
@@ -17,7 +18,7 @@ func keyCommand(e *FleetEnv) *cobra.Command {
 node of one fleet, and in no other place. Nodes with a key sign what they write
 to Redis, so that who can write to Redis cannot speak for a node.`,
 		Example: `  (umask 027; edgeguard fleet key > /etc/edgeguard/fleet.key)`,
-		Args:    e.NoArguments,
+		Args:    command.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			var random [32]byte
 			rand.Read(random[:]) // never fails: crypto/rand ends the program instead

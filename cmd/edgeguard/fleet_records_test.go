@@ -67,13 +67,13 @@ func TestCountRecords(t *testing.T) {
 	}
 
 	var out bytes.Buffer
-	printKeys(&out, &redis.Fleet{}, &Records{Unsigned: 3}, false)
+	printKeys(&out, &redis.Fleet{}, &fleetRecords{Unsigned: 3}, false)
 	if !strings.HasPrefix(out.String(), "no key: who can write to Redis") {
 		t.Errorf("a fleet without a key: %q", out.String())
 	}
 	out.Reset()
 	signing := redis.NodeStatus{Heartbeat: aggregator.Heartbeat{Key: old.ID(), Mode: "accept"}}
-	printKeys(&out, &redis.Fleet{Nodes: []redis.NodeStatus{signing}}, &Records{Unsigned: 3}, false)
+	printKeys(&out, &redis.Fleet{Nodes: []redis.NodeStatus{signing}}, &fleetRecords{Unsigned: 3}, false)
 	if !strings.HasPrefix(out.String(), "records: 3 unsigned") || keyText(&signing) != old.ID()+" accept" || keyText(&redis.NodeStatus{}) != "none" {
 		t.Errorf("a fleet with a key: %q, %q", out.String(), keyText(&signing))
 	}

@@ -1,4 +1,4 @@
-package main_test
+package main
 
 import (
 	"context"
@@ -36,7 +36,7 @@ func do(t *testing.T, network string, f func() error) error {
 }
 
 // outside gives the host a cable, with clients at its other end.
-func (h *host) outside() (network string) {
+func (h *netHost) outside() (network string) {
 	h.t.Helper()
 	if _, err := exec.LookPath("ip"); err != nil {
 		h.t.Skip("needs ip: install iproute2")
@@ -95,8 +95,8 @@ func echoes(t *testing.T, when string, c net.Conn) {
 
 // Who holds a connection to ssh's port is let in during a trial, by that connection and
 // by new ones; who does not is dropped.
-func TestSpared(t *testing.T) {
-	h := newHost(t)
+func TestEnforceSpared(t *testing.T) {
+	h := newNetHost(t)
 	network := h.outside()
 	var sshd net.Listener
 	if err := do(t, h.network, func() (err error) { sshd, err = net.Listen("tcp4", "192.0.2.1:22"); return err }); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 
@@ -12,12 +13,13 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/enforce/nftables"
 	"edgeguard/internal/safetext"
 )
 
-func tryCommand(e *EnforceEnv) *cobra.Command {
-	a := asking{EnforceEnv: e}
+func tryCommand(e *command.Env) *cobra.Command {
+	a := asking{Env: e}
 	var spare []string
 	c := &cobra.Command{
 		Use:   "try [TIME]",
@@ -34,7 +36,7 @@ edgeguard enforce resume, or another trial that you confirm.`,
   edgeguard enforce confirm`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return e.Usage(errors.New("try: expected at most one time, such as 5m"))
+				return command.Usage(errors.New("try: expected at most one time, such as 5m"))
 			}
 			return nil
 		},
@@ -69,7 +71,7 @@ func (a *asking) spared(named []string) []string {
 	if peer, ok := a.caller(); ok {
 		all = append(all, peer.String())
 	}
-	if peers, err := a.Peers(nftables.DefaultSSHPort); err == nil {
+	if peers, err := nftables.SSHPeersOfHost(nftables.DefaultSSHPort); err == nil {
 		for _, peer := range peers.Addrs {
 			all = append(all, peer.String())
 		}
@@ -81,7 +83,7 @@ func (a *asking) spared(named []string) []string {
 }
 
 // caller returns the address from which this command's terminal comes.
-func (a *asking) caller() (netip.Addr, bool) { return nftables.SSHCaller(a.Getenv("SSH_CONNECTION")) }
+func (a *asking) caller() (netip.Addr, bool) { return nftables.SSHCaller(os.Getenv("SSH_CONNECTION")) }
 
 // began says that a trial runs, and what to do.
 func (a *asking) began(s *admin.KernelState) {

@@ -11,7 +11,7 @@ import (
 // printWide shows how high the IPv6 networks around a rule's keys went, beside
 // what the rule allows them.
 func (j *job) printWide(rr *replay.RuleReport) {
-	out := j.env.stdout
+	out := j.env.Stdout
 	t := &output.Table{}
 	t.Column("  network", false, "")
 	t.Column("highest count", true, "")
@@ -29,5 +29,5 @@ func (j *job) printWide(rr *replay.RuleReport) {
 		return
 	}
 	fmt.Fprintf(out, "\nhighest IPv6 networks (each key in them counts up to the limit):\n")
-	t.Print(out, j.env.colour)
+	t.Print(out, j.env.Colour)
 }

@@ -8,10 +8,12 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/command"
+	"edgeguard/cmd/edgeguard/nodeaddr"
 	"edgeguard/internal/words"
 )
 
-func signCommand(e *FleetEnv) *cobra.Command {
+func signCommand(e *command.Env) *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use:   "sign [--yes]",
@@ -22,9 +24,9 @@ file. Run it on one node: before key_mode: require, and in a rotation after the
 new key has become the first on every node. Without --yes it only shows how many
 records these are. Look at 'edgeguard blocks' and 'edgeguard allow' first.`,
 		Example: "  edgeguard fleet sign\n  edgeguard fleet sign --yes",
-		Args:    e.NoArguments,
+		Args:    command.NoArguments,
 	}
-	ask := e.Node(c)
+	ask := nodeaddr.Flags(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return ask(c.Context(), func(ctx context.Context, node *client.Client) error {
 			done, err := node.Sign(ctx, admin.SignRequest{Yes: yes})
@@ -39,7 +41,7 @@ records these are. Look at 'edgeguard blocks' and 'edgeguard allow' first.`,
 	return c
 }
 
-func printSigned(e *FleetEnv, s admin.Signed, done bool) {
+func printSigned(e *command.Env, s admin.Signed, done bool) {
 	records := words.Plural(s.Records, "record", "records")
 	if done {
 		fmt.Fprintf(e.Stdout, "signed %s, %s of them unsigned before; edgeguard fleet status shows when the fleet has them\n", records, words.Number(s.Unsigned))

@@ -1,4 +1,4 @@
-package main_test
+package main
 
 import (
 	"os"
@@ -14,21 +14,18 @@ import (
 	"edgeguard/internal/nodetest"
 )
 
-// patience bounds every wait for something that must come.
-const patience = time.Minute
-
-// host is a network of the test's own, with a node in it whose packet filter drops
+// netHost is a network of the test's own, with a node in it whose packet filter drops
 // 192.0.2.7.
-type host struct {
+type netHost struct {
 	t       *testing.T
 	node    *nodetest.Process
 	program string
 	network string // a file that names it
 }
 
-const hostConfig = `{state: $DIR/state, listen: {auth: ["unix:$DIR/auth.sock"], admin: ["unix:$DIR/admin.sock"]}, enforce: {nftables: {}}}`
+const netHostConfig = `{state: $DIR/state, listen: {auth: ["unix:$DIR/auth.sock"], admin: ["unix:$DIR/admin.sock"]}, enforce: {nftables: {}}}`
 
-func newHost(t *testing.T) *host {
+func newNetHost(t *testing.T) *netHost {
 	t.Helper()
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -55,7 +52,7 @@ func newHost(t *testing.T) *host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &host{t: t, program: program, network: "/proc/" + strconv.Itoa(keeper.Process.Pid) + "/ns/net", node: nodetest.New(t, hostConfig)}
+	h := &netHost{t: t, program: program, network: "/proc/" + strconv.Itoa(keeper.Process.Pid) + "/ns/net", node: nodetest.New(t, netHostConfig)}
 	if out, err := h.inside("nft", "list", "ruleset"); err != nil {
 		t.Skipf("no packet filter in this kernel: %s", out)
 	}
@@ -66,7 +63,7 @@ func newHost(t *testing.T) *host {
 
 // start starts the node, waits until it answers, and blocks the address: a node that was
 // killed may not have written it down.
-func (h *host) start() {
+func (h *netHost) start() {
 	h.t.Helper()
 	h.node.Program = "nsenter"
 	h.node.Args = []string{"--net=" + h.network, "--", h.program, "serve", "--config", h.node.Path("config.yaml")}
@@ -76,17 +73,17 @@ func (h *host) start() {
 }
 
 // inside runs a program in the network.
-func (h *host) inside(argv ...string) (string, error) {
+func (h *netHost) inside(argv ...string) (string, error) {
 	out, err := exec.Command("nsenter", append([]string{"--net=" + h.network, "--"}, argv...)...).CombinedOutput()
 	return string(out), err
 }
 
 // edgeguard runs a command as an operator of the host does.
-func (h *host) edgeguard(args ...string) (string, error) {
+func (h *netHost) edgeguard(args ...string) (string, error) {
 	return h.inside(append([]string{h.program}, append(args, "--config", h.node.Path("config.yaml"))...)...)
 }
 
-func (h *host) must(args ...string) string {
+func (h *netHost) must(args ...string) string {
 	h.t.Helper()
 	out, err := h.edgeguard(args...)
 	if err != nil {
@@ -96,16 +93,16 @@ func (h *host) must(args ...string) string {
 }
 
 // elements is the kernel's set of single addresses, as nft shows it.
-func (h *host) elements() string {
+func (h *netHost) elements() string {
 	out, _ := h.inside("nft", "list", "set", "inet", "edgeguard", "blocked4")
 	_, out, _ = strings.Cut(out, "elements = {")
 	return out
 }
 
 // drops reports whether the kernel drops the blocked address.
-func (h *host) drops() bool { return strings.Contains(h.elements(), "192.0.2.7") }
+func (h *netHost) drops() bool { return strings.Contains(h.elements(), "192.0.2.7") }
 
-func (h *host) until(what string, holds func() bool) {
+func (h *netHost) until(what string, holds func() bool) {
 	h.t.Helper()
 	for deadline := time.Now().Add(patience); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -116,7 +113,7 @@ func (h *host) until(what string, holds func() bool) {
 }
 
 // status fails unless `enforce status` begins with a text.
-func (h *host) status(when, want string, code int) {
+func (h *netHost) status(when, want string, code int) {
 	h.t.Helper()
 	out, err := h.edgeguard("enforce", "status")
 	got := 0
@@ -129,8 +126,8 @@ func (h *host) status(when, want string, code int) {
 }
 
 // A trial that is not confirmed ends, with the node alive; then it is resumed.
-func TestNotConfirmed(t *testing.T) {
-	h := newHost(t)
+func TestTrialNotConfirmed(t *testing.T) {
+	h := newNetHost(t)
 	h.status("at first", "in force", 0)
 	out := h.must("enforce", "try", "10s", "--spare", "203.0.113.9")
 	for _, want := range []string{"The kernel drops what is blocked until ", "Spared meanwhile: ", "203.0.113.9", "edgeguard enforce confirm"} {
@@ -153,8 +150,8 @@ var short = regexp.MustCompile(`timeout (10s|[0-9]s([0-9]+ms)?|[0-9]+ms) `)
 
 // What the kernel has during a trial ends by itself when edgeguard is killed, and the
 // next start leaves it empty.
-func TestKilledInTrial(t *testing.T) {
-	h := newHost(t)
+func TestTrialKilled(t *testing.T) {
+	h := newNetHost(t)
 	h.must("enforce", "try", "10s")
 	h.until("the kernel drops on trial", func() bool {
 		if out, _ := h.edgeguard("enforce", "status"); strings.HasPrefix(out, "paused") {
@@ -187,8 +184,8 @@ func TestKilledInTrial(t *testing.T) {
 }
 
 // clear empties the kernel with a node, without one, and where a table is not edgeguard's.
-func TestClear(t *testing.T) {
-	h := newHost(t)
+func TestEnforceClear(t *testing.T) {
+	h := newNetHost(t)
 	if out := h.must("enforce", "clear"); !strings.HasPrefix(out, "paused") || h.drops() {
 		t.Errorf("by the node: %s; the kernel has %s", out, h.elements())
 	}
@@ -231,8 +228,8 @@ func TestClear(t *testing.T) {
 
 // An address that is blocked in the kernel passes again when it is allowed: by the config
 // and a reload, or by hand. A block around it stays in force for the others.
-func TestAllowed(t *testing.T) {
-	h := newHost(t)
+func TestEnforceAllowed(t *testing.T) {
+	h := newNetHost(t)
 	h.must("allow", "add", "192.0.2.7", "--for", "1h")
 	h.until("the allowance is in the kernel", func() bool { return !h.drops() })
 	h.must("allow", "remove", "192.0.2.7")
@@ -242,7 +239,7 @@ func TestAllowed(t *testing.T) {
 	h.until("both blocks are in the kernel", func() bool { return h.drops() && strings.Contains(ruleset(), "198.51.100.0 timeout") })
 	allow := func(list string) {
 		t.Helper()
-		text := strings.Replace(hostConfig, "$DIR", h.node.Folder, -1)
+		text := strings.Replace(netHostConfig, "$DIR", h.node.Folder, -1)
 		if err := os.WriteFile(h.node.Path("config.yaml"), []byte(strings.TrimSuffix(text, "}")+", allowlist: ["+list+"]}\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}

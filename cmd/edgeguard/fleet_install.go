@@ -9,10 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgeguard/aggregator/redis"
+	"edgeguard/cmd/edgeguard/command"
 )
 
-func installCommand(e *FleetEnv) *cobra.Command {
-	r := fleetReach{env: e}
+func installCommand(e *command.Env) *cobra.Command {
+	r := fleetReach{}
 	c := &cobra.Command{
 		Use:   "install [--redis URL]",
 		Short: "Load the function library into the fleet's Redis, on every master",
@@ -22,7 +23,7 @@ Its user needs the right to load functions, which a node's user should not have:
 Redis that starts empty has lost the library: run install again, or set
 fleet.loader_file on one node.`,
 		Example: `  edgeguard fleet install --redis redis://loader@redis.internal:6379 --password-file /root/loader.pass`,
-		Args:    e.NoArguments,
+		Args:    command.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return r.ask(c.Context(), func(ctx context.Context, client goredis.UniversalClient, rc redis.Config) error {
 				done, err := redis.Install(ctx, client)
@@ -40,8 +41,8 @@ fleet.loader_file on one node.`,
 	return c
 }
 
-func aclCommand(e *FleetEnv) *cobra.Command {
-	r := fleetReach{env: e}
+func aclCommand(e *command.Env) *cobra.Command {
+	r := fleetReach{}
 	c := &cobra.Command{
 		Use:     "acl [USER]",
 		Short:   "Print the ACL lines of the Redis users that a fleet needs",
@@ -58,6 +59,6 @@ func aclCommand(e *FleetEnv) *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().StringVar(&r.configFile, "config", "", "config `FILE` with the namespace (default "+e.DefaultConfig+" if it is there)")
+	c.Flags().StringVar(&r.configFile, "config", "", "config `FILE` with the namespace (default "+command.DefaultConfig+" if it is there)")
 	return c
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgeguard"
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/cmd/edgeguard/snippets"
 	"edgeguard/config"
@@ -16,18 +17,8 @@ import (
 
 // This file has the command `edgeguard snippets`.
 
-// CommandEnv is what the command uses of the program and of the outside world.
-type CommandEnv struct {
-	Stdout, Stderr io.Writer
-	Colour         bool
-	// Load reads the named config, or else the default one.
-	Load func(name string) (*config.Config, error)
-	// Usage makes an error a mistake on the command line.
-	Usage func(error) error
-}
-
-// CommandCommand returns `edgeguard snippets`.
-func CommandCommand(e *CommandEnv) *cobra.Command {
+// snippetsCommand returns `edgeguard snippets`.
+func snippetsCommand(e *command.Env) *cobra.Command {
 	var v snippets.Values
 	var configFile, file string
 	c := &cobra.Command{
@@ -43,16 +34,16 @@ tests of edgeguard run the same text. Without a name it lists the names.`,
 		ValidArgs: snippets.Names(),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return e.Usage(fmt.Errorf("snippets: expected one of %s", strings.Join(snippets.Names(), ", ")))
+				return command.Usage(fmt.Errorf("snippets: expected one of %s", strings.Join(snippets.Names(), ", ")))
 			}
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return commandList(e)
+				return listSnippets(e)
 			}
 			fromConfig(&v, e, args[0], configFile)
-			return commandWrite(e, args[0], file, v)
+			return writeSnippet(e, args[0], file, v)
 		},
 	}
 	f := c.Flags()
@@ -66,7 +57,7 @@ tests of edgeguard run the same text. Without a name it lists the names.`,
 	return c
 }
 
-func commandList(e *CommandEnv) error {
+func listSnippets(e *command.Env) error {
 	t := &output.Table{}
 	t.Column("snippet", false, output.Bold)
 	t.Column("for", false, "")
@@ -77,11 +68,11 @@ func commandList(e *CommandEnv) error {
 	return nil
 }
 
-// commandWrite prints a snippet, or one part of it as it is.
-func commandWrite(e *CommandEnv, name, file string, v snippets.Values) error {
+// writeSnippet prints a snippet, or one part of it as it is.
+func writeSnippet(e *command.Env, name, file string, v snippets.Values) error {
 	text, err := snippets.Text(name, file, v)
 	if err != nil {
-		return e.Usage(err)
+		return command.Usage(err)
 	}
 	_, err = io.WriteString(e.Stdout, text)
 	return err
@@ -103,8 +94,8 @@ func asksSPOE(v *snippets.Values, c *config.Config) {
 
 // fromConfig sets what no flag gave from the config. The proxy asks at a unix socket,
 // which strangers cannot open, if it can do that.
-func fromConfig(v *snippets.Values, e *CommandEnv, proxy, configFile string) {
-	c, err := e.Load(configFile)
+func fromConfig(v *snippets.Values, e *command.Env, proxy, configFile string) {
+	c, err := command.LoadConfig(configFile)
 	if err != nil {
 		fmt.Fprintf(e.Stderr, "addresses and folders are not read from the config: %v\n", err)
 		return

@@ -1,0 +1,106 @@
+// Package command hides from the commands of edgeguard whether they run at a terminal, in
+// a script or in a test. It has what they read of the outside world, how they refuse a
+// command line, which config they read where none is named, and how they end.
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"edgeguard/config"
+)
+
+// Env is what a command uses of the outside world: tests replace it.
+type Env struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// Colour says whether Stdout shows colours, Progress whether Stderr shows
+	// a line that is drawn over: both are terminals then.
+	Colour, Progress bool
+	Width            int // columns of Stdout, 0 if it is not a terminal
+}
+
+// usageError is a mistake on the command line.
+type usageError struct{ error }
+
+// Usage makes err a mistake on the command line.
+func Usage(err error) error { return usageError{err} }
+
+// IsUsage reports whether an error is a mistake on the command line. Cobra reports an
+// unknown command as a plain error, so its words are looked at.
+func IsUsage(err error) bool {
+	var usage usageError
+	return errors.As(err, &usage) || strings.HasPrefix(err.Error(), "unknown command")
+}
+
+// NoArguments is cobra's check that a command got nothing but flags.
+func NoArguments(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return Usage(fmt.Errorf("%s takes no arguments, got %q", c.Name(), args[0]))
+	}
+	return nil
+}
+
+// OneArgument is cobra's check that a command got exactly one argument, which what
+// describes.
+func OneArgument(what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return Usage(fmt.Errorf("%s: expected %s", c.Name(), what))
+		}
+		return nil
+	}
+}
+
+// Ended is the end of a command with an exit code of its own. Without an error there is
+// nothing more to print.
+type Ended struct {
+	Code int
+	Err  error
+}
+
+// Error implements error.
+func (e Ended) Error() string {
+	if e.Err == nil {
+		return ""
+	}
+	return e.Err.Error()
+}
+
+// Unwrap returns the error, if there is one.
+func (e Ended) Unwrap() error { return e.Err }
+
+// DefaultConfig is read when it is there and no other is named.
+const DefaultConfig = "/etc/edgeguard/edgeguard.yaml"
+
+// LoadConfig reads the named config, or the one at the default place, or else
+// gives the built-in one.
+func LoadConfig(name string) (*config.Config, error) {
+	found, err := FindConfig(name)
+	if err != nil || found == "" {
+		return config.Default(), err
+	}
+	return config.Load(found)
+}
+
+// FindConfig returns the config's name: the given one, or the default if that is
+// there, or nothing.
+func FindConfig(name string) (string, error) {
+	if name != "" {
+		return name, nil
+	}
+	_, err := os.Stat(DefaultConfig)
+	switch {
+	case err == nil:
+		return DefaultConfig, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	}
+	return "", err
+}
