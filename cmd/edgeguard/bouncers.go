@@ -139,13 +139,13 @@ func printBouncers(e *command.Env, s *admin.BouncerList, now time.Time) {
 	t.Column("PACKETS", false, "")
 	t.Column("USER AGENT", false, output.Faint)
 	for _, b := range s.Bouncers {
-		t.Row(b.Name, pulled(&b, now), from(&b), strconv.FormatUint(b.Behind, 10), packets(&b), b.UserAgent)
+		t.Row(b.Name, lastPull(&b, now), bouncerAddress(&b), strconv.FormatUint(b.Behind, 10), filtersPackets(&b), b.UserAgent)
 	}
 	t.Print(e.Stdout, e.Colour)
 }
 
-// pulled says when a bouncer last asked.
-func pulled(b *admin.Bouncer, now time.Time) string {
+// lastPull says when a bouncer last asked.
+func lastPull(b *admin.Bouncer, now time.Time) string {
 	if b.LastPull.IsZero() {
 		return "not since the start"
 	}
@@ -156,15 +156,15 @@ func pulled(b *admin.Bouncer, now time.Time) string {
 	return text
 }
 
-func from(b *admin.Bouncer) string {
+func bouncerAddress(b *admin.Bouncer) string {
 	if b.Addresses > 1 {
 		return fmt.Sprintf("%s and %d more", b.Address, b.Addresses-1)
 	}
 	return b.Address
 }
 
-// packets says whether a bouncer filters packets.
-func packets(b *admin.Bouncer) string {
+// filtersPackets says whether a bouncer filters packets.
+func filtersPackets(b *admin.Bouncer) string {
 	switch {
 	case b.Packets:
 		return "yes"

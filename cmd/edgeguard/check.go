@@ -38,9 +38,9 @@ Without a config it prints the defaults, as a file to start from.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			doctor.Adopt(c.Context(), doctor.Read, cmp.Or(file, command.DefaultConfig))
 			if asJSON {
-				return printJSON(e, file)
+				return printCheckJSON(e, file)
 			}
-			return printText(e, file)
+			return printCheck(e, file)
 		},
 	}
 	c.Flags().StringVar(&file, "config", "", "config `FILE` (default "+command.DefaultConfig+" if it is there)")
@@ -48,7 +48,7 @@ Without a config it prints the defaults, as a file to start from.`,
 	return c
 }
 
-func printText(e *command.Env, file string) error {
+func printCheck(e *command.Env, file string) error {
 	name, err := command.FindConfig(file)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func printText(e *command.Env, file string) error {
 		_, err = fmt.Fprint(e.Stdout, config.Default().YAML())
 		return err
 	}
-	c, err := load(name)
+	c, err := loadChecked(name)
 	if err != nil {
 		return err
 	}
@@ -82,9 +82,9 @@ func printText(e *command.Env, file string) error {
 	return err
 }
 
-// load reads a config with all the checks of a node's start, and with the templates of its
+// loadChecked reads a config with all the checks of a node's start, and with the templates of its
 // notifications, without which a node starts.
-func load(name string) (*config.Config, error) {
+func loadChecked(name string) (*config.Config, error) {
 	c, err := config.Load(name)
 	if err == nil {
 		err = node.Check(c)

@@ -14,21 +14,21 @@ import (
 	"edgeguard/crawlers/lookup"
 )
 
-// report is what check --json prints. A config with problems has no Rules.
-type report struct {
-	File     string    `json:"file,omitempty"` // none where there is no config
-	OK       bool      `json:"ok"`
-	Problems []problem `json:"problems"`
-	Warnings []problem `json:"warnings"`
-	Rules    []rule    `json:"rules,omitempty"`
+// checkReport is what check --json prints. A config with problems has no Rules.
+type checkReport struct {
+	File     string         `json:"file,omitempty"` // none where there is no config
+	OK       bool           `json:"ok"`
+	Problems []checkProblem `json:"problems"`
+	Warnings []checkProblem `json:"warnings"`
+	Rules    []checkRule    `json:"rules,omitempty"`
 	// Crawlers and Overlay are what the text has on standard error.
 	Crawlers []string `json:"crawlers,omitempty"`
 	Overlay  []string `json:"overlay,omitempty"`
 }
 
-// problem is one thing that is wrong, or worth a warning. Line and Column are from 1, and
+// checkProblem is one thing that is wrong, or worth a warning. Line and Column are from 1, and
 // left out where a setting or the file as a whole is meant.
-type problem struct {
+type checkProblem struct {
 	File    string `json:"file"`
 	Line    int    `json:"line,omitempty"`
 	Column  int    `json:"column,omitempty"`
@@ -37,8 +37,8 @@ type problem struct {
 	Fix     string `json:"fix,omitempty"`
 }
 
-// rule is a rule as it is in effect, without what operators changed while the node ran.
-type rule struct {
+// checkRule is a rule as it is in effect, without what operators changed while the node ran.
+type checkRule struct {
 	Name      string `json:"name"`
 	Threshold uint32 `json:"threshold"`
 	Guard     string `json:"guard"`
@@ -48,16 +48,16 @@ type rule struct {
 	BlockFor  int    `json:"block_for_seconds,omitempty"` // of the first block
 }
 
-// printJSON prints one object. It ends with the exit code of the text.
-func printJSON(e *command.Env, file string) error {
+// printCheckJSON prints one object. It ends with the exit code of the text.
+func printCheckJSON(e *command.Env, file string) error {
 	name, err := command.FindConfig(file)
 	if err != nil {
 		return err
 	}
-	r := report{File: name, Problems: []problem{}, Warnings: []problem{}}
+	r := checkReport{File: name, Problems: []checkProblem{}, Warnings: []checkProblem{}}
 	c := config.Default()
 	if name != "" {
-		c, err = load(name)
+		c, err = loadChecked(name)
 	}
 	if err == nil {
 		err = r.describe(c)
@@ -71,14 +71,14 @@ func printJSON(e *command.Env, file string) error {
 }
 
 // describe fills in what a config without errors comes to.
-func (r *report) describe(c *config.Config) (err error) {
+func (r *checkReport) describe(c *config.Config) (err error) {
 	r.Warnings = append(r.Warnings, placed(c.Warnings)...)
 	for _, text := range doctor.OpenSecrets(c) {
-		r.Warnings = append(r.Warnings, problem{File: r.File, Message: text})
+		r.Warnings = append(r.Warnings, checkProblem{File: r.File, Message: text})
 	}
 	for i := range c.Rules.Rules {
 		one := &c.Rules.Rules[i]
-		shown := rule{
+		shown := checkRule{
 			Name: one.Name, Threshold: one.Threshold, Guard: one.Guard.String(), Limit: one.Limit, Action: one.Action.String(),
 			Window: seconds(c.Rules.Meters[one.Meter].Window),
 		}
@@ -95,7 +95,7 @@ func (r *report) describe(c *config.Config) (err error) {
 func seconds(d time.Duration) int { return int(d / time.Second) }
 
 // problemsOf returns each problem that an error consists of.
-func problemsOf(file string, err error) []problem {
+func problemsOf(file string, err error) []checkProblem {
 	if err == nil {
 		return nil
 	}
@@ -106,17 +106,17 @@ func problemsOf(file string, err error) []problem {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		all = joined.Unwrap()
 	}
-	var found []problem
+	var found []checkProblem
 	for _, one := range all {
-		found = append(found, problem{File: file, Message: one.Error()})
+		found = append(found, checkProblem{File: file, Message: one.Error()})
 	}
 	return found
 }
 
-func placed(problems []yaml.Fault) []problem {
-	var all []problem
+func placed(problems []yaml.Fault) []checkProblem {
+	var all []checkProblem
 	for _, p := range problems {
-		all = append(all, problem{File: p.File, Line: p.Line, Column: p.Column, Path: p.Path, Message: p.Text, Fix: p.Fix})
+		all = append(all, checkProblem{File: p.File, Line: p.Line, Column: p.Column, Path: p.Path, Message: p.Text, Fix: p.Fix})
 	}
 	return all
 }

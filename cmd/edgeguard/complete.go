@@ -26,10 +26,10 @@ import (
 // active blocks, kinds, presets and formats.
 
 const (
-	// wait is how long a node may take to answer: a shell hangs meanwhile.
-	wait = time.Second
-	// most is how many values are offered.
-	most = 200
+	// completeTime is how long a node may take to answer: a shell hangs meanwhile.
+	completeTime = time.Second
+	// completeMost is how many values are offered.
+	completeMost = 200
 )
 
 // completion is what the values are read from.
@@ -85,26 +85,26 @@ func register(parent *cobra.Command, path string, arguments, flags map[string]va
 	}
 }
 
-// plain are the values that mean nothing to a shell. Names of rules are an operator's,
+// plainValue are the values that mean nothing to a shell. Names of rules are an operator's,
 // and may be any text.
-var plain = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/@:+-]*$`)
+var plainValue = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/@:+-]*$`)
 
 // offer returns the function by which cobra offers values: those that begin as what was
 // typed, without those on the line already.
 func offer(v values) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, typed string) (found []string, _ cobra.ShellCompDirective) {
-		ctx, cancel := context.WithTimeout(cmp.Or(c.Context(), context.Background()), wait)
+		ctx, cancel := context.WithTimeout(cmp.Or(c.Context(), context.Background()), completeTime)
 		defer cancel()
 		given := make(map[string]bool)
 		for _, a := range args {
 			given[a] = true
 		}
 		v(ctx, c, func(value string) bool {
-			if strings.HasPrefix(value, typed) && plain.MatchString(value) && !given[value] {
+			if strings.HasPrefix(value, typed) && plainValue.MatchString(value) && !given[value] {
 				given[value] = true
 				found = append(found, value)
 			}
-			return len(found) < most && ctx.Err() == nil
+			return len(found) < completeMost && ctx.Err() == nil
 		})
 		return found, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -154,21 +154,21 @@ func (e *completion) configRules(_ context.Context, c *cobra.Command, yield func
 
 // blocks are the prefixes of the active blocks.
 func (e *completion) blocks(ctx context.Context, c *cobra.Command, yield func(string) bool) {
-	each(ctx, e, c, yield, func(ctx context.Context, node *client.Client) iter.Seq2[admin.ActiveBlock, error] {
+	eachListed(ctx, e, c, yield, func(ctx context.Context, node *client.Client) iter.Seq2[admin.ActiveBlock, error] {
 		return node.Blocks(ctx, client.Filter{})
 	}, func(b admin.ActiveBlock) string { return output.Prefix(b.Prefix) })
 }
 
 // held are the prefixes of what awaits confirmation.
 func (e *completion) held(ctx context.Context, c *cobra.Command, yield func(string) bool) {
-	each(ctx, e, c, yield, func(ctx context.Context, node *client.Client) iter.Seq2[admin.HeldBlock, error] {
+	eachListed(ctx, e, c, yield, func(ctx context.Context, node *client.Client) iter.Seq2[admin.HeldBlock, error] {
 		return node.Held(ctx)
 	},
 		func(b admin.HeldBlock) string { return output.Prefix(b.Prefix) })
 }
 
-// each yields what a node lists.
-func each[T any](ctx context.Context, e *completion, c *cobra.Command, yield func(string) bool, list func(context.Context, *client.Client) iter.Seq2[T, error], text func(T) string) {
+// eachListed yields what a node lists.
+func eachListed[T any](ctx context.Context, e *completion, c *cobra.Command, yield func(string) bool, list func(context.Context, *client.Client) iter.Seq2[T, error], text func(T) string) {
 	_ = e.ask(ctx, c, func(ctx context.Context, node *client.Client) error {
 		for item, err := range list(ctx, node) {
 			if err != nil || !yield(text(item)) {

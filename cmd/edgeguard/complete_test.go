@@ -40,7 +40,7 @@ func TestCompleteOffer(t *testing.T) {
 		for i := 0; yield(fmt.Sprint("r", i)); i++ {
 		}
 	}
-	if found, _ := offer(endless)(&cobra.Command{}, nil, ""); len(found) != most {
+	if found, _ := offer(endless)(&cobra.Command{}, nil, ""); len(found) != completeMost {
 		t.Errorf("of an endless list: %d", len(found))
 	}
 }
@@ -50,7 +50,7 @@ func TestCompleteSilent(t *testing.T) {
 	var asked []string
 	e := &completion{
 		ask: func(ctx context.Context, c *cobra.Command, _ func(context.Context, *client.Client) error) error {
-			if end, ok := ctx.Deadline(); !ok || time.Until(end) > wait {
+			if end, ok := ctx.Deadline(); !ok || time.Until(end) > completeTime {
 				t.Error("no deadline")
 			}
 			asked = append(asked, c.Name())

@@ -45,7 +45,7 @@ With --end-sessions it logs all browsers out.`,
 			if end {
 				return endSessions(ctx, e.Stdout, node)
 			}
-			return printLink(ctx, e.Stdout, node)
+			return printLoginLink(ctx, e.Stdout, node)
 		})
 	}
 	return c
@@ -58,7 +58,7 @@ type linkMaker interface {
 	EndSessions(context.Context) (access.SessionsEnded, error)
 }
 
-func printLink(ctx context.Context, out io.Writer, node linkMaker) error {
+func printLoginLink(ctx context.Context, out io.Writer, node linkMaker) error {
 	made, err := node.LoginLinks(ctx)
 	var problem *call.Problem
 	if errors.As(err, &problem) && problem.Status == http.StatusForbidden {

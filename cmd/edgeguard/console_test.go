@@ -46,7 +46,7 @@ func TestPrintLink(t *testing.T) {
 		{"cut off", fake{err: errors.New("cut off")}, "", "cut off"},
 	} {
 		var out bytes.Buffer
-		err := printLink(t.Context(), &out, &c.node)
+		err := printLoginLink(t.Context(), &out, &c.node)
 		if out.String() != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%s: %v\n%swant:\n%s", c.name, err, &out, c.want)
 		}

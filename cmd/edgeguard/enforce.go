@@ -37,31 +37,31 @@ confirm it, also if edgeguard, this command or your terminal dies meanwhile.`,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(
-		statusCommand(e), tryCommand(e),
-		changing(e, "confirm", "Keep in force what a trial put in force",
+		enforceStatusCommand(e), enforceTryCommand(e),
+		enforceChangeCommand(e, "confirm", "Keep in force what a trial put in force",
 			"confirm ends a trial. What it put in force stays, also after a restart."),
-		changing(e, "resume", "Put the packet filter in force again",
+		enforceChangeCommand(e, "resume", "Put the packet filter in force again",
 			"resume ends the pause after clear, or after a trial that was not confirmed. If it could\nlock you out, run edgeguard enforce try instead."),
-		clearCommand(e),
+		enforceClearCommand(e),
 	)
 	return c
 }
 
-// asking is a command that asks the node, and prints the state that it answers.
-type asking struct {
+// kernelCommand is a command that asks the node, and prints the state that it answers.
+type kernelCommand struct {
 	*command.Env
 	ask    nodeaddr.Ask
 	asJSON bool
 }
 
 // flags declares on c where the node is, and --json.
-func (a *asking) flags(c *cobra.Command) {
+func (a *kernelCommand) flags(c *cobra.Command) {
 	a.ask = nodeaddr.Flags(c)
 	c.Flags().BoolVar(&a.asJSON, "json", false, "print JSON, one object")
 }
 
 // state asks the node.
-func (a *asking) state(ctx context.Context, f func(context.Context, *client.Client) (admin.KernelState, error)) (s admin.KernelState, err error) {
+func (a *kernelCommand) state(ctx context.Context, f func(context.Context, *client.Client) (admin.KernelState, error)) (s admin.KernelState, err error) {
 	err = a.ask(ctx, func(ctx context.Context, node *client.Client) (err error) {
 		s, err = f(ctx, node)
 		return err
@@ -70,16 +70,16 @@ func (a *asking) state(ctx context.Context, f func(context.Context, *client.Clie
 }
 
 // print prints a state as JSON or in words.
-func (a *asking) print(s *admin.KernelState) error {
+func (a *kernelCommand) print(s *admin.KernelState) error {
 	if a.asJSON {
 		return json.NewEncoder(a.Stdout).Encode(s)
 	}
-	describe(a.Stdout, s)
+	describeKernel(a.Stdout, s)
 	return nil
 }
 
-func statusCommand(e *command.Env) *cobra.Command {
-	a := asking{Env: e}
+func enforceStatusCommand(e *command.Env) *cobra.Command {
+	a := kernelCommand{Env: e}
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Show whether the kernel drops what is blocked, and how much of a trial is left",
@@ -111,9 +111,9 @@ or is not in the config, and 2 if the node does not answer.`,
 	return c
 }
 
-// changing returns a command that changes the node and needs no more than its name.
-func changing(e *command.Env, name, short, long string) *cobra.Command {
-	a := asking{Env: e}
+// enforceChangeCommand returns a command that changes the node and needs no more than its name.
+func enforceChangeCommand(e *command.Env, name, short, long string) *cobra.Command {
+	a := kernelCommand{Env: e}
 	c := &cobra.Command{Use: name, Short: short, Long: long, Example: "  edgeguard enforce " + name, Args: command.NoArguments}
 	a.flags(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -128,12 +128,12 @@ func changing(e *command.Env, name, short, long string) *cobra.Command {
 	return c
 }
 
-// describe prints a state in words.
-func describe(w io.Writer, s *admin.KernelState) {
+// describeKernel prints a state in words.
+func describeKernel(w io.Writer, s *admin.KernelState) {
 	table := safetext.Strip(s.Table)
 	switch {
 	case s.State == admin.Trial:
-		fmt.Fprintf(w, "trial: the kernel drops what is blocked (table %s) until %s, which is in %s\n", table, clock(s.Until), span(s.Left))
+		fmt.Fprintf(w, "trial: the kernel drops what is blocked (table %s) until %s, which is in %s\n", table, clockTime(s.Until), wholeSeconds(s.Left))
 	case s.State == admin.Paused:
 		fmt.Fprintf(w, "paused: the kernel drops nothing (table %s): %s\n", table, safetext.Strip(s.Why))
 	case s.DryRun:
@@ -151,9 +151,9 @@ func describe(w io.Writer, s *admin.KernelState) {
 	}
 }
 
-func clock(t time.Time) string { return t.UTC().Format("15:04:05") + " UTC" }
+func clockTime(t time.Time) string { return t.UTC().Format("15:04:05") + " UTC" }
 
-// span returns seconds in words, such as 4m59s.
-func span(seconds float64) string {
+// wholeSeconds returns seconds in words, such as 4m59s.
+func wholeSeconds(seconds float64) string {
 	return (time.Duration(seconds*float64(time.Second)) + time.Second - 1).Truncate(time.Second).String()
 }

@@ -20,8 +20,8 @@ import (
 	"edgeguard/internal/safetext"
 )
 
-// nodeTime is how long clear waits for a node before it acts without it.
-const nodeTime = 25 * time.Second
+// clearTime is how long clear waits for a node before it acts without it.
+const clearTime = 25 * time.Second
 
 // cleared is what clear did.
 type cleared struct {
@@ -33,8 +33,8 @@ type cleared struct {
 	Paused bool `json:"paused"`
 }
 
-func clearCommand(e *command.Env) *cobra.Command {
-	a := asking{Env: e}
+func enforceClearCommand(e *command.Env) *cobra.Command {
+	a := kernelCommand{Env: e}
 	var table string
 	var all bool
 	c := &cobra.Command{
@@ -67,13 +67,13 @@ runs edgeguard enforce clear --all.`,
 }
 
 // clear asks the node, or deletes tables itself.
-func (a *asking) clear(c *cobra.Command, table string, all bool) (done cleared, err error) {
+func (a *kernelCommand) clear(c *cobra.Command, table string, all bool) (done cleared, err error) {
 	done.Deleted = []string{}
 	tables := []string{table}
 	switch {
 	case all:
 		if tables, err = nftables.Tables(c.Context()); err != nil {
-			return done, enforceAsRoot(err)
+			return done, needsRoot(err)
 		}
 	case table == "":
 		answered, err := a.byNode(c.Context(), &done)
@@ -85,16 +85,16 @@ func (a *asking) clear(c *cobra.Command, table string, all bool) (done cleared, 
 	}
 	for _, table := range tables {
 		if err := nftables.Clear(c.Context(), table); err != nil {
-			return done, enforceAsRoot(err)
+			return done, needsRoot(err)
 		}
 		done.Deleted = append(done.Deleted, table)
 	}
 	return done, nil
 }
 
-// enforceAsRoot says that root may do what was refused: the kernel's error is worded for the
+// needsRoot says that root may do what was refused: the kernel's error is worded for the
 // service.
-func enforceAsRoot(err error) error {
+func needsRoot(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return errors.New("this user may not change the packet filter: run the command as root")
 	}
@@ -103,8 +103,8 @@ func enforceAsRoot(err error) error {
 
 // byNode has the node empty its packet filter. It reports whether the node did, or may
 // not be passed over: who is no operator does not get around it as root.
-func (a *asking) byNode(ctx context.Context, done *cleared) (answered bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, nodeTime)
+func (a *kernelCommand) byNode(ctx context.Context, done *cleared) (answered bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, clearTime)
 	defer cancel()
 	s, err := a.state(ctx, func(ctx context.Context, node *client.Client) (admin.KernelState, error) {
 		return node.ChangeKernel(ctx, "clear")
@@ -119,7 +119,7 @@ func (a *asking) byNode(ctx context.Context, done *cleared) (answered bool, err 
 
 // configured returns the config's table, and leaves the mark in the state folder that
 // keeps the next start from filling it again; it reports whether that worked.
-func (a *asking) configured(c *cobra.Command) (tables []string, paused bool) {
+func (a *kernelCommand) configured(c *cobra.Command) (tables []string, paused bool) {
 	name, _ := c.Flags().GetString("config")
 	cfg, err := command.LoadConfig(name)
 	if err != nil || cfg.Enforce.NFTables == nil {
@@ -132,9 +132,9 @@ func (a *asking) configured(c *cobra.Command) (tables []string, paused bool) {
 }
 
 // cleared says what was done.
-func (a *asking) cleared(done *cleared) {
+func (a *kernelCommand) cleared(done *cleared) {
 	if done.Node != nil {
-		describe(a.Stdout, done.Node)
+		describeKernel(a.Stdout, done.Node)
 		return
 	}
 	for _, table := range done.Deleted {

@@ -18,8 +18,8 @@ import (
 	"edgeguard/internal/safetext"
 )
 
-func tryCommand(e *command.Env) *cobra.Command {
-	a := asking{Env: e}
+func enforceTryCommand(e *command.Env) *cobra.Command {
+	a := kernelCommand{Env: e}
 	var spare []string
 	c := &cobra.Command{
 		Use:   "try [TIME]",
@@ -66,7 +66,7 @@ edgeguard enforce resume, or another trial that you confirm.`,
 // spared returns whom the command asks to be spared: who was named, who called it, and
 // who holds a connection of an ssh server that only root sees. The node finds others
 // by itself.
-func (a *asking) spared(named []string) []string {
+func (a *kernelCommand) spared(named []string) []string {
 	all := slices.Clone(named)
 	if peer, ok := a.caller(); ok {
 		all = append(all, peer.String())
@@ -83,11 +83,13 @@ func (a *asking) spared(named []string) []string {
 }
 
 // caller returns the address from which this command's terminal comes.
-func (a *asking) caller() (netip.Addr, bool) { return nftables.SSHCaller(os.Getenv("SSH_CONNECTION")) }
+func (a *kernelCommand) caller() (netip.Addr, bool) {
+	return nftables.SSHCaller(os.Getenv("SSH_CONNECTION"))
+}
 
 // began says that a trial runs, and what to do.
-func (a *asking) began(s *admin.KernelState) {
-	fmt.Fprintf(a.Stdout, "The kernel drops what is blocked until %s (%s). Then it drops nothing, unless you confirm.\n", clock(s.Until), span(s.Left))
+func (a *kernelCommand) began(s *admin.KernelState) {
+	fmt.Fprintf(a.Stdout, "The kernel drops what is blocked until %s (%s). Then it drops nothing, unless you confirm.\n", clockTime(s.Until), wholeSeconds(s.Left))
 	if len(s.Spared) == 0 {
 		fmt.Fprintf(a.Stdout, "  No ssh connection was found, so no address is spared meanwhile: --spare ADDRESS spares yours.\n")
 	} else {

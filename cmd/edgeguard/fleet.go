@@ -29,7 +29,7 @@ func fleetCommand(e *command.Env) *cobra.Command {
 		Args:    command.NoArguments,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(fleetStatusCommand(e), installCommand(e), aclCommand(e), keyCommand(e), signCommand(e))
+	c.AddCommand(fleetStatusCommand(e), fleetInstallCommand(e), fleetACLCommand(e), fleetKeyCommand(e), fleetSignCommand(e))
 	return c
 }
 

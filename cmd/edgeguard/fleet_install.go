@@ -12,7 +12,7 @@ import (
 	"edgeguard/cmd/edgeguard/command"
 )
 
-func installCommand(e *command.Env) *cobra.Command {
+func fleetInstallCommand(e *command.Env) *cobra.Command {
 	r := fleetReach{}
 	c := &cobra.Command{
 		Use:   "install [--redis URL]",
@@ -41,7 +41,7 @@ fleet.loader_file on one node.`,
 	return c
 }
 
-func aclCommand(e *command.Env) *cobra.Command {
+func fleetACLCommand(e *command.Env) *cobra.Command {
 	r := fleetReach{}
 	c := &cobra.Command{
 		Use:     "acl [USER]",

@@ -10,7 +10,7 @@ import (
 	"edgeguard/cmd/edgeguard/command"
 )
 
-func keyCommand(e *command.Env) *cobra.Command {
+func fleetKeyCommand(e *command.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "key",
 		Short: "Print a new key for fleet.key_file",

@@ -18,8 +18,8 @@ import (
 	"edgeguard/internal/words"
 )
 
-// atOnce is about how many fields one HSCAN returns.
-const atOnce = 1000
+// scannedAtOnce is about how many fields one HSCAN returns.
+const scannedAtOnce = 1000
 
 // fleetRecords is how many records of the fleet's list are signed.
 type fleetRecords struct {
@@ -61,7 +61,7 @@ func countRecords(ctx context.Context, client goredis.UniversalClient, namespace
 // eachField calls do with the fields of a hash.
 func eachField(ctx context.Context, client goredis.UniversalClient, key string, do func(field, value string)) error {
 	for cursor := uint64(0); ; {
-		fields, next, err := client.HScan(ctx, key, cursor, "", atOnce).Result()
+		fields, next, err := client.HScan(ctx, key, cursor, "", scannedAtOnce).Result()
 		if err != nil {
 			return err
 		}
@@ -74,8 +74,8 @@ func eachField(ctx context.Context, client goredis.UniversalClient, key string, 
 	}
 }
 
-// fleetKeysOf reads a key file; nil for none.
-func fleetKeysOf(file string) (*aggregator.SigningKeys, error) {
+// readFleetKeys reads a key file; nil for none.
+func readFleetKeys(file string) (*aggregator.SigningKeys, error) {
 	if file == "" {
 		return nil, nil
 	}
@@ -90,8 +90,8 @@ func fleetKeysOf(file string) (*aggregator.SigningKeys, error) {
 	return keys, nil
 }
 
-// printKeys shows who signs.
-func printKeys(out io.Writer, f *redis.Fleet, r *fleetRecords, colour bool) {
+// printFleetKeys shows who signs.
+func printFleetKeys(out io.Writer, f *redis.Fleet, r *fleetRecords, colour bool) {
 	keyed := len(r.Signed) > 0 || r.Verified || slices.ContainsFunc(f.Nodes, func(n redis.NodeStatus) bool { return n.Key != "" })
 	if !keyed {
 		fmt.Fprintf(out, "%s who can write to Redis can speak for a node; set fleet.key_file (edgeguard fleet key)\n", output.Paint(output.Amber, "no key:", colour))
@@ -109,8 +109,8 @@ func printKeys(out io.Writer, f *redis.Fleet, r *fleetRecords, colour bool) {
 	fmt.Fprintln(out, line)
 }
 
-// keyText is a node's key and mode in a table.
-func keyText(n *redis.NodeStatus) string {
+// nodeKey is a node's key and mode in a table.
+func nodeKey(n *redis.NodeStatus) string {
 	if n.Key == "" {
 		return "none"
 	}

@@ -61,20 +61,20 @@ func TestCountRecords(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want %v and %d unsigned", name, got, err, c.signed, c.unsigned)
 		}
 		var out bytes.Buffer
-		if printKeys(&out, &redis.Fleet{}, &got, false); !strings.Contains(out.String(), c.says) {
+		if printFleetKeys(&out, &redis.Fleet{}, &got, false); !strings.Contains(out.String(), c.says) {
 			t.Errorf("%s: it prints %q, without %q", name, out.String(), c.says)
 		}
 	}
 
 	var out bytes.Buffer
-	printKeys(&out, &redis.Fleet{}, &fleetRecords{Unsigned: 3}, false)
+	printFleetKeys(&out, &redis.Fleet{}, &fleetRecords{Unsigned: 3}, false)
 	if !strings.HasPrefix(out.String(), "no key: who can write to Redis") {
 		t.Errorf("a fleet without a key: %q", out.String())
 	}
 	out.Reset()
 	signing := redis.NodeStatus{Heartbeat: aggregator.Heartbeat{Key: old.ID(), Mode: "accept"}}
-	printKeys(&out, &redis.Fleet{Nodes: []redis.NodeStatus{signing}}, &fleetRecords{Unsigned: 3}, false)
-	if !strings.HasPrefix(out.String(), "records: 3 unsigned") || keyText(&signing) != old.ID()+" accept" || keyText(&redis.NodeStatus{}) != "none" {
-		t.Errorf("a fleet with a key: %q, %q", out.String(), keyText(&signing))
+	printFleetKeys(&out, &redis.Fleet{Nodes: []redis.NodeStatus{signing}}, &fleetRecords{Unsigned: 3}, false)
+	if !strings.HasPrefix(out.String(), "records: 3 unsigned") || nodeKey(&signing) != old.ID()+" accept" || nodeKey(&redis.NodeStatus{}) != "none" {
+		t.Errorf("a fleet with a key: %q, %q", out.String(), nodeKey(&signing))
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"edgeguard/internal/words"
 )
 
-func signCommand(e *command.Env) *cobra.Command {
+func fleetSignCommand(e *command.Env) *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use:   "sign [--yes]",

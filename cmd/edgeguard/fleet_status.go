@@ -31,7 +31,7 @@ func fleetStatusCommand(e *command.Env) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				keys, keyErr := fleetKeysOf(r.keyFile)
+				keys, keyErr := readFleetKeys(r.keyFile)
 				records, err := countRecords(ctx, client, rc.Namespace, keys)
 				if err != nil {
 					return rc.Explain(err)
@@ -42,7 +42,7 @@ func fleetStatusCommand(e *command.Env) *cobra.Command {
 						Records fleetRecords
 					}{f, records})
 				}
-				printStatus(e, &f, &records, rc)
+				printFleet(e, &f, &records, rc)
 				if keyErr != nil {
 					fmt.Fprintf(e.Stdout, "\n%s %v\n", output.Paint(output.Red, "warning:", e.Colour), keyErr)
 				}
@@ -55,8 +55,8 @@ func fleetStatusCommand(e *command.Env) *cobra.Command {
 	return c
 }
 
-// printStatus shows the fleet to people, what is wrong in red.
-func printStatus(e *command.Env, f *redis.Fleet, r *fleetRecords, rc redis.Config) {
+// printFleet shows the fleet to people, what is wrong in red.
+func printFleet(e *command.Env, f *redis.Fleet, r *fleetRecords, rc redis.Config) {
 	server := "Redis " + safetext.Strip(f.Redis)
 	if f.Redis == "" {
 		server = "Redis (version unknown: the user may not run INFO)"
@@ -72,7 +72,7 @@ func printStatus(e *command.Env, f *redis.Fleet, r *fleetRecords, rc redis.Confi
 	if len(f.Libraries) > 0 {
 		fmt.Fprintf(e.Stdout, "function libraries: %s\n", safetext.Strip(strings.Join(f.Libraries, ", ")))
 	}
-	printKeys(e.Stdout, f, r, e.Colour)
+	printFleetKeys(e.Stdout, f, r, e.Colour)
 	if len(f.Nodes) == 0 {
 		fmt.Fprintln(e.Stdout, "\nNo node was seen in the last hour.")
 		return
@@ -84,7 +84,7 @@ func printStatus(e *command.Env, f *redis.Fleet, r *fleetRecords, rc redis.Confi
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
 		t.Row(n.Node, nodeState(n), n.Version, words.Span(f.Now.Sub(n.Started).Round(time.Second)), words.Span(n.Age.Round(time.Second))+" ago",
-			fmt.Sprintf("%+.0f ms", n.AheadMS), fmt.Sprintf("%d ms", n.PushLagMS), fmt.Sprint(n.Changes), n.Digest, keyText(n))
+			fmt.Sprintf("%+.0f ms", n.AheadMS), fmt.Sprintf("%d ms", n.PushLagMS), fmt.Sprint(n.Changes), n.Digest, nodeKey(n))
 	}
 	fmt.Fprintln(e.Stdout)
 	t.Print(e.Stdout, e.Colour)

@@ -31,8 +31,8 @@ const (
 	exitUnread  = 2
 )
 
-// mostRead bounds a file. `nginx -T` prints lists of networks, too.
-const mostRead = 16 << 20
+// mostImported bounds a file. `nginx -T` prints lists of networks, too.
+const mostImported = 16 << 20
 
 // importCommand returns the command.
 func importCommand(e *command.Env) *cobra.Command {
@@ -57,11 +57,11 @@ be read.`,
 			return c.Help()
 		},
 	}
-	c.AddCommand(awsWAF(e), cloudflareRules(e), nginxLimits(e))
+	c.AddCommand(importAWSWAFCommand(e), importCloudflareCommand(e), importNginxCommand(e))
 	return c
 }
 
-func cloudflareRules(e *command.Env) *cobra.Command {
+func importCloudflareCommand(e *command.Env) *cobra.Command {
 	c := importFrom(e, `cloudflare FILE | -`, "Make rules of Cloudflare's rate limiting rules", cloudflare.Import)
 	c.Long = `cloudflare reads the answer of Cloudflare's API with the rate limiting rules of a zone:
 GET /zones/ZONE/rulesets/phases/http_ratelimit/entrypoint. Expressions over path, host,
@@ -72,7 +72,7 @@ imported either, and named with its place.`
 	return c
 }
 
-func awsWAF(e *command.Env) *cobra.Command {
+func importAWSWAFCommand(e *command.Env) *cobra.Command {
 	encoding := string(awswaf.Auto)
 	c := importFrom(e, `aws-waf FILE | -`, "Make rules of the rate-based rules of an AWS WAF web ACL", func(data []byte) (*migrate.Report, error) {
 		return awswaf.Import(data, awswaf.Encoding(encoding))
@@ -92,7 +92,7 @@ the limit. Other rules, labels, countries, IP sets and patterns are named.`
 	return c
 }
 
-func nginxLimits(e *command.Env) *cobra.Command {
+func importNginxCommand(e *command.Env) *cobra.Command {
 	c := importFrom(e, `nginx FILE | -`, "Propose rules for nginx's limit_req", nginx.Import)
 	c.Long = `nginx reads what nginx -T prints, or one file that has everything, and proposes a rule
 for each limit_req: its rate in a minute, and its burst. These rules only report, because
@@ -136,9 +136,9 @@ func readForeign(e *command.Env, name string, read func([]byte) (*migrate.Report
 		defer func() { _ = f.Close() }() // it was only read
 		in, called = f, name
 	}
-	data, err := io.ReadAll(io.LimitReader(in, mostRead+1))
-	if err == nil && len(data) > mostRead {
-		err = fmt.Errorf("is larger than %d bytes", mostRead)
+	data, err := io.ReadAll(io.LimitReader(in, mostImported+1))
+	if err == nil && len(data) > mostImported {
+		err = fmt.Errorf("is larger than %d bytes", mostImported)
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: %w", called, err)

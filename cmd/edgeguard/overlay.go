@@ -33,37 +33,37 @@ func overlayCommand(e *command.Env) *cobra.Command {
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(
-		reading(e, "show", "Show what was changed of the rules, when and by whom", show),
-		reading(e, "export", "Print it as the lines of the rules for the config", export),
+		overlayReadCommand(e, "show", "Show what was changed of the rules, when and by whom", showOverlay),
+		overlayReadCommand(e, "export", "Print it as the lines of the rules for the config", exportOverlay),
 		overlayClearCommand(e),
-		confirmCommand(e),
+		overlayConfirmCommand(e),
 	)
 	return c
 }
 
-// changed is what was changed of the rules, and where it was read.
-type changed struct {
+// overlaid is what was changed of the rules, and where it was read.
+type overlaid struct {
 	rules  []config.RuleOverlay
 	fleet  []overlay.Shared // what was set for the whole fleet
 	unused []string         // why what is kept is not in force
 	from   string           // the file, where no node answered
 }
 
-// reading returns a command that prints what was changed. It asks the node, and
+// overlayReadCommand returns a command that prints what was changed. It asks the node, and
 // where none answers it reads the file in the state folder.
-func reading(e *command.Env, use, short string, print func(io.Writer, *changed)) *cobra.Command {
+func overlayReadCommand(e *command.Env, use, short string, print func(io.Writer, *overlaid)) *cobra.Command {
 	c := &cobra.Command{Use: use, Short: short, Example: "  edgeguard overlay " + use, Args: command.NoArguments}
 	ask := nodeaddr.Flags(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		var all changed
+		var all overlaid
 		err := ask(c.Context(), func(ctx context.Context, node *client.Client) error {
 			list, err := node.Rules(ctx)
-			all = ofNode(&list)
+			all = overlaidByNode(&list)
 			return err
 		})
 		if refused := new(call.Problem); err != nil && !errors.As(err, &refused) && !c.Flags().Changed("admin") {
 			name, _ := c.Flags().GetString("config")
-			if fromFile, fileErr := ofFile(name); fileErr == nil {
+			if fromFile, fileErr := overlaidByFile(name); fileErr == nil {
 				all, err = fromFile, nil
 			}
 		}
@@ -75,8 +75,8 @@ func reading(e *command.Env, use, short string, print func(io.Writer, *changed))
 	return c
 }
 
-// ofNode returns what a node has in force.
-func ofNode(list *admin.RuleList) (all changed) {
+// overlaidByNode returns what a node has in force.
+func overlaidByNode(list *admin.RuleList) (all overlaid) {
 	for _, r := range list.Rules {
 		one := config.RuleOverlay{Name: r.Name}
 		if r.Fleet != nil {
@@ -100,21 +100,21 @@ func ofNode(list *admin.RuleList) (all changed) {
 	return all
 }
 
-// ofFile returns what the file in the state folder has, for the next start.
-func ofFile(name string) (changed, error) {
+// overlaidByFile returns what the file in the state folder has, for the next start.
+func overlaidByFile(name string) (overlaid, error) {
 	c, err := command.LoadConfig(name)
 	if err != nil {
-		return changed{}, err
+		return overlaid{}, err
 	}
 	if c.State == "" {
-		return changed{}, errors.New("the config has no state folder")
+		return overlaid{}, errors.New("the config has no state folder")
 	}
 	file := overlay.FileIn(c.State)
 	o, err := overlay.Read(file)
 	if err != nil {
-		return changed{}, err
+		return overlaid{}, err
 	}
-	all := changed{rules: o.Rules, from: file}
+	all := overlaid{rules: o.Rules, from: file}
 	all.fleet, err = overlay.SharedIn(c.State)
 	return all, err
 }
@@ -133,17 +133,17 @@ func overlaidOn(c *config.Config) []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	return append(describeShared(fleet, true), describeAll(o.Rules)...)
+	return append(describeShared(fleet, true), describeOverlay(o.Rules)...)
 }
 
-// describeAll describes what was changed of rules, a line for each change.
-func describeAll(rules []config.RuleOverlay) (lines []string) {
+// describeOverlay describes what was changed of rules, a line for each change.
+func describeOverlay(rules []config.RuleOverlay) (lines []string) {
 	for _, r := range rules {
 		if r.Threshold > 0 {
-			lines = append(lines, fmt.Sprintf("rule %s: threshold %d instead of %d%s", r.Name, r.Threshold, r.Base, overlayDescribe(r.Changed)))
+			lines = append(lines, fmt.Sprintf("rule %s: threshold %d instead of %d%s", r.Name, r.Threshold, r.Base, describeChange(r.Changed)))
 		}
 		for _, c := range r.Candidates {
-			lines = append(lines, fmt.Sprintf("rule %s: candidate %d%s", r.Name, c.Threshold, overlayDescribe(c.Changed)))
+			lines = append(lines, fmt.Sprintf("rule %s: candidate %d%s", r.Name, c.Threshold, describeChange(c.Changed)))
 		}
 	}
 	for i := range lines {
@@ -152,8 +152,8 @@ func describeAll(rules []config.RuleOverlay) (lines []string) {
 	return lines
 }
 
-// overlayDescribe says when, by whom and why something was changed.
-func overlayDescribe(c config.Changed) (text string) {
+// describeChange says when, by whom and why something was changed.
+func describeChange(c config.Changed) (text string) {
 	if !c.Since.IsZero() {
 		text += ", since " + c.Since.Format(time.RFC3339)
 	}
@@ -166,8 +166,8 @@ func overlayDescribe(c config.Changed) (text string) {
 	return text
 }
 
-func show(out io.Writer, all *changed) {
-	lines := append(describeShared(all.fleet, false), describeAll(all.rules)...)
+func showOverlay(out io.Writer, all *overlaid) {
+	lines := append(describeShared(all.fleet, false), describeOverlay(all.rules)...)
 	lines = append(lines, all.unused...)
 	if len(lines) == 0 {
 		lines = []string{"nothing is changed: the rules are the config's"}
@@ -180,9 +180,9 @@ func show(out io.Writer, all *changed) {
 	}
 }
 
-// export prints lines to merge into the config's rules by hand. A rule's other lines
+// exportOverlay prints lines to merge into the config's rules by hand. A rule's other lines
 // are the config's own.
-func export(out io.Writer, all *changed) {
+func exportOverlay(out io.Writer, all *overlaid) {
 	rules := withShared(all)
 	if len(rules) == 0 {
 		fmt.Fprintln(out, "# nothing is changed: the rules are the config's")
@@ -192,7 +192,7 @@ func export(out io.Writer, all *changed) {
 	for _, r := range rules {
 		fmt.Fprintf(out, "  - name: %q\n", r.Name)
 		if r.Threshold > 0 {
-			fmt.Fprintf(out, "    threshold: %d # instead of %d%s\n", r.Threshold, r.Base, safetext.Strip(overlayDescribe(r.Changed)))
+			fmt.Fprintf(out, "    threshold: %d # instead of %d%s\n", r.Threshold, r.Base, safetext.Strip(describeChange(r.Changed)))
 		}
 		var candidates []string
 		for _, c := range r.Candidates {
@@ -218,7 +218,7 @@ was set for the whole fleet, on all nodes.`,
 	ask := nodeaddr.Flags(c)
 	fleet := c.Flags().Bool("fleet", false, "undo the threshold of the whole fleet")
 	c.RunE = func(c *cobra.Command, names []string) error {
-		undo := undo
+		undo := undoOverlay
 		if *fleet {
 			undo = undoShared
 		}
@@ -234,13 +234,13 @@ was set for the whole fleet, on all nodes.`,
 	return c
 }
 
-// undo undoes what was changed of one rule.
-func undo(ctx context.Context, out io.Writer, node *client.Client, name string) error {
+// undoOverlay undoes what was changed of one rule.
+func undoOverlay(ctx context.Context, out io.Writer, node *client.Client, name string) error {
 	list, err := node.Rules(ctx)
 	if err != nil {
 		return err
 	}
-	for _, r := range ofNode(&list).rules {
+	for _, r := range overlaidByNode(&list).rules {
 		if r.Name != name {
 			continue
 		}

@@ -29,7 +29,7 @@ func describeShared(all []overlay.Shared, inForce bool) (lines []string) {
 		if f.Threshold == 0 {
 			line = fmt.Sprintf("rule %s: on the whole fleet, threshold %d again", s.Rule, f.Base)
 		}
-		line += overlayDescribe(config.Changed{Since: f.Since, By: f.By, Note: f.Note}) + ", set on " + f.Node
+		line += describeChange(config.Changed{Since: f.Since, By: f.By, Note: f.Note}) + ", set on " + f.Node
 		switch {
 		case f.Held:
 			line += fmt.Sprintf("; it awaits confirmation here, because it would newly refuse %.0f %% of the requests", 100*f.Share)
@@ -42,7 +42,7 @@ func describeShared(all []overlay.Shared, inForce bool) (lines []string) {
 }
 
 // withShared returns what is in force of rules: the fleet's thresholds as well.
-func withShared(all *changed) []config.RuleOverlay {
+func withShared(all *overlaid) []config.RuleOverlay {
 	rules := slices.Clone(all.rules)
 	for _, s := range all.fleet {
 		if !s.Fleet.InForce {
@@ -69,8 +69,8 @@ func undoShared(ctx context.Context, out io.Writer, node *client.Client, name st
 	return err
 }
 
-// confirmCommand puts a threshold in force that waits.
-func confirmCommand(e *command.Env) *cobra.Command {
+// overlayConfirmCommand puts a threshold in force that waits.
+func overlayConfirmCommand(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "confirm RULE...",
 		Short: "Put the fleet's threshold of rules in force that awaits confirmation",
@@ -84,7 +84,7 @@ after that. To withdraw it instead: edgeguard overlay clear --fleet RULE.`,
 	c.RunE = func(c *cobra.Command, names []string) error {
 		return ask(c.Context(), func(ctx context.Context, node *client.Client) error {
 			for _, name := range names {
-				if err := confirm(ctx, e.Stdout, node, name); err != nil {
+				if err := confirmShared(ctx, e.Stdout, node, name); err != nil {
 					return err
 				}
 			}
@@ -94,8 +94,8 @@ after that. To withdraw it instead: edgeguard overlay clear --fleet RULE.`,
 	return c
 }
 
-// confirm puts the fleet's threshold of one rule in force.
-func confirm(ctx context.Context, out io.Writer, node *client.Client, name string) error {
+// confirmShared puts the fleet's threshold of one rule in force.
+func confirmShared(ctx context.Context, out io.Writer, node *client.Client, name string) error {
 	list, err := node.Rules(ctx)
 	if err != nil {
 		return err

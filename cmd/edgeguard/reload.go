@@ -33,19 +33,19 @@ printed, and the exit code is 1. It requires an operator: use the unix socket.`,
 }
 
 func reload(ctx context.Context, e *command.Env, node *client.Client) error {
-	before, err := lookAtConfig(ctx, node)
+	before, err := readInForce(ctx, node)
 	if err != nil {
 		return err
 	}
 	if err := node.Reload(ctx); err != nil {
 		return err
 	}
-	after, err := lookAtConfig(ctx, node)
+	after, err := readInForce(ctx, node)
 	if err != nil {
 		return fmt.Errorf("the config is reloaded, and what changed is not known: %w", err)
 	}
 	fmt.Fprintln(e.Stdout, "the config is reloaded")
-	for _, line := range changes(before, after) {
+	for _, line := range configChanges(before, after) {
 		fmt.Fprintln(e.Stdout, "  "+safetext.Strip(line))
 	}
 	return nil
@@ -59,7 +59,7 @@ type inForce struct {
 	beside []string
 }
 
-func lookAtConfig(ctx context.Context, node *client.Client) (inForce, error) {
+func readInForce(ctx context.Context, node *client.Client) (inForce, error) {
 	s, err := node.Status(ctx)
 	if err != nil {
 		return inForce{}, err
@@ -90,8 +90,8 @@ func beside(s *admin.Stats) (names []string) {
 	return names
 }
 
-// changes says in words how two configs differ in mode, rules and the systems beside the node.
-func changes(before, after inForce) (lines []string) {
+// configChanges says in words how two configs differ in mode, rules and the systems beside the node.
+func configChanges(before, after inForce) (lines []string) {
 	if before.monitor != after.monitor {
 		lines = append(lines, "mode: "+modeOf(after)+" instead of "+modeOf(before))
 	}
@@ -109,7 +109,7 @@ func changes(before, after inForce) (lines []string) {
 			lines = append(lines, "rule "+after.rules[i].Name+": added")
 			continue
 		}
-		for _, difference := range differences(&before.rules[k], &after.rules[i]) {
+		for _, difference := range ruleDifferences(&before.rules[k], &after.rules[i]) {
 			lines = append(lines, "rule "+after.rules[i].Name+": "+difference)
 		}
 	}
@@ -136,8 +136,8 @@ func modeOf(c inForce) string {
 	return "enforce"
 }
 
-// differences says how a rule differs.
-func differences(before, after *admin.Rule) (lines []string) {
+// ruleDifferences says how a rule differs.
+func ruleDifferences(before, after *admin.Rule) (lines []string) {
 	for _, f := range []struct {
 		name     string
 		was, now any
@@ -151,7 +151,7 @@ func differences(before, after *admin.Rule) (lines []string) {
 		{"action", before.Action, after.Action},
 		{"block_for in seconds", before.BlockFor, after.BlockFor},
 		{"scope", before.Scope, after.Scope},
-		{"candidates", candidates(before), candidates(after)},
+		{"candidates", candidateThresholds(before), candidateThresholds(after)},
 	} {
 		if !reflect.DeepEqual(f.was, f.now) {
 			lines = append(lines, fmt.Sprintf("%s %v instead of %v", f.name, f.now, f.was))
@@ -160,7 +160,7 @@ func differences(before, after *admin.Rule) (lines []string) {
 	return lines
 }
 
-func candidates(r *admin.Rule) (thresholds []uint32) {
+func candidateThresholds(r *admin.Rule) (thresholds []uint32) {
 	for _, c := range r.Candidates {
 		thresholds = append(thresholds, c.Threshold)
 	}

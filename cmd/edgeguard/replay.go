@@ -44,7 +44,7 @@ fleet install').`,
   edgeguard replay --kind syn --local 192.0.2.0/24 mirror.pcap
   edgeguard replay --fleet redis://127.0.0.1:6379 --format csv:time=when,addr=src,node=host all.csv
   zcat old.gz | edgeguard replay --format combined --json -`,
-		Args: files,
+		Args: someFiles,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := s.check(c); err != nil {
 				return err
@@ -176,7 +176,7 @@ func (j *job) run(ctx context.Context) (*replay.Report, error) {
 func (j *job) runOnce(ctx context.Context, all inputs, source replay.Source) (*replay.Report, error) {
 	p := newProgress(j.env)
 	defer p.done()
-	watched := watch{source: source, seen: func(events uint64) {
+	watched := watchedSource{source: source, seen: func(events uint64) {
 		if p.due() {
 			t := all.total()
 			p.draw(events, t.read, t.total)
@@ -185,15 +185,15 @@ func (j *job) runOnce(ctx context.Context, all inputs, source replay.Source) (*r
 	return j.replay(ctx, &watched)
 }
 
-// watch is a source that reports how many events have passed.
-type watch struct {
+// watchedSource is a source that reports how many events have passed.
+type watchedSource struct {
 	source replay.Source
 	events uint64
 	seen   func(events uint64)
 }
 
 // Next implements replay.Source.
-func (w *watch) Next() ([]edgeguard.Event, error) {
+func (w *watchedSource) Next() ([]edgeguard.Event, error) {
 	events, err := w.source.Next()
 	w.events += uint64(len(events))
 	w.seen(w.events)

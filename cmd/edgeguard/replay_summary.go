@@ -36,12 +36,12 @@ func outcome(o *replay.Offender) string {
 
 // protectedKeys returns the keys over a limit that are protected, in their order.
 func protectedKeys(r *replay.Report) []edgeguard.Key {
-	return keysOf(r, func(o *replay.Offender) bool { return o.Protected != "" })
+	return offenderKeys(r, func(o *replay.Offender) bool { return o.Protected != "" })
 }
 
 // wideKeys returns the wide networks that are only reported, in their order.
 func wideKeys(r *replay.Report) []edgeguard.Key {
-	return keysOf(r, func(o *replay.Offender) bool { return o.Action == edgeguard.ActionAlarm && o.Wide > 0 })
+	return offenderKeys(r, func(o *replay.Offender) bool { return o.Action == edgeguard.ActionAlarm && o.Wide > 0 })
 }
 
 // example names the first of some keys, if their rows were kept.
@@ -52,9 +52,9 @@ func example(keys []edgeguard.Key) string {
 	return ": " + keys[0].String()
 }
 
-// keysOf returns the keys of the offenders for which pick is true, each once, in the
+// offenderKeys returns the keys of the offenders for which pick is true, each once, in the
 // order of the rules and of their first crossing.
-func keysOf(r *replay.Report, pick func(*replay.Offender) bool) (keys []edgeguard.Key) {
+func offenderKeys(r *replay.Report, pick func(*replay.Offender) bool) (keys []edgeguard.Key) {
 	seen := make(map[edgeguard.Key]bool)
 	for i := range r.Rules {
 		for k := range r.Rules[i].Offenders {

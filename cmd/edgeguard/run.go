@@ -90,8 +90,8 @@ Start with one of your own logs:
 	return root
 }
 
-// files is cobra's check that a command got at least one file.
-func files(c *cobra.Command, args []string) error {
+// someFiles is cobra's check that a command got at least one file.
+func someFiles(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return command.Usage(fmt.Errorf("%s: name at least one file, or use - for standard input", c.Name()))
 	}

@@ -130,7 +130,7 @@ func (s *serving) serve(ctx context.Context, e *command.Env, messages *logFile, 
 		}
 	}
 	options := node.Options{
-		Log: log, Version: buildVersion(), Ready: func() { started(e, messages, c, named) },
+		Log: log, Version: buildVersion(), Ready: func() { announceStart(e, messages, c, named) },
 		Reloaded: func(c *config.Config) { messages.set(c.Log.JSON, c.Log.Level) },
 	}
 	if named {

@@ -19,20 +19,20 @@ import (
 type logFile struct {
 	level slog.LevelVar
 	json  atomic.Bool
-	both  handler
+	both  logHandler
 }
 
 // newLog returns a log of text, from info on. journal leaves out the time of text lines:
 // systemd's journal has its own.
 func newLog(w io.Writer, journal bool) *logFile {
 	l := &logFile{}
-	out := &whole{to: w}
+	out := &wholeLines{to: w}
 	text := &slog.HandlerOptions{Level: &l.level}
 	if journal {
 		text.ReplaceAttr = withoutTime
 	}
-	objects := &slog.HandlerOptions{Level: &l.level, ReplaceAttr: spans}
-	l.both = handler{json: &l.json, text: slog.NewTextHandler(out, text), objects: slog.NewJSONHandler(escaped{out}, objects)}
+	objects := &slog.HandlerOptions{Level: &l.level, ReplaceAttr: durationText}
+	l.both = logHandler{json: &l.json, text: slog.NewTextHandler(out, text), objects: slog.NewJSONHandler(escapedJSON{out}, objects)}
 	return l
 }
 
@@ -60,28 +60,28 @@ func withoutTime(groups []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// spans writes a duration as text does, "5m0s": JSON would have nanoseconds.
-func spans(_ []string, a slog.Attr) slog.Attr {
+// durationText writes a duration as text does, "5m0s": JSON would have nanoseconds.
+func durationText(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration {
 		return slog.String(a.Key, a.Value.Duration().String())
 	}
 	return a
 }
 
-// handler passes each message to one of two. Both know the attributes, since the
+// logHandler passes each message to one of two. Both know the attributes, since the
 // format may change after a logger was made.
-type handler struct {
+type logHandler struct {
 	json          *atomic.Bool
 	text, objects slog.Handler
 }
 
 // Enabled implements [slog.Handler].
-func (h handler) Enabled(ctx context.Context, level slog.Level) bool {
+func (h logHandler) Enabled(ctx context.Context, level slog.Level) bool {
 	return h.text.Enabled(ctx, level)
 }
 
 // Handle implements [slog.Handler].
-func (h handler) Handle(ctx context.Context, r slog.Record) error {
+func (h logHandler) Handle(ctx context.Context, r slog.Record) error {
 	if h.json.Load() {
 		return h.objects.Handle(ctx, r)
 	}
@@ -89,35 +89,35 @@ func (h handler) Handle(ctx context.Context, r slog.Record) error {
 }
 
 // WithAttrs implements [slog.Handler].
-func (h handler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return handler{h.json, h.text.WithAttrs(attrs), h.objects.WithAttrs(attrs)}
+func (h logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return logHandler{h.json, h.text.WithAttrs(attrs), h.objects.WithAttrs(attrs)}
 }
 
 // WithGroup implements [slog.Handler].
-func (h handler) WithGroup(name string) slog.Handler {
-	return handler{h.json, h.text.WithGroup(name), h.objects.WithGroup(name)}
+func (h logHandler) WithGroup(name string) slog.Handler {
+	return logHandler{h.json, h.text.WithGroup(name), h.objects.WithGroup(name)}
 }
 
-// whole keeps the lines of the two handlers apart.
-type whole struct {
+// wholeLines keeps the lines of the two handlers apart.
+type wholeLines struct {
 	mu sync.Mutex // guards to
 	to io.Writer
 }
 
 // Write implements [io.Writer].
-func (w *whole) Write(p []byte) (int, error) {
+func (w *wholeLines) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.to.Write(p)
 }
 
-// escaped writes what is not seen in a line of JSON as \u…. JSON allows U+202E and C1 in
+// escapedJSON writes what is not seen in a line of JSON as \u…. JSON allows U+202E and C1 in
 // a text, and a terminal that shows the line acts on them. Messages repeat what
 // strangers wrote.
-type escaped struct{ to io.Writer }
+type escapedJSON struct{ to io.Writer }
 
 // Write implements [io.Writer]. A handler writes each message by one call.
-func (e escaped) Write(p []byte) (int, error) {
+func (e escapedJSON) Write(p []byte) (int, error) {
 	hides := func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }
 	if !bytes.ContainsFunc(p, hides) {
 		return e.to.Write(p)

@@ -12,9 +12,9 @@ import (
 	"edgeguard/rules"
 )
 
-// started prints what was started, or logs it where the log is for programs: then all
+// announceStart prints what was started, or logs it where the log is for programs: then all
 // that the node writes is JSON.
-func started(e *command.Env, messages *logFile, c *config.Config, named bool) {
+func announceStart(e *command.Env, messages *logFile, c *config.Config, named bool) {
 	if !c.Log.JSON {
 		printStart(e, c, named)
 		return

@@ -32,7 +32,7 @@ func (f *trialFlags) config() (*config.Config, error) {
 	}
 	text := ""
 	if len(f.listen)+len(f.admin) > 0 {
-		text = "listen: {" + listeners("auth", f.listen) + listeners("admin", f.admin) + "}\n"
+		text = "listen: {" + listenersYAML("auth", f.listen) + listenersYAML("admin", f.admin) + "}\n"
 	}
 	if f.threshold > 0 {
 		text += fmt.Sprintf("rules: [{name: default, threshold: %d}]\n", f.threshold)
@@ -45,8 +45,8 @@ func (f *trialFlags) config() (*config.Config, error) {
 	return c, nil
 }
 
-// listeners writes a section's field; nothing for the default.
-func listeners(name string, addresses []string) string {
+// listenersYAML writes a section's field; nothing for the default.
+func listenersYAML(name string, addresses []string) string {
 	texts := make([]string, len(addresses))
 	for i, address := range addresses {
 		texts[i] = yaml.EscapeVariables(address) // the shell has expanded it

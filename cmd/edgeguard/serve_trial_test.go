@@ -8,7 +8,7 @@ import (
 )
 
 func TestTrialConfig(t *testing.T) {
-	f := trialFlags{listen: []string{"127.0.0.1:9181"}, Admin: []string{"127.0.0.1:9191", "unix:/run/x.sock"}, Threshold: 100}
+	f := trialFlags{listen: []string{"127.0.0.1:9181"}, admin: []string{"127.0.0.1:9191", "unix:/run/x.sock"}, threshold: 100}
 	c, err := f.config()
 	if err != nil || !f.given() {
 		t.Fatal(err)
@@ -40,13 +40,13 @@ func TestTrialConfigKeepsTheRest(t *testing.T) {
 func TestTrialConfigRefuses(t *testing.T) {
 	for says, f := range map[string]trialFlags{
 		`--listen: cannot listen at "localhost"`:   {listen: []string{"localhost"}},
-		`cannot listen at "a\nmode: monitor:1`:     {Listen: []string{"a\nmode: monitor:1x"}},
-		`--admin: 0.0.0.0:9191 is reachable`:       {Admin: []string{"0.0.0.0:9191"}},
-		`already in use by listen.auth`:            {Listen: []string{"127.0.0.1:1"}, Admin: []string{"127.0.0.1:1"}},
-		`--threshold: `:                            {Threshold: 1 << 31},
-		`has no port`:                              {Listen: []string{"127.0.0.1:0"}},
-		`--listen: cannot listen at "$${HOME}:x"`:  {Listen: []string{"${HOME}:x"}},
-		`--listen: cannot listen at "], rules: []`: {Listen: []string{"], rules: []"}},
+		`cannot listen at "a\nmode: monitor:1`:     {listen: []string{"a\nmode: monitor:1x"}},
+		`--admin: 0.0.0.0:9191 is reachable`:       {admin: []string{"0.0.0.0:9191"}},
+		`already in use by listen.auth`:            {listen: []string{"127.0.0.1:1"}, admin: []string{"127.0.0.1:1"}},
+		`--threshold: `:                            {threshold: 1 << 31},
+		`has no port`:                              {listen: []string{"127.0.0.1:0"}},
+		`--listen: cannot listen at "$${HOME}:x"`:  {listen: []string{"${HOME}:x"}},
+		`--listen: cannot listen at "], rules: []`: {listen: []string{"], rules: []"}},
 	} {
 		if _, err := f.config(); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%+v: %v, want %s", f, err, says)

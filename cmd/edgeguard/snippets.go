@@ -42,7 +42,7 @@ tests of edgeguard run the same text. Without a name it lists the names.`,
 			if len(args) == 0 {
 				return listSnippets(e)
 			}
-			fromConfig(&v, e, args[0], configFile)
+			valuesFromConfig(&v, e, args[0], configFile)
 			return writeSnippet(e, args[0], file, v)
 		},
 	}
@@ -92,9 +92,9 @@ func asksSPOE(v *snippets.Values, c *config.Config) {
 	}
 }
 
-// fromConfig sets what no flag gave from the config. The proxy asks at a unix socket,
+// valuesFromConfig sets what no flag gave from the config. The proxy asks at a unix socket,
 // which strangers cannot open, if it can do that.
-func fromConfig(v *snippets.Values, e *command.Env, proxy, configFile string) {
+func valuesFromConfig(v *snippets.Values, e *command.Env, proxy, configFile string) {
 	c, err := command.LoadConfig(configFile)
 	if err != nil {
 		fmt.Fprintf(e.Stderr, "addresses and folders are not read from the config: %v\n", err)

@@ -35,7 +35,7 @@ Where the files can be read twice, it also proposes rules, as YAML for the confi
   edgeguard tune --html report.html access.log
   edgeguard tune --key 203.0.113.9 access.log
   edgeguard tune --window 1m --json access.log`,
-		Args: files,
+		Args: someFiles,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := s.check(c); err != nil {
 				return err
