@@ -18,9 +18,8 @@ import (
 	"edgeguard/internal/words"
 )
 
-// This file is the commands for the keys of CrowdSec's bouncers.
-
-// bouncersCommand returns `edgeguard bouncers` with the commands below it.
+// bouncersCommand returns `edgeguard bouncers` with the commands below it, for the keys of
+// CrowdSec's bouncers.
 func bouncersCommand(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bouncers",

@@ -14,10 +14,8 @@ import (
 	"edgeguard/node/neighbours"
 )
 
-// This file is the command that checks a config: it prints all that is wrong with it,
-// or what is in effect.
-
-// checkCommand returns the command check.
+// checkCommand returns `edgeguard check`: it prints all that is wrong with a config, or
+// what is in effect.
 func checkCommand(e *command.Env) *cobra.Command {
 	var file string
 	var asJSON bool
@@ -36,7 +34,7 @@ Without a config it prints the defaults, as a file to start from.`,
   edgeguard check > edgeguard.yaml       # the defaults, where there is no config`,
 		Args: command.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			doctor.Adopt(c.Context(), doctor.Read, cmp.Or(file, command.DefaultConfig))
+			doctor.Adopt(c.Context(), doctor.ReadUnit, cmp.Or(file, command.DefaultConfig))
 			if asJSON {
 				return printCheckJSON(e, file)
 			}

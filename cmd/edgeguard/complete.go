@@ -22,9 +22,6 @@ import (
 	"edgeguard/presets"
 )
 
-// This file gives a shell the values that flags and arguments may have: rules,
-// active blocks, kinds, presets and formats.
-
 const (
 	// completeTime is how long a node may take to answer: a shell hangs meanwhile.
 	completeTime = time.Second
@@ -32,7 +29,8 @@ const (
 	completeMost = 200
 )
 
-// completion is what the values are read from.
+// completion gives a shell the values that flags and arguments may have: rules, active
+// blocks, kinds, presets and formats. It is what these are read from.
 type completion struct {
 	// ask calls f with a client for the node that the flags of a command name.
 	ask func(ctx context.Context, c *cobra.Command, f func(context.Context, *client.Client) error) error

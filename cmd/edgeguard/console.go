@@ -20,9 +20,7 @@ import (
 	"edgeguard/internal/words"
 )
 
-// This file has the command `edgeguard console`: it logs a browser in.
-
-// consoleCommand returns the command.
+// consoleCommand returns `edgeguard console`, which logs a browser in.
 func consoleCommand(e *command.Env) *cobra.Command {
 	end := false
 	c := &cobra.Command{

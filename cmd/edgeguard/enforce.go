@@ -21,10 +21,8 @@ import (
 	"edgeguard/internal/words"
 )
 
-// This file is the commands that put the kernel's packet filter on trial, confirm
-// it, and take it out of force.
-
-// enforceCommand returns `edgeguard enforce` with the commands below it.
+// enforceCommand returns `edgeguard enforce` with the commands below it: they put the
+// kernel's packet filter on trial, confirm it, and take it out of force.
 func enforceCommand(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "enforce",

@@ -14,13 +14,11 @@ import (
 	"edgeguard/node/fleetlink"
 )
 
-// This file has the commands `edgeguard fleet …`: they prepare the Redis of a
-// fleet and show its nodes.
-
 // fleetPatience is how long a command waits for Redis in all.
 const fleetPatience = 10 * time.Second
 
-// fleetCommand returns `edgeguard fleet` with the commands below it.
+// fleetCommand returns `edgeguard fleet` with the commands below it: they prepare the
+// Redis of a fleet, or show its nodes.
 func fleetCommand(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "fleet",

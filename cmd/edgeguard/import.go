@@ -22,9 +22,6 @@ import (
 	"edgeguard/migrate/nginx"
 )
 
-// This file has the command `edgeguard import`: rules of AWS WAF, Cloudflare and
-// nginx become rules of edgeguard.
-
 // The exit codes: something was not imported; the file cannot be read.
 const (
 	exitMissing = 1
@@ -34,7 +31,8 @@ const (
 // mostImported bounds a file. `nginx -T` prints lists of networks, too.
 const mostImported = 16 << 20
 
-// importCommand returns the command.
+// importCommand returns `edgeguard import`: rules of AWS WAF, Cloudflare and nginx become
+// rules of edgeguard.
 func importCommand(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import",

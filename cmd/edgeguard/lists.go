@@ -18,13 +18,11 @@ import (
 	"edgeguard/node/lists"
 )
 
-// This file is the command that empties a node's lists of blocks: it runs
-// when edgeguard leaves a host whose proxies still read them.
-
 // packagedState is where a node keeps its state by the packaged config.
 const packagedState = "/var/lib/edgeguard"
 
-// listsCommand returns the command lists.
+// listsCommand returns `edgeguard lists`, which empties a node's lists of blocks: it
+// runs when edgeguard leaves a host whose proxies still read them.
 func listsCommand(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "lists",

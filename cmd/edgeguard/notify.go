@@ -15,9 +15,7 @@ import (
 	"edgeguard/node/neighbours"
 )
 
-// This file has the commands for receivers of notifications.
-
-// notifyCommand returns the command notify.
+// notifyCommand returns `edgeguard notify`, for receivers of notifications.
 func notifyCommand(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "notify",

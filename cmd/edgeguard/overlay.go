@@ -20,10 +20,8 @@ import (
 	"edgeguard/node/overlay"
 )
 
-// This file has the commands `edgeguard overlay …`: they show what operators
-// changed of the rules while a node ran, print it for the config, and undo it.
-
-// overlayCommand returns `edgeguard overlay` with the commands below it.
+// overlayCommand returns `edgeguard overlay` with the commands below it: they show what
+// operators changed of the rules while a node ran, print it for the config, and undo it.
 func overlayCommand(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "overlay",

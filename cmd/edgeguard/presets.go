@@ -13,9 +13,7 @@ import (
 	"edgeguard/presets"
 )
 
-// This file has the command `edgeguard presets`, and the flag --preset.
-
-// presetsCommand returns the command.
+// presetsCommand returns `edgeguard presets`.
 func presetsCommand(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "presets",

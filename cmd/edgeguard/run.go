@@ -80,7 +80,7 @@ Start with one of your own logs:
 	})
 	root.AddCommand(
 		replayCommand(e), tuneCommand(e), importCommand(e), presetsCommand(e),
-		setupCommand(e), checkCommand(e), doctor.Command(&doctor.Env{Env: e, Unit: doctor.Read}), snippetsCommand(e),
+		setupCommand(e), checkCommand(e), doctor.Command(&doctor.Env{Env: e, Unit: doctor.ReadUnit}), snippetsCommand(e),
 		serveCommand(e), reloadCommand(e), overlayCommand(e), enforceCommand(e), listsCommand(e), notifyCommand(e),
 		observe.Top(e), observe.Status(e), observe.Rules(e), observe.Events(e), explainCommand(e), consoleCommand(e),
 		blocks.Command(e), blocks.AllowCommand(e), blocks.ImportsCommand(e), bouncersCommand(e), fleetCommand(e),
@@ -102,6 +102,6 @@ func someFiles(c *cobra.Command, args []string) error {
 func setupCommand(e *command.Env) *cobra.Command {
 	return setup.Command(&setup.Env{
 		Env: e, DefaultConfig: command.DefaultConfig, Check: node.Check,
-		Unit: doctor.Read, DropIn: "/etc/systemd/system/" + doctor.Name + ".d/setup.conf",
+		Unit: doctor.ReadUnit, DropIn: "/etc/systemd/system/" + doctor.UnitName + ".d/setup.conf",
 	})
 }

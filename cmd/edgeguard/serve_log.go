@@ -12,9 +12,7 @@ import (
 	"unicode/utf16"
 )
 
-// This file writes the log of a node: lines for people, or JSON for programs.
-
-// logFile is a log whose format and level may change while it is written. It is safe for
+// logFile is the log of a node, lines for people or JSON for programs, whose format and level may change while it is written. It is safe for
 // concurrent use.
 type logFile struct {
 	level slog.LevelVar

@@ -10,10 +10,9 @@ import (
 	"edgeguard/config/yaml"
 )
 
-// This file makes the config of a node that flags describe. It reads no file and
-// has no state folder, so that it shares nothing with another node of the host.
-
-// trialFlags are those of `serve` that make a trial. The zero value makes none.
+// trialFlags are those of `serve` that make a trial: a node that reads no file and has no
+// state folder, so that it shares nothing with another one of the host. The zero value
+// makes none.
 type trialFlags struct {
 	listen, admin []string
 	threshold     uint32

@@ -15,8 +15,6 @@ import (
 	"edgeguard/config"
 )
 
-// This file has the command `edgeguard snippets`.
-
 // snippetsCommand returns `edgeguard snippets`.
 func snippetsCommand(e *command.Env) *cobra.Command {
 	var v snippets.Values

@@ -12,21 +12,19 @@ import (
 	"time"
 )
 
-// This file reads and writes files of blocks: lines, tables and JSON. Anybody may
-// have written such a file, so it is read piece by piece, within bounds.
-
-// Format is how a file is written.
-type Format string
+// fileFormat is how a file of blocks is written. Anybody may have written it, so it is
+// read piece by piece, within bounds.
+type fileFormat string
 
 // The formats. Plain is an address or prefix a line, with comments; it has no ends.
 const (
-	Plain Format = "plain"
-	CSV   Format = "csv"
-	JSON  Format = "json"
+	plainFile fileFormat = "plain"
+	csvFile   fileFormat = "csv"
+	jsonFile  fileFormat = "json"
 )
 
-// formats are all of them.
-var formats = []Format{Plain, CSV, JSON}
+// fileFormats are all of them.
+var fileFormats = []fileFormat{plainFile, csvFile, jsonFile}
 
 // Bounds of a file that is read, in bytes and in entries.
 const (
@@ -35,8 +33,8 @@ const (
 	maxEntries = 500_000
 )
 
-// Entry is one block of a file. What the file does not say is empty.
-type Entry struct {
+// fileEntry is one block of a file. What the file does not say is empty.
+type fileEntry struct {
 	Line   int       `json:"-"`
 	Prefix string    `json:"prefix"`
 	Rule   string    `json:"rule,omitempty"`
@@ -55,15 +53,15 @@ var (
 	errNothing = errors.New("no prefix")
 )
 
-// Read calls each with each entry of a file, or with why it cannot be read; Line is set
+// readFile calls each with each entry of a file, or with why it cannot be read; Line is set
 // in both cases. An empty format is recognised by the first bytes. The error is one after
 // which nothing more can be read.
-func Read(from io.Reader, format Format, each func(Entry, error)) error {
+func readFile(from io.Reader, format fileFormat, each func(fileEntry, error)) error {
 	return readWithin(from, maxFile, maxEntries, format, each)
 }
 
-// readWithin is Read with bounds in bytes and in entries.
-func readWithin(from io.Reader, most int64, mostEntries int, format Format, each func(Entry, error)) error {
+// readWithin is readFile with bounds in bytes and in entries.
+func readWithin(from io.Reader, most int64, mostEntries int, format fileFormat, each func(fileEntry, error)) error {
 	in := bufio.NewReaderSize(&bounded{from: from, left: most}, maxLine)
 	if mark, _ := in.Peek(3); bytes.Equal(mark, []byte("\xef\xbb\xbf")) {
 		_, _ = in.Discard(3)
@@ -72,7 +70,7 @@ func readWithin(from io.Reader, most int64, mostEntries int, format Format, each
 		format = recognise(in)
 	}
 	entries := 0
-	counted := func(e Entry, err error) error {
+	counted := func(e fileEntry, err error) error {
 		if entries++; entries > mostEntries {
 			return errMany
 		}
@@ -80,29 +78,29 @@ func readWithin(from io.Reader, most int64, mostEntries int, format Format, each
 		return nil
 	}
 	switch {
-	case format == CSV:
+	case format == csvFile:
 		return readTable(in, counted)
-	case format == JSON && first(in) == '[':
+	case format == jsonFile && first(in) == '[':
 		return readArray(in, counted)
-	case format == JSON:
-		return readLines(in, counted, object)
+	case format == jsonFile:
+		return readLines(in, counted, objectEntry)
 	}
-	return readLines(in, counted, plain)
+	return readLines(in, counted, plainEntry)
 }
 
 // recognise returns the format of a file: JSON begins with a bracket, and a table with
 // the names of its columns.
-func recognise(in *bufio.Reader) Format {
+func recognise(in *bufio.Reader) fileFormat {
 	switch first(in) {
 	case '[', '{':
-		return JSON
+		return jsonFile
 	}
 	start, _ := in.Peek(maxLine)
 	head, _, _ := bytes.Cut(start, []byte("\n"))
 	if cells, err := split(string(head), separator(string(head))); err == nil && slices.ContainsFunc(cells, func(c string) bool { return column(c) == "prefix" }) {
-		return CSV
+		return csvFile
 	}
-	return Plain
+	return plainFile
 }
 
 // first returns the first byte that is no white space; 0 if there is none near.
@@ -115,16 +113,16 @@ func first(in *bufio.Reader) byte {
 }
 
 // readLines reads an entry a line.
-func readLines(in *bufio.Reader, each func(Entry, error) error, parse func(string) (Entry, error)) error {
+func readLines(in *bufio.Reader, each func(fileEntry, error) error, parse func(string) (fileEntry, error)) error {
 	return lines(in, func(number int, text string, err error) error {
-		var e Entry
+		var e fileEntry
 		if err == nil {
 			if text = strings.TrimSpace(text); text == "" {
 				return nil
 			}
 			e, err = parse(text)
 		}
-		if err == nil && e == (Entry{}) {
+		if err == nil && e == (fileEntry{}) {
 			return nil // a comment
 		}
 		e.Line = number
@@ -160,17 +158,17 @@ func lines(in *bufio.Reader, each func(number int, text string, err error) error
 	}
 }
 
-// plain reads a line of a plain file. Comments begin with # or ;.
-func plain(text string) (Entry, error) {
+// plainEntry reads a line of a plain file. Comments begin with # or ;.
+func plainEntry(text string) (fileEntry, error) {
 	if i := strings.IndexAny(text, "#;"); i >= 0 {
 		text = strings.TrimSpace(text[:i])
 	}
-	return Entry{Prefix: text}, nil
+	return fileEntry{Prefix: text}, nil
 }
 
 // readTable reads a table with the names of its columns in the first line. A row is one
 // line: no text of a block has a line break.
-func readTable(in *bufio.Reader, each func(Entry, error) error) error {
+func readTable(in *bufio.Reader, each func(fileEntry, error) error) error {
 	var columns []string
 	comma := ','
 	return lines(in, func(number int, text string, err error) error {
@@ -179,16 +177,16 @@ func readTable(in *bufio.Reader, each func(Entry, error) error) error {
 		}
 		if columns == nil {
 			if comma = separator(text); err == nil {
-				columns, err = header(text, comma)
+				columns, err = readHeader(text, comma)
 			}
 			if err != nil {
 				return fmt.Errorf("line %d: %w", number, err)
 			}
 			return nil
 		}
-		var e Entry
+		var e fileEntry
 		if err == nil {
-			e, err = row(text, comma, columns)
+			e, err = rowEntry(text, comma, columns)
 		}
 		e.Line = number
 		return each(e, err)

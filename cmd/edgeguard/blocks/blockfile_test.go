@@ -12,8 +12,8 @@ import (
 )
 
 // read returns what a file has, a text for each line.
-func read(format Format, text string) (out []string, entries []Entry, err error) {
-	err = Read(strings.NewReader(text), format, func(e Entry, wrong error) {
+func read(format fileFormat, text string) (out []string, entries []fileEntry, err error) {
+	err = readFile(strings.NewReader(text), format, func(e fileEntry, wrong error) {
 		if wrong != nil {
 			out = append(out, fmt.Sprintf("%d: %v", e.Line, wrong))
 			return
@@ -66,12 +66,12 @@ func TestRead(t *testing.T) {
 // A file that nothing more can be read of says where and why.
 func TestReadEnds(t *testing.T) {
 	for name, c := range map[string]struct {
-		format     Format
+		format     fileFormat
 		text, want string
 	}{
-		"no columns":     {CSV, "203.0.113.1,x\n", `line 1: unknown column "203.0.113.1": use prefix, rule, owner, reason, origin, since, until or for`},
-		"no prefix":      {CSV, "owner,reason\n", "line 1: there is no column prefix: the first line names the columns, of prefix, rule, owner, reason, origin, since, until and for"},
-		"a column twice": {CSV, "prefix,Prefix\n", "line 1: the column prefix is there twice"},
+		"no columns":     {csvFile, "203.0.113.1,x\n", `line 1: unknown column "203.0.113.1": use prefix, rule, owner, reason, origin, since, until or for`},
+		"no prefix":      {csvFile, "owner,reason\n", "line 1: there is no column prefix: the first line names the columns, of prefix, rule, owner, reason, origin, since, until and for"},
+		"a column twice": {csvFile, "prefix,Prefix\n", "line 1: the column prefix is there twice"},
 		"a cut array":    {"", "[\n{\"prefix\":\"203.0.113.1\"},\n", "line 2: the array has no end"},
 		"after an array": {"", "[]\n{}", "line 2: text after the array"},
 		"a long object":  {"", "[{\"prefix\":\"" + strings.Repeat("1", 3*maxLine), "line 1: longer than 64 KiB"},
@@ -105,13 +105,13 @@ func TestReadIsBounded(t *testing.T) {
 		from := &endless{text: text}
 		kept := 0
 		const most, mostEntries = 1 << 20, 1000
-		err := readWithin(from, most, mostEntries, "", func(Entry, error) { kept++ })
+		err := readWithin(from, most, mostEntries, "", func(fileEntry, error) { kept++ })
 		if err == nil || from.read > most+2*maxLine || kept > mostEntries {
 			t.Errorf("%s: %v after %d bytes and %d entries", name, err, from.read, kept)
 		}
 	}
 	failing := errors.New("broken disk")
-	if err := Read(io.MultiReader(strings.NewReader("203.0.113.1\n"), &broken{failing}), "", func(Entry, error) {}); !errors.Is(err, failing) {
+	if err := readFile(io.MultiReader(strings.NewReader("203.0.113.1\n"), &broken{failing}), "", func(fileEntry, error) {}); !errors.Is(err, failing) {
 		t.Errorf("%v, want %v", err, failing)
 	}
 }
@@ -123,15 +123,15 @@ func (b *broken) Read([]byte) (int, error) { return 0, b.err }
 // What is written is read back.
 func TestRoundTrip(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
-	entries := []Entry{
+	entries := []fileEntry{
 		{Line: 1, Prefix: "203.0.113.1/32", Rule: "manual", Reason: `=cmd|'x'!A1, "quoted"`, Origin: "n1", Since: at, Until: at.Add(time.Hour)},
 		{Line: 2, Prefix: "2001:db8::/32", Rule: "owner fail2ban", Owner: "fail2ban", Reason: "'=1", Since: at, Until: at.Add(time.Hour)},
 		{Line: 3, Prefix: "198.51.100.0/24", Rule: "-x", Owner: "-x", Origin: "+n"},
 	}
-	for _, format := range []Format{CSV, JSON} {
+	for _, format := range []fileFormat{csvFile, jsonFile} {
 		got, err := again(format, entries)
 		want := slices.Clone(entries)
-		if format == CSV { // behind its columns
+		if format == csvFile { // behind its columns
 			for i := range want {
 				want[i].Line++
 			}
@@ -140,15 +140,15 @@ func TestRoundTrip(t *testing.T) {
 			t.Errorf("%s: %+v, %v, want %+v", format, got, err, want)
 		}
 	}
-	if got, err := again(Plain, entries); err != nil || len(got) != 3 || got[1] != (Entry{Line: 2, Prefix: "2001:db8::/32"}) {
+	if got, err := again(plainFile, entries); err != nil || len(got) != 3 || got[1] != (fileEntry{Line: 2, Prefix: "2001:db8::/32"}) {
 		t.Errorf("plain: %+v, %v", got, err)
 	}
 }
 
 // again writes entries and reads them.
-func again(format Format, entries []Entry) ([]Entry, error) {
+func again(format fileFormat, entries []fileEntry) ([]fileEntry, error) {
 	var file bytes.Buffer
-	w := newWriter(&file, format)
+	w := newFileWriter(&file, format)
 	for _, e := range entries {
 		if err := w.Write(e); err != nil {
 			return nil, err
@@ -164,7 +164,7 @@ func again(format Format, entries []Entry) ([]Entry, error) {
 	return got, err
 }
 
-// No file makes Read fail otherwise than by an error, and lines are counted from 1 in
+// No file makes readFile fail otherwise than by an error, and lines are counted from 1 in
 // their order. What can be read can be written and read again.
 func FuzzRead(f *testing.F) {
 	for _, text := range []string{"203.0.113.1\n#x\n", "prefix,reason\n203.0.113.1,'=1\n", `{"prefix":"x","until":"2026-03-01T12:00:00Z"}`, "[{\"prefix\":\"x\"},\n{}]", "prefix;for\nx;1h"} {
@@ -172,8 +172,8 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		line := 1
-		var entries []Entry
-		_ = Read(strings.NewReader(text), "", func(e Entry, err error) {
+		var entries []fileEntry
+		_ = readFile(strings.NewReader(text), "", func(e fileEntry, err error) {
 			if e.Line < line {
 				t.Fatalf("line %d after %d", e.Line, line)
 			}
@@ -188,14 +188,14 @@ func FuzzRead(f *testing.F) {
 				entries = append(entries, e)
 			}
 		})
-		got, err := again(JSON, entries)
+		got, err := again(jsonFile, entries)
 		for i := range got {
 			got[i].Line = 0
 		}
-		same := func(a, b Entry) bool {
+		same := func(a, b fileEntry) bool {
 			return a.Prefix == b.Prefix && a.Rule == b.Rule && a.Owner == b.Owner && a.Reason == b.Reason && a.Until.Equal(b.Until) && a.Since.Equal(b.Since)
 		}
-		valid := !slices.ContainsFunc(entries, func(e Entry) bool {
+		valid := !slices.ContainsFunc(entries, func(e fileEntry) bool {
 			return strings.ToValidUTF8(fmt.Sprint(e), "") != fmt.Sprint(e) || e.Until.Year() > 9999 || e.Until.Year() < 0 || e.Since.Year() > 9999 || e.Since.Year() < 0
 		})
 		if valid && (err != nil || !slices.EqualFunc(got, entries, same)) {

@@ -1,3 +1,6 @@
+// Package blocks has the commands that change which addresses a running node blocks.
+// They show these blocks, the allowances, what awaits a confirmation, what lists of
+// others hold, and they read or write files of blocks.
 package blocks
 
 import (
@@ -42,7 +45,7 @@ requests here is held until an operator confirms or removes it.`,
 		RunE: list.RunE,
 	}
 	c.Flags().AddFlagSet(list.Flags())
-	c.AddCommand(list, blocksAddCommand(e), blocksRemoveCommand(e), importCommand(e), exportCommand(e), blocksHeldCommand(e), blocksConfirmCommand(e))
+	c.AddCommand(list, blocksAddCommand(e), blocksRemoveCommand(e), blocksImportCommand(e), blocksExportCommand(e), blocksHeldCommand(e), blocksConfirmCommand(e))
 	return c
 }
 
@@ -77,7 +80,7 @@ func blocksListCommand(e *command.Env) *cobra.Command {
 
 // listBlocks prints the blocks as they come, page by page.
 func listBlocks(ctx context.Context, e *command.Env, node *client.Client, filter client.Filter, rows int, asJSON bool) error {
-	t := Table("blocked")
+	t := NewTable("blocked")
 	encoder := json.NewEncoder(e.Stdout)
 	shown := 0
 	for b, err := range node.Blocks(ctx, filter) {
@@ -92,7 +95,7 @@ func listBlocks(ctx context.Context, e *command.Env, node *client.Client, filter
 			continue // to say how many more there are
 		}
 		if !asJSON {
-			Row(t, b.Block, time.Now())
+			AddRow(t, b.Block, time.Now())
 		} else if err := encoder.Encode(b); err != nil {
 			return err
 		}
@@ -155,8 +158,8 @@ func listAround(ctx context.Context, e *command.Env, node *client.Client, prefix
 	return nil
 }
 
-// blockTable is the columns of a list of blocks.
-func Table(head string) *output.Table {
+// NewTable returns a table with the columns of a list of blocks.
+func NewTable(head string) *output.Table {
 	t := &output.Table{}
 	t.Column(head, false, output.Red)
 	t.Column("rule", false, "")
@@ -169,7 +172,8 @@ func Table(head string) *output.Table {
 	return t
 }
 
-func Row(t *output.Table, b admin.Block, now time.Time) {
+// AddRow adds a block.
+func AddRow(t *output.Table, b admin.Block, now time.Time) {
 	count, limit := words.Number(b.Count), words.Number(b.Limit)
 	if b.Limit == 0 {
 		count, limit = "", ""

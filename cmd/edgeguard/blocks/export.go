@@ -13,7 +13,7 @@ import (
 	"edgeguard/cmd/edgeguard/command"
 )
 
-func exportCommand(e *command.Env) *cobra.Command {
+func blocksExportCommand(e *command.Env) *cobra.Command {
 	at := reach{env: e}
 	var format string
 	var filter client.Filter
@@ -28,24 +28,24 @@ made, here or on other nodes of the fleet. With --all it writes those of rules t
   edgeguard blocks export --format csv --owner fail2ban > bans.csv`,
 		Args: command.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			f := Format(format)
-			if !slices.Contains(formats, f) {
-				return command.Usage(fmt.Errorf("export: --format %s: use one of %v", format, formats))
+			f := fileFormat(format)
+			if !slices.Contains(fileFormats, f) {
+				return command.Usage(fmt.Errorf("export: --format %s: use one of %v", format, fileFormats))
 			}
 			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
-				return export(ctx, node, filter, all, newWriter(e.Stdout, f))
+				return export(ctx, node, filter, all, newFileWriter(e.Stdout, f))
 			})
 		},
 	}
 	at.flags(c)
-	c.Flags().StringVar(&format, "format", string(JSON), "`FORMAT`: json, csv, or plain, which has prefixes only")
+	c.Flags().StringVar(&format, "format", string(jsonFile), "`FORMAT`: json, csv, or plain, which has prefixes only")
 	c.Flags().StringVar(&filter.Owner, "owner", "", "only blocks of the program `NAME`, such as fail2ban")
 	c.Flags().BoolVar(&all, "all", false, "also blocks of rules")
 	return c
 }
 
 // export writes the blocks as they come, page by page.
-func export(ctx context.Context, node *client.Client, filter client.Filter, all bool, to *Writer) error {
+func export(ctx context.Context, node *client.Client, filter client.Filter, all bool, to *fileWriter) error {
 	for b, err := range node.Blocks(ctx, filter) {
 		if err != nil {
 			return err
@@ -60,6 +60,6 @@ func export(ctx context.Context, node *client.Client, filter client.Filter, all 
 }
 
 // exported returns what a file says of a block.
-func exported(b *admin.Block) Entry {
-	return Entry{Prefix: b.Prefix.String(), Rule: b.Rule, Owner: b.Owner, Reason: b.Reason, Origin: b.Origin, Since: b.Since, Until: b.Until}
+func exported(b *admin.Block) fileEntry {
+	return fileEntry{Prefix: b.Prefix.String(), Rule: b.Rule, Owner: b.Owner, Reason: b.Reason, Origin: b.Origin, Since: b.Since, Until: b.Until}
 }

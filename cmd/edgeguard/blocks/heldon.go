@@ -12,15 +12,12 @@ import (
 	"edgeguard/internal/words"
 )
 
-// This file says after an operator's change on which other nodes of the fleet it
-// waits for a confirmation.
-
 // mostNames is how many nodes a line names: a fleet may have a thousand, and who
 // writes to Redis can make up more.
 const mostNames = 10
 
-// Node is the node on which the change was made.
-type Node interface {
+// changedNode is the node on which the change was made.
+type changedNode interface {
 	Status(context.Context) (admin.Stats, error)
 	FleetHeld(context.Context) (admin.FleetHeld, error)
 }
@@ -29,7 +26,7 @@ type Node interface {
 // does. A signed change waits nowhere. About an unsigned one it asks the other nodes,
 // which takes some seconds, unless wait is false. What it cannot find out it says, too:
 // the change itself was made.
-func Say(ctx context.Context, out io.Writer, node Node, wait bool, prefixes ...string) {
+func Say(ctx context.Context, out io.Writer, node changedNode, wait bool, prefixes ...string) {
 	s, err := node.Status(ctx)
 	if err != nil || s.Fleet == nil || s.Monitor {
 		return // nobody else learns of the change
@@ -49,21 +46,21 @@ func Say(ctx context.Context, out io.Writer, node Node, wait bool, prefixes ...s
 		fmt.Fprintf(out, "%s: %s\n", safetext.Strip(err.Error()), unknown)
 		return
 	}
-	report(out, &held, prefixes)
+	reportHeld(out, &held, prefixes)
 }
 
-// report prints what the nodes say.
-func report(out io.Writer, held *admin.FleetHeld, prefixes []string) {
+// reportHeld prints what the nodes say.
+func reportHeld(out io.Writer, held *admin.FleetHeld, prefixes []string) {
 	for _, text := range prefixes {
-		line(out, held.Of(parse(text)), text, "edgeguard blocks confirm "+text)
+		printHeldOn(out, held.Of(parse(text)), text, "edgeguard blocks confirm "+text)
 	}
 	if len(prefixes) == 0 {
-		line(out, *held, "a record", "edgeguard blocks held")
+		printHeldOn(out, *held, "a record", "edgeguard blocks held")
 	}
 }
 
-// line prints what the nodes say of one thing, and what to run on those that hold it.
-func line(out io.Writer, held admin.FleetHeld, what, run string) {
+// printHeldOn prints what the nodes say of one thing, and what to run on those that hold it.
+func printHeldOn(out io.Writer, held admin.FleetHeld, what, run string) {
 	var on, perhaps []string
 	for _, n := range held.Nodes {
 		name := safetext.Strip(n.Name)

@@ -53,7 +53,7 @@ type refusedLine struct {
 	admin.BulkResult
 }
 
-func importCommand(e *command.Env) *cobra.Command {
+func blocksImportCommand(e *command.Env) *cobra.Command {
 	at := reach{env: e}
 	in := importer{env: e}
 	c := &cobra.Command{
@@ -95,8 +95,8 @@ goes on. Without an owner, the blocks are an operator's.`,
 
 // check refuses flags that no line could be imported with.
 func (in *importer) check(now time.Time) error {
-	if f := Format(in.format); f != "" && !slices.Contains(formats, f) {
-		return fmt.Errorf("--format %s: use one of %v", in.format, formats)
+	if f := fileFormat(in.format); f != "" && !slices.Contains(fileFormats, f) {
+		return fmt.Errorf("--format %s: use one of %v", in.format, fileFormats)
 	}
 	in.defaults.For = ownedSpan(in.defaults.For)
 	if err := checked(now, admin.BulkEntry{Prefix: "192.0.2.1", For: in.defaults.For, Owner: in.defaults.Owner, Reason: in.defaults.Reason}); err != nil {
@@ -136,7 +136,7 @@ func (in *importer) open(name string, stdin io.Reader, now time.Time) error {
 
 // read reads all entries and checks each.
 func (in *importer) read(from io.Reader, now time.Time) error {
-	err := Read(from, Format(in.format), func(one Entry, err error) {
+	err := readFile(from, fileFormat(in.format), func(one fileEntry, err error) {
 		block := in.withDefaults(one)
 		if err == nil && !one.Until.IsZero() && one.For == "" && !one.Until.After(now) {
 			in.done.Ended++
@@ -166,7 +166,7 @@ func (in *importer) read(from io.Reader, now time.Time) error {
 }
 
 // withDefaults returns the block of an entry.
-func (in *importer) withDefaults(one Entry) admin.BulkEntry {
+func (in *importer) withDefaults(one fileEntry) admin.BulkEntry {
 	b := admin.BulkEntry{Prefix: one.Prefix, For: ownedSpan(one.For), Until: one.Until, Reason: cmp.Or(one.Reason, in.defaults.Reason), Owner: cmp.Or(one.Owner, in.defaults.Owner)}
 	if b.For == "" && b.Until.IsZero() {
 		b.For = in.defaults.For

@@ -20,10 +20,8 @@ import (
 	"edgeguard/internal/words"
 )
 
-// This file is the command that shows the feeds of a node's imported blocks, and
-// confirms what awaits it.
-
-// ImportsCommand returns `edgeguard imports`.
+// ImportsCommand returns `edgeguard imports`: it shows the feeds of a node's imported
+// blocks, and confirms what awaits it.
 func ImportsCommand(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
@@ -53,15 +51,15 @@ next, and what awaits confirmation. Their blocks are of this node only:
 			if asJSON {
 				return json.NewEncoder(e.Stdout).Encode(all)
 			}
-			Print(e.Stdout, e.Colour, &all, time.Now())
+			printImports(e.Stdout, e.Colour, &all, time.Now())
 			return nil
 		})
 	}
-	c.AddCommand(confirmCommand(e))
+	c.AddCommand(importsConfirmCommand(e))
 	return c
 }
 
-func confirmCommand(e *command.Env) *cobra.Command {
+func importsConfirmCommand(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "confirm NAME",
@@ -91,8 +89,8 @@ or is mostly another than the one before. Look at it before.`,
 	return c
 }
 
-// Print shows the feeds to people.
-func Print(out io.Writer, colour bool, all *admin.Imports, now time.Time) {
+// printImports shows the feeds to people.
+func printImports(out io.Writer, colour bool, all *admin.Imports, now time.Time) {
 	if len(all.Feeds) == 0 {
 		fmt.Fprintln(out, "no list is imported")
 		return

@@ -18,14 +18,14 @@ func TestPrint(t *testing.T) {
 		{Name: "drop", Kind: "blocklist", State: admin.Waiting, Held: 234, Good: now.Add(-90 * time.Minute), Next: now.Add(30 * time.Minute), Error: "404\x1b[31m", Awaits: &admin.ImportPending{Why: "it is empty"}},
 	}}
 	var out bytes.Buffer
-	Print(&out, false, &all, now)
+	printImports(&out, false, &all, now)
 	for _, want := range []string{"2 allowed, 1 no room", "1h30m ago", "in 30m", "drop awaits confirmation: it is empty (0 entries): edgeguard imports confirm drop", "1,234 of at most 262,144 entries", "404?[31m"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
 	}
 	out.Reset()
-	Print(&out, false, &admin.Imports{}, now)
+	printImports(&out, false, &admin.Imports{}, now)
 	if out.String() != "no list is imported\n" {
 		t.Error(out.String())
 	}

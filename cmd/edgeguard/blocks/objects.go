@@ -14,7 +14,7 @@ import (
 // makes no difference to a block. Any other field is an error: a mistyped "until" would
 // change the end.
 type listed struct {
-	Entry
+	fileEntry
 	Count       json.RawMessage `json:"count"`
 	Limit       json.RawMessage `json:"limit"`
 	Proxied     json.RawMessage `json:"proxied"`
@@ -23,21 +23,21 @@ type listed struct {
 	RefusedBy   json.RawMessage `json:"refused_by"`
 }
 
-// object reads one object.
-func object(text string) (Entry, error) {
+// objectEntry reads one object.
+func objectEntry(text string) (fileEntry, error) {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.DisallowUnknownFields()
 	var l listed
 	if err := decoder.Decode(&l); err != nil {
-		return Entry{}, worded(err)
+		return fileEntry{}, worded(err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return Entry{}, errors.New("text after the object: use one object a line, or an array")
+		return fileEntry{}, errors.New("text after the object: use one object a line, or an array")
 	}
 	if l.Prefix == "" {
-		return Entry{}, errNothing
+		return fileEntry{}, errNothing
 	}
-	return l.Entry, nil
+	return l.fileEntry, nil
 }
 
 // worded returns why an object cannot be read.
@@ -45,7 +45,7 @@ func worded(err error) error {
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &kind):
-		return fmt.Errorf("%s: expected a text, got a %s", strings.TrimPrefix(kind.Field, "Entry."), kind.Value)
+		return fmt.Errorf("%s: expected a text, got a %s", strings.TrimPrefix(kind.Field, "fileEntry."), kind.Value)
 	case strings.HasPrefix(err.Error(), `json: unknown field "blocks"`):
 		return errors.New("this is a page of the API, of many: use `edgeguard blocks export`, or the array in its field blocks")
 	}
@@ -53,7 +53,7 @@ func worded(err error) error {
 }
 
 // readArray reads an array of objects.
-func readArray(in io.Reader, each func(Entry, error) error) error {
+func readArray(in io.Reader, each func(fileEntry, error) error) error {
 	from := &counted{from: bufio.NewReader(in), line: 1}
 	decoder := json.NewDecoder(from)
 	from.allowed = maxLine
@@ -69,7 +69,7 @@ func readArray(in io.Reader, each func(Entry, error) error) error {
 		if err := decoder.Decode(&raw); err != nil {
 			return from.fault(decoder, err)
 		}
-		e, err := object(string(raw))
+		e, err := objectEntry(string(raw))
 		e.Line = from.lineOf(decoder.InputOffset() - int64(len(raw)))
 		if err := each(e, err); err != nil {
 			return err

@@ -11,17 +11,17 @@ import (
 	"edgeguard/internal/sheetcell"
 )
 
-// written are the columns of a table that is written.
-var written = []string{"prefix", "rule", "owner", "reason", "origin", "since", "until"}
+// writtenColumns are the columns of a table that is written.
+var writtenColumns = []string{"prefix", "rule", "owner", "reason", "origin", "since", "until"}
 
-// ignored are columns of the API's table that make no difference to a block.
-var ignored = []string{"count", "limit", "proxied", "refused", "last_refused", "refused_by"}
+// ignoredColumns are columns of the API's table that make no difference to a block.
+var ignoredColumns = []string{"count", "limit", "proxied", "refused", "last_refused", "refused_by"}
 
 // column returns the name of a column as it is compared.
 func column(text string) string { return strings.ToLower(strings.TrimSpace(text)) }
 
-// header reads the names of the columns.
-func header(text string, comma rune) ([]string, error) {
+// readHeader reads the names of the columns.
+func readHeader(text string, comma rune) ([]string, error) {
 	cells, err := split(text, comma)
 	if err != nil {
 		return nil, err
@@ -31,19 +31,19 @@ func header(text string, comma rune) ([]string, error) {
 		switch {
 		case slices.Contains(cells[:i], name):
 			return nil, fmt.Errorf("the column %s is there twice", name)
-		case !slices.Contains(written, name) && !slices.Contains(ignored, name) && name != "for":
-			return nil, fmt.Errorf("unknown column %s: use %s or for", quote(cell), strings.Join(written, ", "))
+		case !slices.Contains(writtenColumns, name) && !slices.Contains(ignoredColumns, name) && name != "for":
+			return nil, fmt.Errorf("unknown column %s: use %s or for", quote(cell), strings.Join(writtenColumns, ", "))
 		}
 		cells[i] = name
 	}
 	if !slices.Contains(cells, "prefix") {
-		return nil, fmt.Errorf("there is no column prefix: the first line names the columns, of %s and for", strings.Join(written, ", "))
+		return nil, fmt.Errorf("there is no column prefix: the first line names the columns, of %s and for", strings.Join(writtenColumns, ", "))
 	}
 	return cells, nil
 }
 
-// row reads a row of a table.
-func row(text string, comma rune, columns []string) (e Entry, err error) {
+// rowEntry reads a row of a table.
+func rowEntry(text string, comma rune, columns []string) (e fileEntry, err error) {
 	cells, err := split(text, comma)
 	if err != nil {
 		return e, err
@@ -87,7 +87,7 @@ func row(text string, comma rune, columns []string) (e Entry, err error) {
 }
 
 // cells returns the row of an entry.
-func (e *Entry) cells() []string {
+func (e *fileEntry) cells() []string {
 	instant := func(t time.Time) string {
 		if t.IsZero() {
 			return ""

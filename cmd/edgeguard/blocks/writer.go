@@ -7,29 +7,29 @@ import (
 	"io"
 )
 
-// Writer writes a file of blocks, of which [Read] reads the same entries; without their
+// fileWriter writes a file of blocks, of which [readFile] reads the same entries; without their
 // ends, owners and reasons where the format is Plain.
-type Writer struct {
+type fileWriter struct {
 	to    *bufio.Writer
 	table *csv.Writer
 	json  *json.Encoder
 }
 
-// newWriter returns a writer of a format. Its errors are those of Close.
-func newWriter(to io.Writer, format Format) *Writer {
-	w := &Writer{to: bufio.NewWriter(to)}
+// newFileWriter returns a writer of a format. Its errors are those of Close.
+func newFileWriter(to io.Writer, format fileFormat) *fileWriter {
+	w := &fileWriter{to: bufio.NewWriter(to)}
 	switch format {
-	case CSV:
+	case csvFile:
 		w.table = csv.NewWriter(w.to)
-		_ = w.table.Write(written)
-	case JSON:
+		_ = w.table.Write(writtenColumns)
+	case jsonFile:
 		w.json = json.NewEncoder(w.to)
 	}
 	return w
 }
 
 // Write adds an entry.
-func (w *Writer) Write(e Entry) error {
+func (w *fileWriter) Write(e fileEntry) error {
 	switch {
 	case w.table != nil:
 		return w.table.Write(e.cells())
@@ -41,7 +41,7 @@ func (w *Writer) Write(e Entry) error {
 }
 
 // Close writes the rest.
-func (w *Writer) Close() error {
+func (w *fileWriter) Close() error {
 	if w.table != nil {
 		w.table.Flush()
 		if err := w.table.Error(); err != nil {

@@ -1,6 +1,6 @@
-// Package command hides from the commands of edgeguard whether they run at a terminal, in
-// a script or in a test. It has what they read of the outside world, how they refuse a
-// command line, which config they read where none is named, and how they end.
+// Package command hides from the commands of edgeguard whether a terminal, a script or a
+// test runs them. It has what they read of the outside world, how they refuse a command
+// line, which config they read where none is named, with what exit code they end.
 package command
 
 import (

@@ -8,6 +8,6 @@ import (
 )
 
 // asUnit cannot be done on this system.
-func asUnit(context.Context, *Unit, string) (*Report, error) {
+func asUnit(context.Context, *Unit, string) (*report, error) {
 	return nil, errors.New("this system has no users of systemd")
 }

@@ -26,7 +26,7 @@ const (
 
 // asUnit runs this program again, with the unit's user and groups. A thread that
 // changed its user itself would leave the others with root's rights.
-func asUnit(ctx context.Context, u *Unit, configFile string) (*Report, error) {
+func asUnit(ctx context.Context, u *Unit, configFile string) (*report, error) {
 	ctx, cancel := context.WithTimeout(ctx, childFor)
 	defer cancel()
 	args := []string{"doctor", "--json"}
@@ -46,7 +46,7 @@ func asUnit(ctx context.Context, u *Unit, configFile string) (*Report, error) {
 	if err != nil && !errors.As(err, &exit) {
 		return nil, err
 	}
-	r := &Report{}
+	r := &report{}
 	if json.Unmarshal(out.Bytes(), r) != nil {
 		return nil, childError(strings.TrimPrefix(strings.TrimSpace(safetext.Strip(errs.String())), "edgeguard: "))
 	}

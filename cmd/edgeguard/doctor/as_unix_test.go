@@ -26,7 +26,7 @@ func TestAsStranger(t *testing.T) {
 	var errs strings.Builder
 	c.Stderr = &errs
 	out, err := c.Output()
-	r := &Report{}
+	r := &report{}
 	if err := json.Unmarshal(out, r); err != nil {
 		t.Fatal(err, string(out), errs.String())
 	}

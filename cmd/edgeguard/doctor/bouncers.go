@@ -35,7 +35,7 @@ func (x *examination) bouncers(s *admin.BouncerList) {
 			x.note(doubt, about, "%s is a firewall bouncer, and %d of %d blocks are prefixes, as IPv6 blocks are: in mode nftables it cuts off their masks and blocks one address of each; set mode: iptables in its file",
 				b.Name, s.Ranges, s.Decisions)
 		default:
-			x.note(OK, about, "%s asks, and is %d changes behind", b.Name, b.Behind)
+			x.note(fine, about, "%s asks, and is %d changes behind", b.Name, b.Behind)
 		}
 	}
 }

@@ -16,15 +16,15 @@ func TestBouncers(t *testing.T) {
 	for _, c := range []struct {
 		all    []admin.Bouncer
 		ranges int
-		level  Severity
+		level  severity
 		text   string
 	}{
 		{nil, 0, doubt, "no key"},
 		{[]admin.Bouncer{{BouncerFigure: admin.BouncerFigure{Name: "new"}}}, 1, doubt, "new has not asked"},
 		{[]admin.Bouncer{one("crowdsec-firewall-bouncer/v0.0.25", true)}, 1, wrong, "not asked for long"},
 		{[]admin.Bouncer{one("crowdsec-firewall-bouncer/v0.0.25", false)}, 3, doubt, "3 of 7 blocks are prefixes"},
-		{[]admin.Bouncer{one("crowdsec-firewall-bouncer/v0.0.25", false)}, 0, OK, "edge1 asks"},
-		{[]admin.Bouncer{one("crowdsec-nginx-bouncer/v1.0.8", false)}, 3, OK, "edge1 asks"},
+		{[]admin.Bouncer{one("crowdsec-firewall-bouncer/v0.0.25", false)}, 0, fine, "edge1 asks"},
+		{[]admin.Bouncer{one("crowdsec-nginx-bouncer/v1.0.8", false)}, 3, fine, "edge1 asks"},
 	} {
 		x := new(examination)
 		x.bouncers(&admin.BouncerList{Bouncers: c.all, Ranges: c.ranges, Decisions: 7})

@@ -34,14 +34,14 @@ func TestCertificates(t *testing.T) {
 		}
 	}
 	write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
-	told := func(now time.Time) []Finding {
+	told := func(now time.Time) []finding {
 		x := new(examination)
 		x.valid("crowdsec.lapi x", file, now)
 		return x.findings
 	}
 	for _, c := range []struct {
 		now   time.Time
-		level Severity
+		level severity
 		text  string
 	}{
 		{began.Add(-time.Second), wrong, "is not valid before 2026-01-01 00:00:00Z"},

@@ -70,7 +70,7 @@ func (x *examination) readable(about, file string) {
 		x.note(wrong, about, "%v", err)
 	} else {
 		_ = f.Close()
-		x.note(OK, about, "%s is readable", file)
+		x.note(fine, about, "%s is readable", file)
 	}
 }
 
@@ -101,7 +101,7 @@ func (x *examination) listener(about string, a yaml.Address) {
 		x.note(wrong, about, "%v", err)
 	default:
 		_ = l.Close()
-		x.note(OK, about, "free")
+		x.note(fine, about, "free")
 	}
 }
 
@@ -109,7 +109,7 @@ func (x *examination) listener(about string, a yaml.Address) {
 // unit's start need not be there before.
 func (x *examination) folder(about, folder string) {
 	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) && x.unit != nil && slices.Contains(x.unit.Folders, folder) {
-		x.note(OK, about, "systemd makes %s when %s starts", folder, Name)
+		x.note(fine, about, "systemd makes %s when %s starts", folder, UnitName)
 		return
 	}
 	f, err := os.CreateTemp(folder, ".edgeguard-doctor-*")
@@ -122,7 +122,7 @@ func (x *examination) folder(about, folder string) {
 	}
 	_ = f.Close()
 	_ = os.Remove(f.Name())
-	x.note(OK, about, "%s is writable", folder)
+	x.note(fine, about, "%s is writable", folder)
 }
 
 // way looks whether others could replace a file, or choose which one it is.
@@ -191,7 +191,7 @@ func (x *examination) enforcers(c *config.Config) {
 			x.note(wrong, "haproxy "+h.Socket, "%v: is HAProxy running, with a stats socket of level admin?", err)
 		} else {
 			_ = conn.Close()
-			x.note(OK, "haproxy "+h.Socket, "answers")
+			x.note(fine, "haproxy "+h.Socket, "answers")
 		}
 	}
 	if c.Monitor && len(c.Enforce.Files) > 0 {
@@ -235,7 +235,7 @@ func (x *examination) datagrams(c *config.Config) {
 		x.note(doubt, name, "%d: lines are lost when they arrive faster than they are read; run `sysctl -w %s=%d` before edgeguard starts, or follow a file", queue, name, leastQueue)
 		return
 	}
-	x.note(OK, name, "%d", queue)
+	x.note(fine, name, "%d", queue)
 }
 
 // receiveBuffer looks whether the kernel allows the buffer that a log by UDP asks

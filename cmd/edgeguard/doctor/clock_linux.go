@@ -12,6 +12,6 @@ func (x *examination) clock() {
 	case state == unix.TIME_ERROR || t.Status&unix.STA_UNSYNC != 0:
 		x.note(doubt, "clock", "not synchronized: run an NTP client; a fleet needs it, a node alone does not")
 	default:
-		x.note(OK, "clock", "synchronized")
+		x.note(fine, "clock", "synchronized")
 	}
 }

@@ -19,7 +19,7 @@ func (x *examination) clouds(ctx context.Context, c *config.Config) {
 	defer cancel()
 	for _, seen := range lists.LookAtClouds(ctx, c) {
 		for _, line := range seen.Lines {
-			x.note(OK, seen.Name, "%s", safetext.Strip(line))
+			x.note(fine, seen.Name, "%s", safetext.Strip(line))
 		}
 		if seen.Err != nil && !x.denied(seen.Name, seen.Err) {
 			x.note(wrong, seen.Name, "%s", safetext.Strip(seen.Err.Error()))

@@ -23,8 +23,8 @@ type Env struct {
 	Unit func(context.Context) (Unit, error)
 }
 
-// errWrong ends the command with exit code 1.
-var errWrong = errors.New("something would not work: see above")
+// errFound ends the command with exit code 1.
+var errFound = errors.New("something would not work: see above")
 
 // Command returns the command.
 func Command(e *Env) *cobra.Command {
@@ -47,7 +47,7 @@ work or the config cannot be read, and 2 if the command line is wrong.`,
   edgeguard doctor --config ./edgeguard.yaml --json`,
 		Args: command.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r, err := examine(cmd.Context(), e, configFile)
+			r, err := examineAsUnit(cmd.Context(), e, configFile)
 			if err != nil {
 				return err
 			}
@@ -57,7 +57,7 @@ work or the config cannot be read, and 2 if the command line is wrong.`,
 				r.print(e.Env)
 			}
 			if err == nil && r.Wrong > 0 {
-				err = errWrong
+				err = errFound
 			}
 			return err
 		},
@@ -67,9 +67,9 @@ work or the config cannot be read, and 2 if the command line is wrong.`,
 	return c
 }
 
-// examine checks as the unit's user where root asks for the unit's config, else as who
+// examineAsUnit checks as the unit's user where root asks for the unit's config, else as who
 // asks.
-func examine(ctx context.Context, e *Env, configFile string) (*Report, error) {
+func examineAsUnit(ctx context.Context, e *Env, configFile string) (*report, error) {
 	named := cmp.Or(configFile, command.DefaultConfig)
 	Adopt(ctx, e.Unit, named)
 	c, err := command.LoadConfig(configFile)
@@ -78,24 +78,24 @@ func examine(ctx context.Context, e *Env, configFile string) (*Report, error) {
 	}
 	u, err := e.Unit(ctx)
 	if err != nil {
-		return newReport(As{User: userName()}, []Finding{{wrong, "unit", err.Error()}}), nil
+		return newReport(account{User: userName()}, []finding{{wrong, "unit", err.Error()}}), nil
 	}
 	if !u.Uses(named) {
-		return newReport(As{User: userName()}, Examine(ctx, c, nil)), nil
+		return newReport(account{User: userName()}, examine(ctx, c, nil)), nil
 	}
-	as := As{User: u.User, Groups: u.Groups, Unit: Name}
+	as := account{User: u.User, Groups: u.Groups, Unit: UnitName}
 	if os.Getuid() == 0 && u.UID != 0 {
 		r, err := asUnit(ctx, &u, configFile)
 		if err == nil {
 			r.As = as
 			return r, nil
 		}
-		return newReport(As{User: userName()}, append([]Finding{notAsUnit(&u, err)}, Examine(ctx, c, &u)...)), nil
+		return newReport(account{User: userName()}, append([]finding{notAsUnit(&u, err)}, examine(ctx, c, &u)...)), nil
 	}
 	if as.User = userName(); as.User != u.User {
-		return newReport(As{User: as.User}, Examine(ctx, c, &u)), nil
+		return newReport(account{User: as.User}, examine(ctx, c, &u)), nil
 	}
-	return newReport(as, Examine(ctx, c, &u)), nil
+	return newReport(as, examine(ctx, c, &u)), nil
 }
 
 // childError is why the examination as the unit's user found nothing at all: usually
@@ -106,16 +106,16 @@ func (e childError) Error() string { return string(e) }
 
 // notAsUnit returns the finding that only root's rights were tried. The node would not
 // start either where the examination as its user ran and failed.
-func notAsUnit(u *Unit, err error) Finding {
+func notAsUnit(u *Unit, err error) finding {
 	if failed, ran := errors.AsType[childError](err); ran {
-		return Finding{wrong, "unit", fmt.Sprintf("as user %s, who runs the node: %v", u.User, failed)}
+		return finding{wrong, "unit", fmt.Sprintf("as user %s, who runs the node: %v", u.User, failed)}
 	}
-	return Finding{doubt, "unit", fmt.Sprintf("checked as root, and not as %s, who runs the node: %v", u.User, err)}
+	return finding{doubt, "unit", fmt.Sprintf("checked as root, and not as %s, who runs the node: %v", u.User, err)}
 }
 
 // print prints the findings, one a line.
-func (r *Report) print(e *command.Env) {
-	looks := map[Severity]string{OK: output.Faint, doubt: output.Amber, wrong: output.Red}
+func (r *report) print(e *command.Env) {
+	looks := map[severity]string{fine: output.Faint, doubt: output.Amber, wrong: output.Red}
 	if r.As.Unit != "" {
 		fmt.Fprintf(e.Stdout, "Checked as user %s with the groups %s, as %s runs the node.\n\n", r.As.User, strings.Join(r.As.Groups, ", "), r.As.Unit)
 	}

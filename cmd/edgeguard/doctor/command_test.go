@@ -53,13 +53,13 @@ func examiner(out interface{ Write([]byte) (int, error) }, u Unit) *cobra.Comman
 }
 
 // of returns the finding about something.
-func (r *Report) of(about string) Finding {
+func (r *report) of(about string) finding {
 	for _, f := range r.Findings {
 		if strings.HasPrefix(f.About, about) {
 			return f
 		}
 	}
-	return Finding{Text: "(nothing about " + about + ")"}
+	return finding{Text: "(nothing about " + about + ")"}
 }
 
 // host writes a config and a log that only the unit's group can read.
@@ -87,13 +87,13 @@ rules: [{name: small, threshold: 5}]
 	return configFile, log
 }
 
-func doctor(t *testing.T, configFile string, u Unit) (*Report, error) {
+func doctor(t *testing.T, configFile string, u Unit) (*report, error) {
 	t.Helper()
 	var out bytes.Buffer
 	c := examiner(&out, u)
 	c.SetArgs([]string{"--json", "--config=" + configFile})
 	failed := c.Execute()
-	r := &Report{}
+	r := &report{}
 	if err := json.Unmarshal(out.Bytes(), r); err != nil {
 		t.Fatal(err, out.String())
 	}
@@ -115,7 +115,7 @@ func TestUnitsVariables(t *testing.T) {
 	}
 	u := Unit{Found: true, User: "root", Command: "edgeguard serve --config " + file}
 	examined := func() error {
-		_, err := examine(t.Context(), &Env{Unit: func(context.Context) (Unit, error) { return u, nil }}, file)
+		_, err := examineAsUnit(t.Context(), &Env{Unit: func(context.Context) (Unit, error) { return u, nil }}, file)
 		return err
 	}
 	if err := examined(); err == nil || !strings.Contains(err.Error(), "EDGEGUARD_TEST_STATE is not set") {
@@ -135,14 +135,14 @@ func TestAsUnit(t *testing.T) {
 	}
 	file, log := host(t)
 	r, err := doctor(t, file, unitOf(file, logGroup))
-	if err != nil || r.As.User != "nobody" || r.As.Unit != Name || strings.Join(r.As.Groups, " ") != "65534 54321" || r.Wrong != 0 {
+	if err != nil || r.As.User != "nobody" || r.As.Unit != UnitName || strings.Join(r.As.Groups, " ") != "65534 54321" || r.Wrong != 0 {
 		t.Errorf("%v, %+v", err, r)
 	}
-	if f := r.of("log " + log); f.Severity != OK {
+	if f := r.of("log " + log); f.Severity != fine {
 		t.Errorf("%+v", f)
 	}
 	// The folder of the sockets is there only while the unit runs.
-	if f := r.of("admin unix:"); f.Severity != OK || !strings.Contains(f.Text, "systemd makes "+filepath.Dir(file)+"/run when edgeguard.service starts") {
+	if f := r.of("admin unix:"); f.Severity != fine || !strings.Contains(f.Text, "systemd makes "+filepath.Dir(file)+"/run when edgeguard.service starts") {
 		t.Errorf("%+v", f)
 	}
 	// The child's unit has a group that this one has not: the log cannot be read.
@@ -159,7 +159,7 @@ func TestAsUnit(t *testing.T) {
 	}
 	// Another config is not the unit's.
 	r, err = doctor(t, file, unitOf("/etc/other.yaml"))
-	if f := r.of("log " + log); r.As.Unit != "" || r.As.User != "root" || f.Severity != OK || err == nil {
+	if f := r.of("log " + log); r.As.Unit != "" || r.As.User != "root" || f.Severity != fine || err == nil {
 		t.Errorf("%v, %+v", err, r)
 	}
 }
@@ -195,7 +195,7 @@ func TestLacksGroups(t *testing.T) {
 
 func TestText(t *testing.T) {
 	var out bytes.Buffer
-	r := newReport(As{User: "edgeguard", Groups: []string{"edgeguard", "adm"}, Unit: Name}, []Finding{{OK, "clock", "synchronized"}, {doubt, "log /a\x1b.log", "is empty"}, {wrong, "state", "no"}})
+	r := newReport(account{User: "edgeguard", Groups: []string{"edgeguard", "adm"}, Unit: UnitName}, []finding{{fine, "clock", "synchronized"}, {doubt, "log /a\x1b.log", "is empty"}, {wrong, "state", "no"}})
 	r.print(&command.Env{Stdout: &out})
 	want := "Checked as user edgeguard with the groups edgeguard, adm, as edgeguard.service runs the node.\n\nok     clock: synchronized\ndoubt  log /a?.log: is empty\nwrong  state: no\n\n1 ok, 1 in doubt, 1 wrong\n"
 	if out.String() != want {
@@ -205,7 +205,7 @@ func TestText(t *testing.T) {
 	if want := `{"as":{"user":"edgeguard","groups":["edgeguard","adm"],"unit":"edgeguard.service"},"findings":[{"severity":"ok","about":"clock","text":"synchronized"},`; err != nil || !strings.HasPrefix(string(text), want) {
 		t.Errorf("%s, %v", text, err)
 	}
-	var severity Severity
+	var severity severity
 	if severity.UnmarshalText([]byte("fine")) == nil {
 		t.Error("fine is no severity")
 	}

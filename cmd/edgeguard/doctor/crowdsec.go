@@ -41,7 +41,7 @@ func (x *examination) lapi(about string, s *config.LAPIServer, file, fix string,
 	var refused *crowdsec.RefusedError
 	switch err := ask(c, secret); {
 	case err == nil:
-		x.note(OK, about, "%s answers and knows this node", s.URL)
+		x.note(fine, about, "%s answers and knows this node", s.URL)
 	case errors.As(err, &refused) && refused.Credentials():
 		x.note(wrong, about, "%s: %v; %s", s.URL, err, fix)
 	default:

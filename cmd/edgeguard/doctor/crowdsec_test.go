@@ -30,10 +30,10 @@ func TestCrowdSec(t *testing.T) {
 	}
 	for _, row := range []struct {
 		key, url string
-		severity Severity
+		severity severity
 		says     string
 	}{
-		{file("good"), lapi.URL, OK, "answers and knows this node"},
+		{file("good"), lapi.URL, fine, "answers and knows this node"},
 		{file("secret"), lapi.URL, wrong, "it answers 403 Forbidden; write the key that `cscli bouncers add NAME` prints"},
 		{filepath.Join(folder, "missing"), lapi.URL, wrong, "no such file"},
 		{file("good"), "http://127.0.0.1:1", wrong, "http://127.0.0.1:1: it refuses the connection: nothing listens there"},

@@ -1,7 +1,7 @@
-// Package doctor looks for what would keep a node from working on this host:
-// ports, files and their permissions, the logs' formats, the kernel's datagram
-// queue, the clock, lists that are no longer updated, and settings that cancel
-// each other out. It changes nothing.
+// Package doctor finds what would keep a node from working on this host. It looks at
+// ports, files with their permissions, the logs' formats, the kernel's datagram queue,
+// the clock, lists that are no longer updated, and settings that cancel each other out,
+// as the user as whom systemd runs the node. It changes nothing.
 package doctor
 
 import (
@@ -14,18 +14,18 @@ import (
 	"edgeguard/config"
 )
 
-// Severity is how bad a finding is.
-type Severity int
+// severity is how bad a finding is.
+type severity int
 
 const (
-	OK    Severity = iota // as it should be
+	fine  severity = iota // as it should be
 	doubt                 // works, and may not be what is wanted
 	wrong                 // does not work
 )
 
-// Finding is one thing that was looked at.
-type Finding struct {
-	Severity Severity `json:"severity"`
+// finding is one thing that was looked at.
+type finding struct {
+	Severity severity `json:"severity"`
 	About    string   `json:"about"`
 	Text     string   `json:"text"`
 }
@@ -33,11 +33,11 @@ type Finding struct {
 // examination collects findings.
 type examination struct {
 	unit     *Unit // that runs the node, nil if none does
-	findings []Finding
+	findings []finding
 }
 
-func (x *examination) note(s Severity, about, format string, args ...any) {
-	x.findings = append(x.findings, Finding{s, about, fmt.Sprintf(format, args...)})
+func (x *examination) note(s severity, about, format string, args ...any) {
+	x.findings = append(x.findings, finding{s, about, fmt.Sprintf(format, args...)})
 }
 
 // stranger reports whether the unit runs the node as another user than the one that
@@ -52,15 +52,15 @@ func (x *examination) denied(about string, err error) bool {
 	if !x.stranger() || !errors.Is(err, fs.ErrPermission) {
 		return false
 	}
-	x.note(doubt, about, "not checked: this user may not, and %s runs the node as %s; run edgeguard doctor as root", Name, x.unit.User)
+	x.note(doubt, about, "not checked: this user may not, and %s runs the node as %s; run edgeguard doctor as root", UnitName, x.unit.User)
 	return true
 }
 
-// Examine looks at the host as the node of c would use it, and asks that node
+// examine looks at the host as the node of c would use it, and asks that node
 // if it is running. A node that hangs makes it wait, by
 // askFor and lineFor for each question. The unit is the one that runs
 // the node, or nil.
-func Examine(ctx context.Context, c *config.Config, u *Unit) []Finding {
+func examine(ctx context.Context, c *config.Config, u *Unit) []finding {
 	x := &examination{unit: u}
 	for _, w := range c.Warnings {
 		x.note(doubt, "config", "%s", w)

@@ -30,6 +30,6 @@ func (x *examination) fleetKey(c *config.Config) {
 	case !c.Fleet.RequireKey:
 		x.note(doubt, about, "key %s signs, and unsigned records are accepted: set key_mode: require when `edgeguard fleet status` shows none", keys.ID())
 	default:
-		x.note(OK, about, "key %s signs, and only signed records are accepted", keys.ID())
+		x.note(fine, about, "key %s signs, and only signed records are accepted", keys.ID())
 	}
 }

@@ -21,15 +21,15 @@ func TestFleetKey(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		fleet    *config.Fleet
-		severity Severity
+		severity severity
 		says     string
 	}{
-		"alone":    {nil, OK, ""},
+		"alone":    {nil, fine, ""},
 		"no key":   {&config.Fleet{}, doubt, "set fleet.key_file"},
 		"no file":  {&config.Fleet{KeyFile: filepath.Join(folder, "missing")}, wrong, "stays out of its fleet"},
 		"bad file": {&config.Fleet{KeyFile: file("bad", good+"0\n"), RequireKey: true}, wrong, "line 1"},
 		"accept":   {&config.Fleet{KeyFile: file("good", good+"\n")}, doubt, "set key_mode: require"},
-		"require":  {&config.Fleet{KeyFile: file("other", good+"\n"), RequireKey: true}, OK, "only signed records"},
+		"require":  {&config.Fleet{KeyFile: file("other", good+"\n"), RequireKey: true}, fine, "only signed records"},
 	} {
 		x := &examination{}
 		x.fleetKey(&config.Config{Fleet: c.fleet})

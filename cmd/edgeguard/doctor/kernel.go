@@ -32,12 +32,12 @@ func (x *examination) packetFilter(c *config.Config, root string) {
 		x.note(doubt, about, "dry_run: packets of blocked addresses are counted, and none is dropped")
 	}
 	if x.mayFilter() {
-		x.note(OK, about, "the node may change it")
+		x.note(fine, about, "the node may change it")
 	} else {
 		x.note(wrong, about, "the node lacks the right CAP_NET_ADMIN: edgeguard snippets nftables prints a drop-in for its unit")
 	}
 	if slices.Contains(n.SparePorts, nftables.DefaultSSHPort) {
-		x.note(OK, about, "blocked addresses can still connect to ssh's port")
+		x.note(fine, about, "blocked addresses can still connect to ssh's port")
 	} else {
 		x.note(doubt, about, "blocked addresses cannot connect to ssh: set spare_ports: [22], or try it first with edgeguard enforce try")
 	}
@@ -45,7 +45,7 @@ func (x *examination) packetFilter(c *config.Config, root string) {
 		x.note(doubt, about, "clients behind %s are never added: the kernel sees the proxy's address; forward auth refuses these clients", strings.Join(proxies, ", "))
 	}
 	for _, other := range besides(root) {
-		x.note(OK, about, "%s", other)
+		x.note(fine, about, "%s", other)
 	}
 }
 
@@ -100,6 +100,6 @@ func (x *examination) filterOfNode(ctx context.Context, node *client.Client) {
 	case s.Withheld > 0:
 		x.note(doubt, "packet filter", "%d of %d blocks were learned behind a proxy, and are not in the kernel", s.Withheld, s.Withheld+s.Intended)
 	case s.State == admin.KernelInForce && !s.DryRun && s.Error == "":
-		x.note(OK, "packet filter", "in force, with %d blocks in the table %s", s.Installed, s.Table)
+		x.note(fine, "packet filter", "in force, with %d blocks in the table %s", s.Installed, s.Table)
 	}
 }

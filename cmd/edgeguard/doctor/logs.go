@@ -28,7 +28,7 @@ func (x *examination) log(file, format string) {
 		x.note(doubt, about, "does not exist yet: the node will wait for it")
 		return
 	case errors.Is(err, fs.ErrPermission) && x.lacksGroups():
-		x.note(doubt, about, "%v: this user has not all groups that %s adds; run edgeguard doctor as root", err, Name)
+		x.note(doubt, about, "%v: this user has not all groups that %s adds; run edgeguard doctor as root", err, UnitName)
 		return
 	case err != nil && x.denied(about, err):
 		return
@@ -76,13 +76,13 @@ func (x *examination) lines(about, which string, format *logline.Format, s *acce
 	case s.Lines == 0:
 		x.note(doubt, about, "is readable but empty: nothing is counted until the server writes to it")
 	case s.Events == 0 && s.Skipped == 0:
-		x.note(OK, about, "none of its %s %d lines is one that format %s counts", which, s.Lines, format)
+		x.note(fine, about, "none of its %s %d lines is one that format %s counts", which, s.Lines, format)
 	case s.Events == 0:
 		x.note(wrong, about, "none of its %s %d lines has format %s: %s", which, s.Lines, format, firstSkipped(s.First))
 	case s.Skipped*10 > s.Lines:
 		x.note(doubt, about, "%d of its %s %d lines do not have format %s: %s", s.Skipped, which, s.Lines, format, firstSkipped(s.First))
 	default:
-		x.note(OK, about, "format %s matches its %s %s", format, which, words.Plural(s.Lines, "line", "lines"))
+		x.note(fine, about, "format %s matches its %s %s", format, which, words.Plural(s.Lines, "line", "lines"))
 	}
 }
 

@@ -64,7 +64,7 @@ func (x *examination) delivered(l *admin.Log, now time.Time, up time.Duration) {
 	about := "log " + l.Name
 	switch {
 	case !l.Last.IsZero():
-		x.note(OK, about, "the node counted %s of it since its start, the last %s ago", words.Plural(l.Parsed, "line", "lines"), words.Length(max(0, now.Sub(l.Last)).Round(time.Second)))
+		x.note(fine, about, "the node counted %s of it since its start, the last %s ago", words.Plural(l.Parsed, "line", "lines"), words.Length(max(0, now.Sub(l.Last)).Round(time.Second)))
 	case up >= time.Minute:
 		x.note(doubt, about, "the node has counted nothing from it since its start %v ago: check that the server writes to it and has permission", up.Round(time.Second))
 	}
@@ -91,7 +91,7 @@ func (x *examination) send(ctx context.Context, node *client.Client, to yaml.Add
 	defer cancel()
 	for {
 		if now, ok := linesOf(ctx, node, to); ok && now != before {
-			x.note(OK, about, "a blank line that was sent to it arrived")
+			x.note(fine, about, "a blank line that was sent to it arrived")
 			return
 		}
 		select {
@@ -122,7 +122,7 @@ func linesOf(ctx context.Context, node *client.Client, at yaml.Address) (uint64,
 func (x *examination) answered() {
 	for i := range x.findings {
 		if f := &x.findings[i]; f.Text == inUse {
-			f.Severity, f.Text = OK, "in use by this node, which runs"
+			f.Severity, f.Text = fine, "in use by this node, which runs"
 		}
 	}
 }

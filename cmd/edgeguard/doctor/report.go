@@ -5,27 +5,27 @@ import (
 	"os/user"
 )
 
-// Report is what doctor found. Its JSON is printed by `doctor --json`.
-type Report struct {
-	As       As        `json:"as"`
-	Findings []Finding `json:"findings"`
+// report is what doctor found. Its JSON is printed by `doctor --json`.
+type report struct {
+	As       account   `json:"as"`
+	Findings []finding `json:"findings"`
 	OK       int       `json:"ok"`
 	Doubt    int       `json:"doubt"`
 	Wrong    int       `json:"wrong"`
 }
 
-// As is as whom the host was checked.
-type As struct {
+// account is as whom the host was checked.
+type account struct {
 	User   string   `json:"user"`
 	Groups []string `json:"groups,omitempty"`
 	Unit   string   `json:"unit,omitempty"` // whose user and groups these are
 }
 
-func newReport(as As, findings []Finding) *Report {
-	r := &Report{As: as, Findings: findings}
+func newReport(as account, findings []finding) *report {
+	r := &report{As: as, Findings: findings}
 	for _, f := range findings {
 		switch f.Severity {
-		case OK:
+		case fine:
 			r.OK++
 		case doubt:
 			r.Doubt++
@@ -36,16 +36,16 @@ func newReport(as As, findings []Finding) *Report {
 	return r
 }
 
-var severities = map[Severity]string{OK: "ok", doubt: "doubt", wrong: "wrong"}
+var severities = map[severity]string{fine: "ok", doubt: "doubt", wrong: "wrong"}
 
 // String returns the word of a severity.
-func (s Severity) String() string { return severities[s] }
+func (s severity) String() string { return severities[s] }
 
 // MarshalText implements encoding.TextMarshaler.
-func (s Severity) MarshalText() ([]byte, error) { return []byte(severities[s]), nil }
+func (s severity) MarshalText() ([]byte, error) { return []byte(severities[s]), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
-func (s *Severity) UnmarshalText(text []byte) error {
+func (s *severity) UnmarshalText(text []byte) error {
 	for severity, word := range severities {
 		if word == string(text) {
 			*s = severity

@@ -14,13 +14,12 @@ import (
 	"time"
 )
 
-// This file reads as whom systemd runs the node, so that commands of root can check
-// the host for that user: a group that the unit adds is in no file of users.
+// UnitName is the unit's.
+const UnitName = "edgeguard.service"
 
-// Name is the unit's.
-const Name = "edgeguard.service"
-
-// Unit is what systemd knows of the node's unit.
+// Unit is what systemd knows of the node's unit: commands of root check the host for the
+// user that it names, with its groups, since one that the unit adds is in no file of
+// users.
 type Unit struct {
 	Found   bool
 	Active  bool     // it runs, or is starting
@@ -41,12 +40,12 @@ type Unit struct {
 // unitAskFor is how long systemd may take to answer.
 const unitAskFor = 5 * time.Second
 
-// Read asks systemd for the unit, and where systemd does not run, reads the unit's
+// ReadUnit asks systemd for the unit, and where systemd does not run, reads the unit's
 // files. The error says that the unit's user or a group is not on this host.
-func Read(ctx context.Context) (Unit, error) {
+func ReadUnit(ctx context.Context) (Unit, error) {
 	ctx, cancel := context.WithTimeout(ctx, unitAskFor)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, "systemctl", "show", Name, "--property="+strings.Join(keys, ",")).Output()
+	out, err := exec.CommandContext(ctx, "systemctl", "show", UnitName, "--property="+strings.Join(keys, ",")).Output()
 	if err != nil {
 		return fromFiles([]string{"/etc/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"})
 	}
@@ -58,13 +57,13 @@ var keys = []string{"LoadState", "ActiveState", "User", "Group", "SupplementaryG
 // fromFiles reads the unit in the first of the folders that has it, with its drop-ins.
 func fromFiles(folders []string) (Unit, error) {
 	for _, folder := range folders {
-		text, err := os.ReadFile(filepath.Join(folder, Name))
+		text, err := os.ReadFile(filepath.Join(folder, UnitName))
 		if err != nil {
 			continue
 		}
 		all := string(text)
 		for _, drops := range folders {
-			names, _ := filepath.Glob(filepath.Join(drops, Name+".d", "*.conf")) // the pattern is valid
+			names, _ := filepath.Glob(filepath.Join(drops, UnitName+".d", "*.conf")) // the pattern is valid
 			for _, name := range names {
 				if more, err := os.ReadFile(name); err == nil {
 					all += "\n" + string(more)
@@ -131,7 +130,7 @@ func (u *Unit) identify(group string, more []string) error {
 	}
 	who, err := user.Lookup(u.User)
 	if err != nil {
-		return fmt.Errorf("the user %s of %s is not on this host: run systemd-sysusers", u.User, Name)
+		return fmt.Errorf("the user %s of %s is not on this host: run systemd-sysusers", u.User, UnitName)
 	}
 	own, err := strconv.ParseUint(who.Uid, 10, 32)
 	if err != nil {
@@ -183,7 +182,7 @@ func number(group string) (string, error) {
 	}
 	g, err := user.LookupGroup(group)
 	if err != nil {
-		return "", fmt.Errorf("the group %s of %s is not on this host: run systemd-sysusers", group, Name)
+		return "", fmt.Errorf("the group %s of %s is not on this host: run systemd-sysusers", group, UnitName)
 	}
 	return g.Gid, nil
 }

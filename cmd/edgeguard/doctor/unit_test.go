@@ -64,8 +64,8 @@ func TestFromFiles(t *testing.T) {
 	if u, err := fromFiles([]string{etc, lib}); err != nil || u.Found {
 		t.Errorf("%+v, %v", u, err)
 	}
-	write(filepath.Join(lib, Name), "[Service]\nUser=root\nSupplementaryGroups=adm\n")
-	write(filepath.Join(etc, Name+".d", "setup.conf"), "[Service]\nSupplementaryGroups=daemon\n")
+	write(filepath.Join(lib, UnitName), "[Service]\nUser=root\nSupplementaryGroups=adm\n")
+	write(filepath.Join(etc, UnitName+".d", "setup.conf"), "[Service]\nSupplementaryGroups=daemon\n")
 	u, err := fromFiles([]string{etc, lib})
 	if err != nil || !u.Found || u.Active || !slices.Contains(u.Groups, "adm") || !slices.Contains(u.Groups, "daemon") {
 		t.Errorf("%+v, %v", u, err)

@@ -1,5 +1,7 @@
-// Package nodeaddr reads from a config where its node listens, for the commands that ask
-// it: they must work while the config has errors and the node runs with its former one.
+// Package nodeaddr finds the node that a command asks. It declares the flags that name the
+// node, reads from a config where it listens, also while the config has errors because the
+// node runs with its former one, or else takes the socket of this user's node without a
+// config.
 package nodeaddr
 
 import (

@@ -16,13 +16,6 @@ import (
 	"edgeguard/internal/safepath"
 )
 
-// This file places the unix socket of a node without a config, and finds it
-// for the commands of the same user.
-//
-// Its folder is the user's alone: what another user of the host laid in its place is
-// refused by the node and by the commands, since a command sends what an operator
-// orders and prints the link that it receives.
-
 // longest is how long a socket's path may be: the shortest bound of a system that
 // edgeguard runs on is 104 bytes.
 const longest = 100
@@ -30,7 +23,12 @@ const longest = 100
 // answerTime bounds the wait for a node to take a connection.
 const answerTime = time.Second
 
-// Host says where the folder may be on a host.
+// Host says where the folder for the unix socket of a node without a config may be on a
+// host. Commands of the same user find the socket there.
+//
+// The folder is the user's alone: what another user of the host laid in its place is
+// refused by the node and by the commands, since a command sends what an operator
+// orders and prints the link that it receives.
 type Host struct {
 	Runtime string // XDG_RUNTIME_DIR
 	User    int

@@ -10,10 +10,9 @@ import (
 	"edgeguard/internal/words"
 )
 
-// This file prints what a node takes from a CrowdSec, and reports to one.
-
-// draw writes both, nothing for nil.
-func draw(out io.Writer, c *crowdsec.Figures) {
+// drawCrowdSec shows what a node takes from a CrowdSec, and reports to one; nothing for
+// nil.
+func drawCrowdSec(out io.Writer, c *crowdsec.Figures) {
 	if c == nil {
 		return
 	}

@@ -166,12 +166,12 @@ func printEvent(p *command.Env, e *admin.Event, asJSON bool) error {
 		when = words.Instant(e.Time)
 	}
 	kind := fmt.Sprintf("%-8s", clean(e.Kind))
-	_, err := fmt.Fprintf(p.Stdout, "%s  %s  %s\n", when, output.Paint(colour, kind, p.Colour && colour != ""), describe(e))
+	_, err := fmt.Fprintf(p.Stdout, "%s  %s  %s\n", when, output.Paint(colour, kind, p.Colour && colour != ""), describeEvent(e))
 	return err
 }
 
-// describe says in words what happened.
-func describe(e *admin.Event) string {
+// describeEvent says in words what happened.
+func describeEvent(e *admin.Event) string {
 	switch {
 	case e.Block != nil && e.Kind == admin.EventUnblock:
 		return output.Prefix(e.Block.Prefix) + by(e.Block.Origin, e.Block.Reason)

@@ -8,10 +8,8 @@ import (
 	"edgeguard/notify"
 )
 
-// This file is what status says of the systems beside a node, in a line each.
-
-// bouncers says how CrowdSec's bouncers are served.
-func bouncers(b *admin.BouncerFigures) string {
+// bouncersLine says how CrowdSec's bouncers are served.
+func bouncersLine(b *admin.BouncerFigures) string {
 	asked, silent := 0, 0
 	for _, one := range b.Bouncers {
 		if !one.LastPull.IsZero() {
@@ -25,8 +23,8 @@ func bouncers(b *admin.BouncerFigures) string {
 		words.Number(silent), words.Plural(b.Decisions, "decision is", "decisions are"), words.Plural(b.Refused, "request", "requests"))
 }
 
-// told says what receivers of notifications accepted.
-func told(all []notify.Figures) string {
+// receiversLine says what receivers of notifications accepted.
+func receiversLine(all []notify.Figures) string {
 	failing, sent, dropped := 0, uint64(0), uint64(0)
 	for _, n := range all {
 		if sent, dropped = sent+n.Sent, dropped+n.Dropped; n.Error != "" {

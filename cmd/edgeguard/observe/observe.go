@@ -1,2 +1,3 @@
-// Package observe has the commands that show what a running node does.
+// Package observe has the commands that show what a running node does. They change
+// nothing.
 package observe

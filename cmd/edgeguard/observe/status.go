@@ -107,10 +107,10 @@ func drawStatus(p *command.Env, s *admin.Stats) {
 		field("imports", "%s of at most %s entries of %s, on this node only: edgeguard imports", words.Number(s.Imports.Blocks), words.Number(s.Imports.Most), words.Plural(len(s.Imports.Feeds), "list", "lists"))
 	}
 	if b := s.Bouncers; b != nil {
-		field("bouncers", "%s", bouncers(b))
+		field("bouncers", "%s", bouncersLine(b))
 	}
 	if len(s.Notified) > 0 {
-		field("told", "%s", told(s.Notified))
+		field("told", "%s", receiversLine(s.Notified))
 	}
 	field("keys", "%s in %s of %s MiB", words.Number(s.Tables.Keys), words.Number(s.Tables.Used>>20), words.Number(s.Tables.Limit>>20))
 	field("fleet", "%s", fleetState(s))
@@ -119,7 +119,7 @@ func drawStatus(p *command.Env, s *admin.Stats) {
 	drawSources(out, p.Colour, s)
 	drawEnforcers(out, p.Colour, s)
 	drawHAProxies(out, s)
-	draw(out, s.CrowdSec)
+	drawCrowdSec(out, s.CrowdSec)
 }
 
 // drawHAProxies writes the HAProxies that are connected by the peers protocol.

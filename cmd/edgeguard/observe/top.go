@@ -166,9 +166,9 @@ func drawTop(out *bytes.Buffer, e *command.Env, before, now *admin.Stats, top *a
 		return
 	}
 	fmt.Fprintln(out)
-	t := blocks.Table("newest blocks")
+	t := blocks.NewTable("newest blocks")
 	for _, b := range top.Newest {
-		blocks.Row(t, b, now.Time)
+		blocks.AddRow(t, b, now.Time)
 	}
 	t.Print(out, e.Colour)
 }

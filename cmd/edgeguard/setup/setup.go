@@ -1,5 +1,6 @@
-// Package setup has the command `edgeguard setup`: it looks for the proxies and the logs
-// of this host, says what it found, and writes a first config that counts from them.
+// Package setup makes a first config from what runs on this host. It has the command
+// `edgeguard setup`, which looks for proxies with their logs, says what it found, and
+// asks before it writes.
 package setup
 
 import (

@@ -1,6 +1,6 @@
-// Package snippets holds what `edgeguard snippets` prints: for each way to use
-// edgeguard, the files and commands that it requires. The tests run the same text,
-// with their own addresses and folders filled in.
+// Package snippets keeps the texts that put edgeguard beside a proxy or packet filter: for
+// each way, the files that it requires with the commands that install them. The tests run
+// the same text, with their own addresses and folders filled in.
 package snippets
 
 import (

@@ -173,7 +173,7 @@ func jsonOf(f *Found) ruleJSON {
 	return j
 }
 
-func topOf(l *Leader) topJSON {
+func topOf(l *topKey) topJSON {
 	j := topJSON{Key: safetext.Strip(l.Key.String()), Peak: l.Peak.Peak, Looks: [...]string{"unknown", "benign", "hostile"}[l.Looks]}
 	r := l.Record
 	if r == nil {

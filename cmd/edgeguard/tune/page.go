@@ -15,10 +15,8 @@ import (
 	"edgeguard/tuning/evidence"
 )
 
-// This file writes what `edgeguard tune` found as one HTML file: it needs no other
-// file, runs no script, and may load nothing.
-
-// Page is what a page shows.
+// Page is what a page shows. It is one HTML file: it needs no other, runs no script, and
+// may load nothing.
 type Page struct {
 	// Files are the inputs, and Normal those of the normal day.
 	Files, Normal []string

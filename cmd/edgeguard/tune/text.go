@@ -40,7 +40,7 @@ var looks = map[tuning.Looks]string{tuning.Hostile: "looks hostile: ", tuning.Be
 
 // leader shows one key: its count, why it looks as it does, and what it did. Text of
 // the log is quoted, and cleaned as [output.Table] cleans it.
-func (t Text) leader(l *Leader) {
+func (t Text) leader(l *topKey) {
 	name := safetext.Strip(l.Key.String())
 	if l.Looks == tuning.Hostile {
 		name = output.Paint(output.Red, name, t.Colour)
@@ -99,7 +99,7 @@ func quote(o evidence.Often) string {
 	return fmt.Sprintf("\"%s\" (%s%s)", strings.ReplaceAll(safetext.Strip(o.Text), `"`, `'`), sure, words.Number(o.N))
 }
 
-func (t Text) neighbours(l *Leader) {
+func (t Text) neighbours(l *topKey) {
 	if len(l.Neighbours) == 0 {
 		return
 	}

@@ -1,5 +1,3 @@
-// Package blocks is the commands that show and change which addresses a running node
-// blocks, and which it never blocks.
 package blocks
 
 import (

@@ -1,4 +1,5 @@
-// Package tune shows what `edgeguard tune` found: as text, and as JSON.
+// Package tune shows what recorded events say of a rule's threshold. It writes what
+// `edgeguard tune` found as text, as JSON, or as one page of HTML.
 package tune
 
 import (
@@ -22,11 +23,11 @@ type Found struct {
 	// Normal is what the rule counted on a normal day; nil without a log of one.
 	Normal *Normal
 	// Leaders are the highest keys.
-	Leaders []Leader
+	Leaders []topKey
 }
 
-// Leader is a key and what is known of it.
-type Leader struct {
+// topKey is a key and what is known of it.
+type topKey struct {
 	tuning.Peak
 	evidence.Judgement
 	Record     *evidence.Record // nil if nothing is known
@@ -56,8 +57,8 @@ func Find(rr *replay.RuleReport, normal *Normal, book *evidence.Book, rows int) 
 }
 
 // leader returns what is known of a key.
-func leader(p tuning.Peak, book *evidence.Book) Leader {
-	l := Leader{Peak: p, Judgement: book.Judge(p.Key), Record: book.Record(p.Key.Prefix)}
+func leader(p tuning.Peak, book *evidence.Book) topKey {
+	l := topKey{Peak: p, Judgement: book.Judge(p.Key), Record: book.Record(p.Key.Prefix)}
 	l.Network, l.Neighbours = book.Neighbours(p.Key.Prefix)
 	return l
 }

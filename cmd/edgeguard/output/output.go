@@ -1,5 +1,5 @@
-// Package output writes what the commands print for people: tables, colours,
-// numbers and times.
+// Package output aligns what the commands print for people. It has tables with colours,
+// where the terminal shows them.
 package output
 
 import (
