@@ -55,10 +55,8 @@ edgeguard knows it by its User-Agent, or --kernel says whether it is one.`,
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		request.Name = args[0]
-		var added admin.BouncerKey
-		err := ask(c.Context(), func(ctx context.Context, node *client.Client) (err error) {
-			added, err = node.AddBouncer(ctx, request)
-			return err
+		added, err := nodeaddr.Get(c.Context(), ask, func(ctx context.Context, node *client.Client) (admin.BouncerKey, error) {
+			return node.AddBouncer(ctx, request)
 		})
 		if err != nil {
 			return err
@@ -99,10 +97,8 @@ been told.`,
 	ask := nodeaddr.Flags(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		var state admin.BouncerList
-		err := ask(c.Context(), func(ctx context.Context, node *client.Client) (err error) {
-			state, err = node.Bouncers(ctx)
-			return err
+		state, err := nodeaddr.Get(c.Context(), ask, func(ctx context.Context, node *client.Client) (admin.BouncerList, error) {
+			return node.Bouncers(ctx)
 		})
 		if err != nil {
 			return err
@@ -186,10 +182,8 @@ stays in force there until its time is over, or until they are stopped.`,
 	ask := nodeaddr.Flags(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		var removed admin.BouncerRemoved
-		err := ask(c.Context(), func(ctx context.Context, node *client.Client) (err error) {
-			removed, err = node.RemoveBouncer(ctx, args[0])
-			return err
+		removed, err := nodeaddr.Get(c.Context(), ask, func(ctx context.Context, node *client.Client) (admin.BouncerRemoved, error) {
+			return node.RemoveBouncer(ctx, args[0])
 		})
 		if err != nil {
 			return err

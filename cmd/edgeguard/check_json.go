@@ -80,10 +80,10 @@ func (r *checkReport) describe(c *config.Config) (err error) {
 		one := &c.Rules.Rules[i]
 		shown := checkRule{
 			Name: one.Name, Threshold: one.Threshold, Guard: one.Guard.String(), Limit: one.Limit, Action: one.Action.String(),
-			Window: seconds(c.Rules.Meters[one.Meter].Window),
+			Window: inSeconds(c.Rules.Meters[one.Meter].Window),
 		}
 		if one.Action == edgeguard.ActionBlock {
-			shown.BlockFor = seconds(one.BlockFor)
+			shown.BlockFor = inSeconds(one.BlockFor)
 		}
 		r.Rules = append(r.Rules, shown)
 	}
@@ -92,7 +92,7 @@ func (r *checkReport) describe(c *config.Config) (err error) {
 	return err
 }
 
-func seconds(d time.Duration) int { return int(d / time.Second) }
+func inSeconds(d time.Duration) int { return int(d / time.Second) }
 
 // problemsOf returns each problem that an error consists of.
 func problemsOf(file string, err error) []checkProblem {

@@ -102,7 +102,7 @@ func TestStrangersHoldConnections(t *testing.T) {
 			hold(t, s.auth, count) // before nginx has a connection to keep
 			hold(t, desk, count)
 			s.eventually("the conditions", func() bool {
-				_, body, _ := status("unix:"+s.dir+"/admin.sock", "/api/v1/status", nil)
+				_, body, _ := getStatus("unix:"+s.dir+"/admin.sock", "/api/v1/status", nil)
 				return strings.Contains(body, "this entry in listen.auth") && strings.Contains(body, "this entry in listen.admin") &&
 					strings.Contains(body, "LimitNOFILE=") == (files > 0)
 			})
@@ -124,10 +124,10 @@ func wantAnswers(t *testing.T, address string, times int) {
 	t.Helper()
 	again := 0
 	for range times {
-		code, body, err := status(address, "/healthz", nil)
+		code, body, err := getStatus(address, "/healthz", nil)
 		for tries := 1; err != nil && tries < 3; tries++ {
 			again++
-			code, body, err = status(address, "/healthz", nil)
+			code, body, err = getStatus(address, "/healthz", nil)
 		}
 		if code != http.StatusOK {
 			t.Fatalf("admin: %d %s %v", code, body, err)
@@ -242,7 +242,7 @@ enforce: {files: [{file: %[1]s/sticky/list, format: plain}, {file: %[1]s/open/li
 `, s.dir, s.auth))
 	s.start()
 	s.eventually("the conditions", func() bool {
-		_, body, _ := status("unix:"+in("admin.sock"), "/api/v1/status", nil)
+		_, body, _ := getStatus("unix:"+in("admin.sock"), "/api/v1/status", nil)
 		return strings.Contains(body, in("sticky/list")+" is a link of user") && strings.Contains(body, in("sticky/node.state")+" is a link of user") &&
 			strings.Contains(body, "the folder "+in("open")+" is world-writable")
 	})

@@ -59,12 +59,8 @@ func (a *kernelCommand) flags(c *cobra.Command) {
 }
 
 // state asks the node.
-func (a *kernelCommand) state(ctx context.Context, f func(context.Context, *client.Client) (admin.KernelState, error)) (s admin.KernelState, err error) {
-	err = a.ask(ctx, func(ctx context.Context, node *client.Client) (err error) {
-		s, err = f(ctx, node)
-		return err
-	})
-	return s, err
+func (a *kernelCommand) state(ctx context.Context, f func(context.Context, *client.Client) (admin.KernelState, error)) (admin.KernelState, error) {
+	return nodeaddr.Get(ctx, a.ask, f)
 }
 
 // print prints a state as JSON or in words.
@@ -131,7 +127,7 @@ func describeKernel(w io.Writer, s *admin.KernelState) {
 	table := safetext.Strip(s.Table)
 	switch {
 	case s.State == admin.Trial:
-		fmt.Fprintf(w, "trial: the kernel drops what is blocked (table %s) until %s, which is in %s\n", table, clockTime(s.Until), wholeSeconds(s.Left))
+		fmt.Fprintf(w, "trial: the kernel drops what is blocked (table %s) until %s, which is in %s\n", table, clockTime(s.Until), secondsText(s.Left))
 	case s.State == admin.Paused:
 		fmt.Fprintf(w, "paused: the kernel drops nothing (table %s): %s\n", table, safetext.Strip(s.Why))
 	case s.DryRun:
@@ -151,7 +147,7 @@ func describeKernel(w io.Writer, s *admin.KernelState) {
 
 func clockTime(t time.Time) string { return t.UTC().Format("15:04:05") + " UTC" }
 
-// wholeSeconds returns seconds in words, such as 4m59s.
-func wholeSeconds(seconds float64) string {
+// secondsText returns seconds in words, such as 4m59s.
+func secondsText(seconds float64) string {
 	return (time.Duration(seconds*float64(time.Second)) + time.Second - 1).Truncate(time.Second).String()
 }

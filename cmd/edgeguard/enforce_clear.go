@@ -23,8 +23,8 @@ import (
 // clearTime is how long clear waits for a node before it acts without it.
 const clearTime = 25 * time.Second
 
-// cleared is what clear did.
-type cleared struct {
+// clearResult is what clear did.
+type clearResult struct {
 	// Node is the state of the node that did it; nil where the tables were deleted
 	// without one.
 	Node    *admin.KernelState `json:"node,omitempty"`
@@ -67,7 +67,7 @@ runs edgeguard enforce clear --all.`,
 }
 
 // clear asks the node, or deletes tables itself.
-func (a *kernelCommand) clear(c *cobra.Command, table string, all bool) (done cleared, err error) {
+func (a *kernelCommand) clear(c *cobra.Command, table string, all bool) (done clearResult, err error) {
 	done.Deleted = []string{}
 	tables := []string{table}
 	switch {
@@ -103,7 +103,7 @@ func needsRoot(err error) error {
 
 // byNode has the node empty its packet filter. It reports whether the node did, or may
 // not be passed over: who is no operator does not get around it as root.
-func (a *kernelCommand) byNode(ctx context.Context, done *cleared) (answered bool, err error) {
+func (a *kernelCommand) byNode(ctx context.Context, done *clearResult) (answered bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, clearTime)
 	defer cancel()
 	s, err := a.state(ctx, func(ctx context.Context, node *client.Client) (admin.KernelState, error) {
@@ -132,7 +132,7 @@ func (a *kernelCommand) configured(c *cobra.Command) (tables []string, paused bo
 }
 
 // cleared says what was done.
-func (a *kernelCommand) cleared(done *cleared) {
+func (a *kernelCommand) cleared(done *clearResult) {
 	if done.Node != nil {
 		describeKernel(a.Stdout, done.Node)
 		return

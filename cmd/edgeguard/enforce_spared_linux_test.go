@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// do calls f on a thread that is inside a network. Sockets that f makes stay inside.
-func do(t *testing.T, network string, f func() error) error {
+// doInside calls f on a thread that is inside a network. Sockets that f makes stay inside.
+func doInside(t *testing.T, network string, f func() error) error {
 	t.Helper()
 	fd, err := unix.Open(network, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -70,7 +70,7 @@ func (h *netHost) outside() (network string) {
 // dial connects to the host's port of ssh from an address.
 func dial(t *testing.T, network, from string, patience time.Duration) (c net.Conn, err error) {
 	t.Helper()
-	err = do(t, network, func() (err error) {
+	err = doInside(t, network, func() (err error) {
 		d := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(from), 0)), Timeout: patience}
 		c, err = d.DialContext(context.Background(), "tcp4", "192.0.2.1:22")
 		return err
@@ -99,7 +99,7 @@ func TestEnforceSpared(t *testing.T) {
 	h := newNetHost(t)
 	network := h.outside()
 	var sshd net.Listener
-	if err := do(t, h.network, func() (err error) { sshd, err = net.Listen("tcp4", "192.0.2.1:22"); return err }); err != nil {
+	if err := doInside(t, h.network, func() (err error) { sshd, err = net.Listen("tcp4", "192.0.2.1:22"); return err }); err != nil {
 		t.Fatal(err)
 	}
 	defer sshd.Close()

@@ -89,7 +89,7 @@ func (a *kernelCommand) caller() (netip.Addr, bool) {
 
 // began says that a trial runs, and what to do.
 func (a *kernelCommand) began(s *admin.KernelState) {
-	fmt.Fprintf(a.Stdout, "The kernel drops what is blocked until %s (%s). Then it drops nothing, unless you confirm.\n", clockTime(s.Until), wholeSeconds(s.Left))
+	fmt.Fprintf(a.Stdout, "The kernel drops what is blocked until %s (%s). Then it drops nothing, unless you confirm.\n", clockTime(s.Until), secondsText(s.Left))
 	if len(s.Spared) == 0 {
 		fmt.Fprintf(a.Stdout, "  No ssh connection was found, so no address is spared meanwhile: --spare ADDRESS spares yours.\n")
 	} else {

@@ -78,7 +78,7 @@ func scriptThreshold(ts *testscript.TestScript, _ bool, args []string) {
 // streams COUNT ADDRESS waits until so many streams of events are open.
 func scriptStreams(ts *testscript.TestScript, _ bool, args []string) {
 	eventually(ts, func() error {
-		_, body, err := status(args[1], "/metrics", nil)
+		_, body, err := getStatus(args[1], "/metrics", nil)
 		if err == nil && !strings.Contains(body, "\nedgeguard_event_streams "+args[0]+"\n") {
 			err = fmt.Errorf("not %s open streams:\n%s", args[0], body)
 		}
@@ -111,8 +111,8 @@ func clientOf(address string) (*http.Client, string) {
 	return &http.Client{Timeout: patience, Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}, "http://localhost"
 }
 
-// status asks for a path and gives the answer's status and body.
-func status(address, path string, header map[string]string) (int, string, error) {
+// getStatus asks for a path and gives the answer's status and body.
+func getStatus(address, path string, header map[string]string) (int, string, error) {
 	client, base := clientOf(address)
 	request, err := http.NewRequest(http.MethodGet, base+path, nil)
 	if err != nil {
@@ -148,7 +148,7 @@ func eventually(ts *testscript.TestScript, f func() error) {
 // ready ADDRESS waits until a node's admin says that it is ready.
 func scriptReady(ts *testscript.TestScript, _ bool, args []string) {
 	eventually(ts, func() error {
-		code, body, err := status(args[0], "/readyz", nil)
+		code, body, err := getStatus(args[0], "/readyz", nil)
 		if err == nil && code != http.StatusOK {
 			err = fmt.Errorf("%s: readyz %d: %s", args[0], code, body)
 		}
@@ -163,7 +163,7 @@ func scriptAsk(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	for i := range count {
 		header := map[string]string{"X-Real-IP": args[3], "X-Original-URI": "/", "X-Original-Method": "GET"}
-		code, _, err := status(args[2], "/auth/nginx", header)
+		code, _, err := getStatus(args[2], "/auth/nginx", header)
 		ts.Check(err)
 		if strconv.Itoa(code) != args[1] {
 			ts.Fatalf("request %d of %s: %d, want %s", i+1, args[3], code, args[1])
@@ -179,7 +179,7 @@ func scriptGet(ts *testscript.TestScript, _ bool, args []string) {
 		header = map[string]string{"X-Forwarded-For": args[3]}
 	}
 	eventually(ts, func() error {
-		code, body, err := status(args[1], args[2], header)
+		code, body, err := getStatus(args[1], args[2], header)
 		if err == nil && strconv.Itoa(code) != args[0] {
 			err = fmt.Errorf("%s%s: %d, want %s: %s", args[1], args[2], code, args[0], body)
 		}
@@ -247,7 +247,7 @@ func scriptSaved(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.ParseUint(args[0], 10, 64)
 	ts.Check(err)
 	eventually(ts, func() error {
-		_, body, err := status(args[1], "/api/v1/status", nil)
+		_, body, err := getStatus(args[1], "/api/v1/status", nil)
 		if err != nil {
 			return err
 		}

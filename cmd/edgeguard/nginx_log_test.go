@@ -102,7 +102,7 @@ func BenchmarkNginxLogToBlock(b *testing.B) {
 		s.want(client, 6, http.StatusOK)
 		begun := time.Now()
 		for blocked := false; !blocked; time.Sleep(time.Millisecond) {
-			_, body, err := status("unix:"+s.dir+"/admin.sock", "/api/v1/blocks?contains="+client, nil)
+			_, body, err := getStatus("unix:"+s.dir+"/admin.sock", "/api/v1/blocks?contains="+client, nil)
 			if err != nil {
 				b.Fatal(err)
 			}

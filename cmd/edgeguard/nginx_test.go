@@ -188,7 +188,7 @@ func (s *site) start() {
 		_ = node.Wait()
 	})
 	s.eventually("the node is ready", func() bool {
-		code, _, err := status("unix:"+s.dir+"/admin.sock", "/readyz", nil)
+		code, _, err := getStatus("unix:"+s.dir+"/admin.sock", "/readyz", nil)
 		return err == nil && code == http.StatusOK
 	})
 }

@@ -32,7 +32,7 @@ func randomLines(rng *rand.Rand) (lines []line) {
 	return lines
 }
 
-func write(t *testing.T, name string, lines []line) string {
+func writeLines(t *testing.T, name string, lines []line) string {
 	t.Helper()
 	var text strings.Builder
 	for _, l := range lines {
@@ -45,8 +45,8 @@ func write(t *testing.T, name string, lines []line) string {
 	return file
 }
 
-// said runs the command and gives what it printed.
-func said(t *testing.T, args ...string) (stdout, stderr string) {
+// replaySaid runs the command and gives what it printed.
+func replaySaid(t *testing.T, args ...string) (stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	e := &command.Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs}
@@ -64,16 +64,16 @@ func TestReplaySortsByItself(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		lines := randomLines(rng)
 		rng.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
-		shuffled := write(t, "access.log", lines)
+		shuffled := writeLines(t, "access.log", lines)
 		slices.SortStableFunc(lines, func(a, b line) int { return a.at.Compare(b.at) })
-		sorted := write(t, "access.log", lines)
+		sorted := writeLines(t, "access.log", lines)
 		rule := []string{"--threshold", "12", "--window", "1m", "--guard", "1"}
 		for _, command := range []string{"replay", "tune"} {
 			for _, form := range [][]string{{"--json"}, {"--rows", "0"}} {
 				all := slices.Concat([]string{command}, rule, form)
-				want, _ := said(t, append(all, sorted)...)
-				byItself, _ := said(t, append(all, shuffled)...)
-				byFlag, _ := said(t, append(all, "--sort", shuffled)...)
+				want, _ := replaySaid(t, append(all, sorted)...)
+				byItself, _ := replaySaid(t, append(all, shuffled)...)
+				byFlag, _ := replaySaid(t, append(all, "--sort", shuffled)...)
 				plain := func(text, file string) string {
 					text = strings.Replace(text, `"sorted":true`, `"sorted":false`, 1)
 					text = strings.ReplaceAll(text, file, sorted)
@@ -109,17 +109,17 @@ func TestReplayOutOfOrderIsSaidFirst(t *testing.T) {
 		lines[i].text = strings.Replace(lines[i].text, "GET /", fmt.Sprintf("GET /%d/%s/", i, strings.Repeat("x", 6000)), 1)
 	}
 	rng.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
-	log := write(t, "access.log", lines)
+	log := writeLines(t, "access.log", lines)
 	small := filepath.Join(t.TempDir(), "c.yaml")
 	if err := os.WriteFile(small, []byte("memory: 16MiB\nrules: [{name: site, threshold: 12, window: 1m, guard: 1}]\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	text, _ := said(t, "replay", "--config", small, log)
+	text, _ := replaySaid(t, "replay", "--config", small, log)
 	warning, rule := strings.Index(text, "NOT IN ORDER"), strings.Index(text, "rule site")
 	if warning < 0 || warning > rule || !strings.Contains(text, "`memory` (16 MiB)") {
 		t.Errorf("too large: %s", text)
 	}
-	out, errs := said(t, "replay", "--config", small, "--json", log)
+	out, errs := replaySaid(t, "replay", "--config", small, "--json", log)
 	if !strings.Contains(errs, "NOT IN ORDER") || !strings.Contains(out, `"sorted":false`) {
 		t.Errorf("too large, in JSON: %s\n%s", out, errs)
 	}
@@ -145,13 +145,13 @@ func TestReplayOfAPipe(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Skip("no pipe can be made here:", err)
 	}
-	content, err := os.ReadFile(write(t, "access.log", lines))
+	content, err := os.ReadFile(writeLines(t, "access.log", lines))
 	if err != nil {
 		t.Fatal(err)
 	}
 	written := make(chan error, 1)
 	go func() { written <- os.WriteFile(pipe, content, 0) }()
-	text, _ := said(t, "replay", pipe)
+	text, _ := replaySaid(t, "replay", pipe)
 	if err := <-written; err != nil {
 		t.Error(err)
 	}

@@ -44,8 +44,8 @@ func wideKeys(r *replay.Report) []edgeguard.Key {
 	return offenderKeys(r, func(o *replay.Offender) bool { return o.Action == edgeguard.ActionAlarm && o.Wide > 0 })
 }
 
-// example names the first of some keys, if their rows were kept.
-func example(keys []edgeguard.Key) string {
+// firstKey names the first of some keys, if their rows were kept.
+func firstKey(keys []edgeguard.Key) string {
 	if len(keys) == 0 {
 		return ""
 	}
@@ -93,18 +93,18 @@ func summarySentence(r *replay.Report) string {
 		parts = append(parts, about(r, k.Shadowed, "key", "keys")+" only reported (shadow)")
 	}
 	if k.Wide > 0 {
-		parts = append(parts, about(r, k.Wide, "IPv6 network", "IPv6 networks")+" only reported"+example(wideKeys(r)))
+		parts = append(parts, about(r, k.Wide, "IPv6 network", "IPv6 networks")+" only reported"+firstKey(wideKeys(r)))
 	}
 	if n := k.Alarmed - k.Protected - k.Wide; n > 0 {
 		parts = append(parts, about(r, n, "key", "keys")+" raised an alarm only: the evidence can be forged, or the address must not be blocked")
 	}
 	switch {
 	case k.Protected == 1:
-		parts = append(parts, "1 address exceeded a limit but is protected and never blocked"+example(protectedKeys(r)))
+		parts = append(parts, "1 address exceeded a limit but is protected and never blocked"+firstKey(protectedKeys(r)))
 	case k.Protected > 1:
 		part := about(r, k.Protected, "address", "addresses") + " exceeded a limit but are protected and never blocked"
 		if keys := protectedKeys(r); len(keys) > 0 {
-			part += example(keys) + " and others"
+			part += firstKey(keys) + " and others"
 		}
 		parts = append(parts, part)
 	}

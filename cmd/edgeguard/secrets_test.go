@@ -72,13 +72,13 @@ func TestSecretsStayInside(t *testing.T) {
 		if token != "" {
 			header["Authorization"] = "Bearer " + token
 		}
-		code, body, err := status(address, path, header)
+		code, body, err := getStatus(address, path, header)
 		note(fmt.Sprintf("%s%s %d %v", address, path, code, err), []byte(body))
 	}
 
 	s.start()
 	for range 6 {
-		_, _, _ = status(s.auth, "/auth/forward", map[string]string{"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Uri": "/", "X-Api-Key": secretAPIKey, "Authorization": "Bearer " + secretGarbage})
+		_, _, _ = getStatus(s.auth, "/auth/forward", map[string]string{"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Uri": "/", "X-Api-Key": secretAPIKey, "Authorization": "Bearer " + secretGarbage})
 	}
 	for _, address := range []string{s.auth, desk} {
 		for _, text := range []string{secretGarbage + "\r\n\r\n", "GET /\x00" + secretGarbage + " HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nAuthorization " + secretGarbage + "\r\n\r\n",
@@ -90,7 +90,7 @@ func TestSecretsStayInside(t *testing.T) {
 	get(desk, "/api/v1/status", secretWrong) // a wrong one is somebody's, too
 	admin := "unix:" + in("admin.sock")
 	s.eventually("the fleet", func() bool {
-		_, body, _ := status(admin, "/api/v1/fleet", nil)
+		_, body, _ := getStatus(admin, "/api/v1/fleet", nil)
 		return strings.Contains(body, "node")
 	})
 	look := func() {
@@ -117,7 +117,7 @@ func TestSecretsStayInside(t *testing.T) {
 	s.write("config.yaml", strings.Replace(fmt.Sprintf(secretsConfig, s.dir, s.auth, desk, server.Addr), "redis://", "redis://edge:"+secretURL+"@", 1))
 	_ = s.node.Process.Signal(syscall.SIGHUP)
 	s.eventually("the reload is refused", func() bool {
-		_, body, _ := status(admin, "/api/v1/status", nil)
+		_, body, _ := getStatus(admin, "/api/v1/status", nil)
 		return strings.Contains(body, "was not reloaded")
 	})
 	get(admin, "/api/v1/status", "")
@@ -126,7 +126,7 @@ func TestSecretsStayInside(t *testing.T) {
 	note("log", s.log.Bytes())
 	s.start()
 	s.eventually("the password is refused", func() bool {
-		_, body, _ := status(admin, "/api/v1/status", nil)
+		_, body, _ := getStatus(admin, "/api/v1/status", nil)
 		return strings.Contains(body, "password") || strings.Contains(body, "WRONGPASS")
 	})
 	look()

@@ -12,8 +12,8 @@ import (
 	"unicode"
 )
 
-// objects reads a log of JSON, each line an object.
-func objects(t *testing.T, text string) (all []map[string]any) {
+// logObjects reads a log of JSON, each line an object.
+func logObjects(t *testing.T, text string) (all []map[string]any) {
 	t.Helper()
 	for line := range strings.Lines(text) {
 		var o map[string]any
@@ -32,7 +32,7 @@ func TestLogJSON(t *testing.T) {
 	l.logger().With("node", "n").Info("blocked", "count", 1901, "for", 10*time.Minute, "error", errors.New("no"))
 	l.logger().Debug("not written")
 	l.page([]byte("edgeguard 1.0\nrule a\n"))
-	got := objects(t, out.String())
+	got := logObjects(t, out.String())
 	if len(got) != 3 {
 		t.Fatalf("%v", got)
 	}
@@ -65,7 +65,7 @@ func TestLogHostile(t *testing.T) {
 			continue
 		}
 		want := strings.ToValidUTF8(text, "\ufffd")
-		if o := objects(t, out.String())[0]; o["msg"] != want || o["path"] != want || o[want] != "value" {
+		if o := logObjects(t, out.String())[0]; o["msg"] != want || o["path"] != want || o[want] != "value" {
 			t.Errorf("%q", o)
 		}
 	}
@@ -84,7 +84,7 @@ func TestLogSet(t *testing.T) {
 	l.set(true, slog.LevelWarn)
 	log.Info("two")
 	log.Warn("three", "b", 2)
-	if got := objects(t, out.String()); len(got) != 1 || got[0]["msg"] != "three" || got[0]["a"] != 1.0 || got[0]["g"].(map[string]any)["b"] != 2.0 {
+	if got := logObjects(t, out.String()); len(got) != 1 || got[0]["msg"] != "three" || got[0]["a"] != 1.0 || got[0]["g"].(map[string]any)["b"] != 2.0 {
 		t.Errorf("%v", got)
 	}
 	out.Reset()

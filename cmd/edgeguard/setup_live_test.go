@@ -24,8 +24,8 @@ func TestSetupBesideNginx(t *testing.T) {
 	_ = os.CopyFS(filepath.Join(s.dir, "nginx"), os.DirFS(stock)) // links to what is outside are made below
 	s.write("access.log", "")
 	s.moved("nginx/nginx.conf", "modules-enabled", "no-modules", "/etc/nginx/", s.dir+"/nginx/", "/var/log/nginx/", s.dir+"/", "/run/nginx.pid", s.dir+"/nginx.pid",
-		"user www-data;", "daemon off;"+asRoot(),
-		"http {", "http { set_real_ip_from 127.0.0.1; real_ip_header X-Test-Client;"+temporary(s.dir))
+		"user www-data;", "daemon off;"+nginxAsRoot(),
+		"http {", "http { set_real_ip_from 127.0.0.1; real_ip_header X-Test-Client;"+nginxTemporary(s.dir))
 	if err := os.RemoveAll(filepath.Join(s.dir, "nginx/sites-enabled")); err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestSetupBesideNginx(t *testing.T) {
 	s.start()
 	s.want("203.0.113.9", 3, http.StatusNotFound)
 	s.eventually("the requests are counted from the log", func() bool {
-		_, body, err := status("unix:"+s.dir+"/admin.sock", "/api/v1/explain/203.0.113.9", nil)
+		_, body, err := getStatus("unix:"+s.dir+"/admin.sock", "/api/v1/explain/203.0.113.9", nil)
 		return err == nil && strings.Contains(body, `"count":3`)
 	})
 	s.stop(syscall.SIGTERM)
@@ -62,16 +62,16 @@ func (s *site) moved(name string, pairs ...string) {
 	s.write(name, strings.NewReplacer(pairs...).Replace(string(text)))
 }
 
-// asRoot lets nginx's workers into the test's folder.
-func asRoot() string {
+// nginxAsRoot lets nginx's workers into the test's folder.
+func nginxAsRoot() string {
 	if os.Geteuid() == 0 {
 		return " user root;"
 	}
 	return ""
 }
 
-// temporary are nginx's folders of temporary files.
-func temporary(dir string) (text string) {
+// nginxTemporary are nginx's folders of temporary files.
+func nginxTemporary(dir string) (text string) {
 	for _, what := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
 		text += fmt.Sprintf(" %s_temp_path %s/%s;", what, dir, what)
 	}

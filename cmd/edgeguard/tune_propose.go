@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 
 	"edgeguard/cmd/edgeguard/tune"
 	"edgeguard/internal/hugepage"
@@ -49,15 +50,8 @@ func (t *tuneJob) propose(ctx context.Context, log, normal *tunedLog) ([]evidenc
 }
 
 // twice reports whether the log can be read a second time.
-func (l *tunedLog) twice() bool { return l.settings.sort && !usesStdin(l.names) || l.mayRepeat() }
-
-func usesStdin(names []string) bool {
-	for _, name := range names {
-		if name == "-" {
-			return true
-		}
-	}
-	return false
+func (l *tunedLog) twice() bool {
+	return l.settings.sort && !slices.Contains(l.names, "-") || l.mayRepeat()
 }
 
 // again replays the log with other rules, in the order in which it was read.

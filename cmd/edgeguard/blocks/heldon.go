@@ -52,7 +52,7 @@ func Say(ctx context.Context, out io.Writer, node changedNode, wait bool, prefix
 // reportHeld prints what the nodes say.
 func reportHeld(out io.Writer, held *admin.FleetHeld, prefixes []string) {
 	for _, text := range prefixes {
-		printHeldOn(out, held.Of(parse(text)), text, "edgeguard blocks confirm "+text)
+		printHeldOn(out, held.Of(parsePrefix(text)), text, "edgeguard blocks confirm "+text)
 	}
 	if len(prefixes) == 0 {
 		printHeldOn(out, *held, "a record", "edgeguard blocks held")
@@ -98,8 +98,8 @@ func list(names []string) string {
 	return text
 }
 
-// parse reads an address or a prefix that the node has accepted.
-func parse(text string) netip.Prefix {
+// parsePrefix reads an address or a prefix that the node has accepted.
+func parsePrefix(text string) netip.Prefix {
 	if addr, err := netip.ParseAddr(text); err == nil {
 		return netip.PrefixFrom(addr.Unmap(), addr.Unmap().BitLen())
 	}

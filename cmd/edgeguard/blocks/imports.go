@@ -105,7 +105,7 @@ func printImports(out io.Writer, colour bool, all *admin.Imports, now time.Time)
 	t.Column("next", true, "")
 	for i := range all.Feeds {
 		f := &all.Feeds[i]
-		t.Row(safetext.Strip(f.Name), safetext.Strip(cmp.Or(f.Kind, "-")), safetext.Strip(cmp.Or(f.State, "-")), words.Number(f.Held), refusals(&f.Refused), ago(f.Good, now), in(f.Next, now))
+		t.Row(safetext.Strip(f.Name), safetext.Strip(cmp.Or(f.Kind, "-")), safetext.Strip(cmp.Or(f.State, "-")), words.Number(f.Held), refusals(&f.Refused), since(f.Good, now), until(f.Next, now))
 	}
 	t.Print(out, colour)
 	for i := range all.Feeds {
@@ -131,14 +131,14 @@ func refusals(r *admin.ImportRefusals) string {
 	return cmp.Or(strings.Join(parts, ", "), "none")
 }
 
-func ago(t, now time.Time) string {
+func since(t, now time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
 	return words.Span(max(0, now.Sub(t)).Round(time.Second)) + " ago"
 }
 
-func in(t, now time.Time) string {
+func until(t, now time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}

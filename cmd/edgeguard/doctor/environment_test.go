@@ -20,7 +20,7 @@ func TestEnvironment(t *testing.T) {
 		"systemctl show": "Environment=A=1 \"B=x y\" C=z\nEnvironmentFiles=/nonexistent (ignore_errors=yes)\nEnvironmentFiles=" + file + " (ignore_errors=no)\n",
 		"files":          "Environment=A=1 'B=x y'\nEnvironment=C=z\nEnvironmentFile=-/nonexistent\nEnvironmentFile=-" + file + "\n",
 	} {
-		u, err := parse("LoadState=loaded\nUser=root\n" + of)
+		u, err := parseUnit("LoadState=loaded\nUser=root\n" + of)
 		if got := u.Environment(); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %v, %q, want %q", name, err, got, want)
 		}

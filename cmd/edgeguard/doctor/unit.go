@@ -49,7 +49,7 @@ func ReadUnit(ctx context.Context) (Unit, error) {
 	if err != nil {
 		return fromFiles([]string{"/etc/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"})
 	}
-	return parse(string(out))
+	return parseUnit(string(out))
 }
 
 var keys = []string{"LoadState", "ActiveState", "User", "Group", "SupplementaryGroups", "RuntimeDirectory", "StateDirectory", "ExecStart", "Environment", "EnvironmentFile", "EnvironmentFiles", "AmbientCapabilities"}
@@ -70,13 +70,13 @@ func fromFiles(folders []string) (Unit, error) {
 				}
 			}
 		}
-		return parse(all + "\nLoadState=loaded\n")
+		return parseUnit(all + "\nLoadState=loaded\n")
 	}
 	return Unit{}, nil
 }
 
-// parse reads KEY=VALUE lines, of systemctl show or of a unit's file.
-func parse(text string) (Unit, error) {
+// parseUnit reads KEY=VALUE lines, of systemctl show or of a unit's file.
+func parseUnit(text string) (Unit, error) {
 	values := map[string][]string{}
 	lines := bufio.NewScanner(strings.NewReader(text))
 	for lines.Scan() {

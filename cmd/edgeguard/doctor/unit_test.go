@@ -14,7 +14,7 @@ func TestParse(t *testing.T) {
 		"systemctl show": "LoadState=loaded\nActiveState=activating\nUser=root\nGroup=root\nSupplementaryGroups=adm daemon\nRuntimeDirectory=edgeguard\nStateDirectory=edgeguard more\nExecStart={ path=/usr/bin/edgeguard ; argv[]=/usr/bin/edgeguard serve --config /etc/edgeguard/edgeguard.yaml ; }\n",
 		"files":          "[Service]\nUser=root\nGroup=root\nSupplementaryGroups=adm\nRuntimeDirectory=edgeguard\nStateDirectory=edgeguard\nStateDirectory=more\nActiveState=active\nExecStart=/usr/bin/edgeguard serve --config /etc/edgeguard/edgeguard.yaml\n[Service]\nSupplementaryGroups=daemon\nLoadState=loaded\n",
 	} {
-		u, err := parse(text)
+		u, err := parseUnit(text)
 		if err != nil || !u.Found || !u.Active || u.User != "root" || u.UID != 0 || u.GID != 0 || !strings.Contains(u.Command, "--config /etc/edgeguard/edgeguard.yaml") {
 			t.Errorf("%s: %+v, %v", name, u, err)
 		}
@@ -27,11 +27,11 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, u.Folders, u.GIDs)
 		}
 	}
-	if u, err := parse("LoadState=not-found\nActiveState=inactive\n"); err != nil || u.Found {
+	if u, err := parseUnit("LoadState=not-found\nActiveState=inactive\n"); err != nil || u.Found {
 		t.Errorf("%+v, %v", u, err)
 	}
 	for _, text := range []string{"LoadState=loaded\nUser=no-such-user-here\n", "LoadState=loaded\nUser=root\nSupplementaryGroups=no-such-group-here\n"} {
-		if _, err := parse(text); err == nil || !strings.Contains(err.Error(), "run systemd-sysusers") {
+		if _, err := parseUnit(text); err == nil || !strings.Contains(err.Error(), "run systemd-sysusers") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -43,7 +43,7 @@ func TestNetAdmin(t *testing.T) {
 		"": false, "AmbientCapabilities=": false, "AmbientCapabilities=cap_net_admin\n": true, "AmbientCapabilities=\nAmbientCapabilities=CAP_CHOWN CAP_NET_ADMIN": true,
 		"AmbientCapabilities=CAP_NET_ADMIN\nAmbientCapabilities=": false, "CapabilityBoundingSet=CAP_NET_ADMIN": false,
 	} {
-		if u, err := parse("LoadState=loaded\nUser=root\n" + text); err != nil || u.NetAdmin != want {
+		if u, err := parseUnit("LoadState=loaded\nUser=root\n" + text); err != nil || u.NetAdmin != want {
 			t.Errorf("%q: %+v, %v", text, u, err)
 		}
 	}

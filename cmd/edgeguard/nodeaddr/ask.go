@@ -89,3 +89,12 @@ func (r *reach) fromConfig(name string, at *client.Config) (*config.Errors, erro
 	}
 	return flaws, nil
 }
+
+// Get asks the node for one answer.
+func Get[T any](ctx context.Context, ask Ask, f func(context.Context, *client.Client) (T, error)) (answer T, err error) {
+	err = ask(ctx, func(ctx context.Context, node *client.Client) (err error) {
+		answer, err = f(ctx, node)
+		return err
+	})
+	return answer, err
+}

@@ -15,9 +15,10 @@ import (
 	"edgeguard/config/yaml"
 )
 
-// read returns where the node of a config file listens; "" is a node without a config. Where the file has errors, that is
-// what its section listen says alone, and flaws is what is wrong with the file. The error
-// says that there is no such section, or that it has errors too.
+// read returns where the node of a config file listens; "" is a node without a config.
+// Where the file has errors, that is what its section listen says alone, and flaws is what
+// is wrong with the file. The error says that there is no such section, or that it has
+// errors too.
 func read(file string) (l config.Listen, flaws *config.Errors, err error) {
 	if file == "" {
 		return config.Default().Listen, nil, nil

@@ -25,7 +25,7 @@ func TestReplayLogins(t *testing.T) {
 	if err := os.Chtimes(log, changed, changed); err != nil {
 		t.Fatal(err)
 	}
-	out, errs := said(t, "replay", "--format", "sshd", "--threshold", "4", log)
+	out, errs := replaySaid(t, "replay", "--format", "sshd", "--threshold", "4", log)
 	if !strings.Contains(out, "2024-12-31 23:59:04Z  192.0.2.7") || strings.Contains(out+errs, "skipped") {
 		t.Errorf("%s\n%s", out, errs)
 	}
