@@ -35,7 +35,7 @@ func TestWays(t *testing.T) {
 // A name with anything in it is one word to a shell.
 func TestQuoted(t *testing.T) {
 	for _, name := range []string{"/var/log/a-b_1.log", "/srv/my site/$(id)/a'b.log", "`id`", "", "a;b", "é"} {
-		out, err := exec.Command("sh", "-c", "printf '[%s]' "+quotedWord(name)).Output()
+		out, err := exec.Command("sh", "-c", "printf '[%s]' "+shellWord(name)).Output()
 		if err != nil || string(out) != "["+name+"]" {
 			t.Errorf("%q: %s, %v", name, out, err)
 		}
