@@ -28,8 +28,8 @@ type action struct {
 	spans      [][2]string // how long, the first is chosen; nil for what has no end
 	needsNote  bool
 	noNote     bool // the API takes none
-	plan       func(p *actPages, r *http.Request, a *actPage)
-	do         func(p *actPages, by access.Caller, a *actPage) (deed, *call.Problem)
+	plan       func(p *actHandlers, r *http.Request, a *actPage)
+	do         func(p *actHandlers, by access.Caller, a *actPage) (deed, *call.Problem)
 }
 
 var (
@@ -48,8 +48,9 @@ var actions = map[string]action{
 	"withdraw": {verb: "Withdraw the record of", plan: planHeld, do: doWithdraw},
 }
 
-// actPages ask before a change of an address or network, and make it.
-type actPages struct {
+// actHandlers answer with what a change of an address or network would do, and make it.
+// Those who may change nothing have none of it.
+type actHandlers struct {
 	frames   *frames
 	reader   admin.Reader
 	view     *admin.View
@@ -87,7 +88,7 @@ type actPage struct {
 }
 
 // newAct returns the page of an action with what a form carried.
-func (p *actPages) newAct(r *http.Request, name string, given url.Values) *actPage {
+func (p *actHandlers) newAct(r *http.Request, name string, given url.Values) *actPage {
 	d := actions[name]
 	a := &actPage{
 		Action: name, Verb: d.verb, NeedsNote: d.needsNote, NoNote: d.noNote, status: http.StatusOK,
@@ -128,7 +129,7 @@ func (a *actPage) refuseField(status int, field, detail, fix string) {
 }
 
 // ask answers with the page of an action. Its form is not sent yet.
-func (p *actPages) ask(name string) page {
+func (p *actHandlers) ask(name string) page {
 	return func(_ http.ResponseWriter, r *http.Request) (string, any) {
 		if p.changes == nil {
 			return "", readOnly()
@@ -141,14 +142,14 @@ func (p *actPages) ask(name string) page {
 	}
 }
 
-func (a *actPage) page(p *actPages, r *http.Request) (string, any) {
+func (a *actPage) page(p *actHandlers, r *http.Request) (string, any) {
 	a.frame = p.frames.with(r, &a.stats, a.Action, strings.TrimSpace(a.Verb+" "+a.Name))
 	a.Back = a.backOr()
 	return "act.html", a
 }
 
 // plan finds out what a change would do.
-func (p *actPages) plan(r *http.Request, a *actPage) {
+func (p *actHandlers) plan(r *http.Request, a *actPage) {
 	d := actions[a.Action]
 	switch {
 	case len(a.Asked) == 0:
@@ -166,7 +167,7 @@ func (p *actPages) plan(r *http.Request, a *actPage) {
 }
 
 // act makes the change of a form, or answers with the form and what is wrong.
-func (p *actPages) act(name string) page {
+func (p *actHandlers) act(name string) page {
 	return func(w http.ResponseWriter, r *http.Request) (string, any) {
 		if p.changes == nil {
 			return "", readOnly()
@@ -241,7 +242,7 @@ func (a *actPage) span() (span string, until time.Time) {
 }
 
 // actOnAll changes each of the ticked prefixes by itself. None of them is forced.
-func (p *actPages) actOnAll(r *http.Request, a *actPage) *outcome {
+func (p *actHandlers) actOnAll(r *http.Request, a *actPage) *outcome {
 	d := actions[a.Action]
 	o := &outcome{back: a.backOr()}
 	for _, text := range a.Asked {

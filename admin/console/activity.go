@@ -49,7 +49,7 @@ type activityPage struct {
 	Events []happening
 }
 
-func (p *nodePages) activity(_ http.ResponseWriter, r *http.Request) (string, any) {
+func (p *nodeHandlers) activity(_ http.ResponseWriter, r *http.Request) (string, any) {
 	shown := &activityPage{frame: p.frames.of(r, "activity", "Activity"), Kind: r.URL.Query().Get("kind"), Kinds: admin.EventKinds()}
 	now := p.reader.Now()
 	for _, e := range p.view.Recent(activityLength, shown.Kind) {

@@ -11,8 +11,8 @@ import (
 	"edgeguard/admin/console/draw"
 )
 
-// addressPages are the page of each address.
-type addressPages struct {
+// addressHandlers answer with the page of an address.
+type addressHandlers struct {
 	frames *frames
 	reader admin.Reader
 	view   *admin.View
@@ -67,7 +67,7 @@ type ruleRow struct {
 	Count, Limit uint32
 }
 
-func (p *addressPages) address(w http.ResponseWriter, r *http.Request) (string, any) {
+func (p *addressHandlers) address(w http.ResponseWriter, r *http.Request) (string, any) {
 	addr, err := netip.ParseAddr(r.PathValue("address"))
 	if err != nil || addr.Zone() != "" {
 		return "", &notFound{Text: r.PathValue("address") + " is not an address.", Fix: "Try 203.0.113.7 or 2001:db8::7."}

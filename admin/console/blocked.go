@@ -13,8 +13,8 @@ import (
 	"edgeguard/internal/words"
 )
 
-// blockPages are the lists of blocks.
-type blockPages struct {
+// blockHandlers answer with lists of blocks: all of them, and those of a network.
+type blockHandlers struct {
 	frames *frames
 	reader admin.Reader
 	view   *admin.View
@@ -87,7 +87,7 @@ type blockRow struct {
 	Acts               []link
 }
 
-func (p *blockPages) blocked(_ http.ResponseWriter, r *http.Request) (string, any) {
+func (p *blockHandlers) blocked(_ http.ResponseWriter, r *http.Request) (string, any) {
 	asked, f := withOrder(given(r.URL.Query())), p.frames.of(r, "blocked", "Blocked")
 	stats := &f.stats
 	shown := &blockedPage{
@@ -168,7 +168,7 @@ func matches(page *admin.BlockPage) string {
 }
 
 // filters returns the choices with those that were made.
-func (p *blockPages) filters(asked url.Values) []filter {
+func (p *blockHandlers) filters(asked url.Values) []filter {
 	rules := []option{{Label: "all rules"}}
 	for _, r := range p.reader.Rules() {
 		rules = append(rules, option{Value: r.Name, Label: r.Name})
@@ -192,7 +192,7 @@ func (p *blockPages) filters(asked url.Values) []filter {
 }
 
 // row returns a block with what its rule counts of it now.
-func (p *blockPages) row(f *frame, now time.Time, b *admin.ActiveBlock) blockRow {
+func (p *blockHandlers) row(f *frame, now time.Time, b *admin.ActiveBlock) blockRow {
 	row := blockRow{
 		Prefix: shortest(b.Prefix), Whole: b.Prefix.String(), Path: pathOf(b.Prefix), Ends: at(b.Until, now), Since: at(b.Since, now), Left: words.Length(b.Until.Sub(now)),
 		Rule: blockMaker(b.Rule, b.Imported), Reason: b.Reason, ByHand: b.Rule == edgeguard.ManualRule, RefusedBy: b.RefusedBy, Origin: b.Origin,

@@ -28,16 +28,16 @@ type Pages struct {
 	outcomes *outcomes
 
 	// Those that read.
-	node      nodePages
-	blocks    blockPages
-	addresses addressPages
-	rules     rulePages
-	lists     listPages
+	node      nodeHandlers
+	blocks    blockHandlers
+	addresses addressHandlers
+	rules     ruleHandlers
+	lists     listHandlers
 
 	// Those that change something, too.
-	acts       actPages
-	thresholds thresholdPages
-	neighbours neighbourPages
+	acts       actHandlers
+	thresholds thresholdHandlers
+	neighbours neighbourHandlers
 }
 
 // New returns the pages that show a view and offer changes; none where changes is nil.
@@ -47,14 +47,14 @@ func New(view *admin.View, changes *admin.Changes) *Pages {
 	frames := &frames{reader: reader, outcomes: made, changeable: changes != nil}
 	return &Pages{
 		assets: assets, layout: newLayout(frames, assets), outcomes: made,
-		node:       nodePages{frames, reader, view},
-		blocks:     blockPages{frames, reader, view},
-		addresses:  addressPages{frames, reader, view},
-		rules:      rulePages{frames, reader, view},
-		lists:      listPages{frames, reader},
-		acts:       actPages{frames, reader, view, changes, made},
-		thresholds: thresholdPages{frames, reader, view, changes, made},
-		neighbours: neighbourPages{frames, reader, changes, made},
+		node:       nodeHandlers{frames, reader, view},
+		blocks:     blockHandlers{frames, reader, view},
+		addresses:  addressHandlers{frames, reader, view},
+		rules:      ruleHandlers{frames, reader, view},
+		lists:      listHandlers{frames, reader},
+		acts:       actHandlers{frames, reader, view, changes, made},
+		thresholds: thresholdHandlers{frames, reader, view, changes, made},
+		neighbours: neighbourHandlers{frames, reader, changes, made},
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestBlock(t *testing.T) {
+func TestBlockElsewhere(t *testing.T) {
 	for _, c := range []struct {
 		prefix         string
 		forced, signed bool
@@ -30,7 +30,7 @@ func TestBlock(t *testing.T) {
 	}
 }
 
-func TestAllowance(t *testing.T) {
+func TestAllowanceElsewhere(t *testing.T) {
 	for _, c := range []struct {
 		prefix string
 		signed bool

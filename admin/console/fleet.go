@@ -33,7 +33,7 @@ type nodeRow struct {
 	Memory       string
 }
 
-func (p *nodePages) fleet(_ http.ResponseWriter, r *http.Request) (string, any) {
+func (p *nodeHandlers) fleet(_ http.ResponseWriter, r *http.Request) (string, any) {
 	f := p.frames.of(r, "fleet", "Fleet")
 	shown := &fleetPage{frame: f, Fleet: f.stats.Fleet}
 	if shown.Fleet == nil {

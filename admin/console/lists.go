@@ -7,9 +7,8 @@ import (
 	"edgeguard/internal/words"
 )
 
-// listPages are the lists beside that of the blocks: who is never blocked, and what
-// awaits confirmation.
-type listPages struct {
+// listHandlers answer with who is never blocked, and with what awaits confirmation.
+type listHandlers struct {
 	frames *frames
 	reader admin.Reader
 }
@@ -29,7 +28,7 @@ type allowedRow struct {
 	TakeBack                     string // the page that does; empty for none
 }
 
-func (p *listPages) allowed(_ http.ResponseWriter, r *http.Request) (string, any) {
+func (p *listHandlers) allowed(_ http.ResponseWriter, r *http.Request) (string, any) {
 	shown, now := &allowedPage{frame: p.frames.of(r, "allowed", "Allowed")}, p.reader.Now()
 	shown.Acts = shown.offer("", "allow")
 	for _, prefix := range p.reader.Allowlist() {
@@ -62,7 +61,7 @@ type heldRow struct {
 // heldLength is how many the page shows.
 const heldLength = 200
 
-func (p *listPages) held(_ http.ResponseWriter, r *http.Request) (string, any) {
+func (p *listHandlers) held(_ http.ResponseWriter, r *http.Request) (string, any) {
 	shown, now := &heldPage{frame: p.frames.of(r, "held", "Awaiting confirmation")}, p.reader.Now()
 	all := p.reader.Held()
 	for _, h := range all[:min(len(all), heldLength)] {

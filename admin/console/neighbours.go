@@ -15,9 +15,9 @@ import (
 	"edgeguard/internal/words"
 )
 
-// neighbourPages are the systems beside the node: the lists that it imports, and who
-// is told of its blocks.
-type neighbourPages struct {
+// neighbourHandlers answer with the systems beside the node, the lists that it imports
+// and who is told of its blocks; and confirm such a list.
+type neighbourHandlers struct {
 	frames   *frames
 	reader   admin.Reader
 	changes  *admin.Changes // nil for clients without a login
@@ -31,14 +31,14 @@ type neighboursPage struct {
 	Once string
 }
 
-func (p *neighbourPages) neighbours(_ http.ResponseWriter, r *http.Request) (string, any) {
+func (p *neighbourHandlers) neighbours(_ http.ResponseWriter, r *http.Request) (string, any) {
 	f := p.frames.of(r, "neighbours", "Neighbours")
 	return "neighbours.html", &neighboursPage{f, newNeighboursView(&f.stats), newID()}
 }
 
 // confirmList puts the list in force that awaits confirmation, if it is the one that was
 // shown.
-func (p *neighbourPages) confirmList(w http.ResponseWriter, r *http.Request) (string, any) {
+func (p *neighbourHandlers) confirmList(w http.ResponseWriter, r *http.Request) (string, any) {
 	if p.changes == nil {
 		return "", readOnly()
 	}

@@ -1,8 +1,6 @@
 package console
 
 import (
-	"net/netip"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,7 +13,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // A node with nothing beside it has no page, and each part of the figures has its place on
 // one.
-func TestNew(t *testing.T) {
+func TestNeighboursView(t *testing.T) {
 	if hasNeighbours(&admin.Stats{}) {
 		t.Error("an empty node has neighbours")
 	}
@@ -49,8 +47,14 @@ func TestNew(t *testing.T) {
 	}
 }
 
+func TestAlarmPath(t *testing.T) {
+	if alarmPath("blocklist_waits") != "/neighbours" || alarmPath("clock_step") != "" {
+		t.Error("alarms lead elsewhere")
+	}
+}
+
 // A list is confirmed only as it was looked at.
-func TestChanged(t *testing.T) {
+func TestConfirmAsSeen(t *testing.T) {
 	s := admin.Imports{Feeds: []admin.ImportFeed{{Name: "ok"}, {Name: "drop", Awaits: &admin.ImportPending{Why: "it is empty", Since: noon}}}}
 	was := awaitedID(&s.Feeds[1])
 	if p := confirmProblem(&s, "drop", was); p != nil {
@@ -62,35 +66,5 @@ func TestChanged(t *testing.T) {
 	s.Feeds[1].Awaits = &admin.ImportPending{Why: "it has 9 entries, more than the 5 of `most`", Entries: 9, Since: noon}
 	if p := confirmProblem(&s, "drop", was); p == nil || p.Status != 409 {
 		t.Errorf("another list: %v", p)
-	}
-}
-
-// The sentence of a block that another program or list asks for names it, and what can be
-// done.
-func TestWhy(t *testing.T) {
-	b := &admin.ActiveBlock{Block: admin.Block{Prefix: netip.MustParsePrefix("203.0.113.0/24"), Rule: "owner drop", Owner: "drop", Origin: "n1", Reason: "listed at x"}, Imported: true}
-	say := func() string {
-		strong, rest := whyBlocked(b, "203.0.113.7", "Blocked by ", "12:00:00")
-		return strong + rest
-	}
-	if got := say(); !strings.HasPrefix(got, "Blocked by the imported list drop, on this node alone, since 12:00:00: “listed at x”. It is inside 203.0.113.0/24. It cannot be unblocked here") || !strings.Contains(got, "To let 203.0.113.7 in, allow it") {
-		t.Error(got)
-	}
-	b.Owner = "crowdsec"
-	if got := say(); !strings.Contains(got, "a decision of CrowdSec") || !strings.Contains(got, "cscli decisions delete") {
-		t.Error(got)
-	}
-	b.Owner, b.Imported, b.Reason = "fail2ban", false, ""
-	if got := say(); got != "Blocked by the program fail2ban on n1 at 12:00:00. No rule is involved." {
-		t.Error(got)
-	}
-	for want, got := range map[string]string{"list drop": blockMaker("owner drop", true), "fail2ban": blockMaker("owner fail2ban", false), "site": blockMaker("site", false),
-		"hand": makerOf("manual"), "the program fail2ban": makerOf("owner fail2ban"), "rule site": makerOf("site")} {
-		if got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-	if alarmPath("blocklist_waits") != "/neighbours" || alarmPath("clock_step") != "" {
-		t.Error("alarms lead elsewhere")
 	}
 }

@@ -19,7 +19,7 @@ type networkPage struct {
 // networkLength is how many blocks the page of a network shows.
 const networkLength = 100
 
-func (p *blockPages) network(w http.ResponseWriter, r *http.Request) (string, any) {
+func (p *blockHandlers) network(w http.ResponseWriter, r *http.Request) (string, any) {
 	prefix, err := netip.ParsePrefix(r.PathValue("prefix"))
 	if err != nil {
 		return "", &notFound{Text: r.PathValue("prefix") + " is not a network.", Fix: "Try 203.0.113.0/24 or 2001:db8::/64."}

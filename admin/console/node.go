@@ -8,8 +8,9 @@ import (
 	"edgeguard/admin"
 )
 
-// nodePages are what is to be known of the node itself, and the ways into the rest.
-type nodePages struct {
+// nodeHandlers answer with what is to be known of the node itself and of its fleet, and
+// lead to the other pages.
+type nodeHandlers struct {
 	frames *frames
 	reader admin.Reader
 	view   *admin.View
@@ -31,7 +32,7 @@ func untouched(stats *admin.Stats) bool {
 }
 
 // begin leads to the blocks, or to the ways in while there is nothing to see.
-func (p *nodePages) begin(w http.ResponseWriter, r *http.Request) (string, any) {
+func (p *nodeHandlers) begin(w http.ResponseWriter, r *http.Request) (string, any) {
 	to, stats := "/blocked", p.reader.Stats()
 	if untouched(&stats) {
 		to = "/welcome"
@@ -40,7 +41,7 @@ func (p *nodePages) begin(w http.ResponseWriter, r *http.Request) (string, any) 
 	return "", nil
 }
 
-func (p *nodePages) welcome(_ http.ResponseWriter, r *http.Request) (string, any) {
+func (p *nodeHandlers) welcome(_ http.ResponseWriter, r *http.Request) (string, any) {
 	f, names, limit := p.frames.of(r, "welcome", "Welcome"), []string(nil), uint32(0)
 	for _, s := range f.stats.Sources {
 		names = append(names, s.Name)
@@ -52,7 +53,7 @@ func (p *nodePages) welcome(_ http.ResponseWriter, r *http.Request) (string, any
 }
 
 // find sends a browser to what it searches: an address, a network or a rule.
-func (p *nodePages) find(w http.ResponseWriter, r *http.Request) (string, any) {
+func (p *nodeHandlers) find(w http.ResponseWriter, r *http.Request) (string, any) {
 	text := strings.TrimSpace(r.URL.Query().Get("q"))
 	if addr, err := netip.ParseAddr(pasted(text)); err == nil && addr.Zone() == "" {
 		http.Redirect(w, r, "/address/"+addr.Unmap().String(), http.StatusSeeOther)
@@ -88,7 +89,7 @@ var shortcuts = []key{
 }
 
 // about is what this node is.
-func (p *nodePages) about(_ http.ResponseWriter, r *http.Request) (string, any) {
+func (p *nodeHandlers) about(_ http.ResponseWriter, r *http.Request) (string, any) {
 	f := p.frames.of(r, "about", "About")
 	return "about.html", &struct {
 		frame

@@ -9,8 +9,8 @@ import (
 	"edgeguard/internal/words"
 )
 
-// rulePages are what the rules count, and how near it is to their limits.
-type rulePages struct {
+// ruleHandlers answer with what the rules count, and what other limits would do.
+type ruleHandlers struct {
 	frames *frames
 	reader admin.Reader
 	view   *admin.View
@@ -46,7 +46,7 @@ func newRuleLine(r admin.Rule) ruleLine {
 	return line
 }
 
-func (p *rulePages) rules(_ http.ResponseWriter, r *http.Request) (string, any) {
+func (p *ruleHandlers) rules(_ http.ResponseWriter, r *http.Request) (string, any) {
 	shown := &rulesPage{frame: p.frames.of(r, "rules", "Rules")}
 	for _, rule := range p.reader.Rules() {
 		shown.Rules = append(shown.Rules, newRuleLine(rule))
@@ -82,7 +82,7 @@ const nearLength = 100
 
 // nearest returns the key that is nearest to a limit, nil if none is counted. It is
 // of the same look as the page Near a limit.
-func (p *blockPages) nearest(ctx context.Context) *keyRow {
+func (p *blockHandlers) nearest(ctx context.Context) *keyRow {
 	for _, k := range p.view.Nearest(ctx, nearLength) {
 		row := newKeyRow(&k)
 		return &row
@@ -90,7 +90,7 @@ func (p *blockPages) nearest(ctx context.Context) *keyRow {
 	return nil
 }
 
-func (p *rulePages) near(_ http.ResponseWriter, r *http.Request) (string, any) {
+func (p *ruleHandlers) near(_ http.ResponseWriter, r *http.Request) (string, any) {
 	shown := &nearPage{frame: p.frames.of(r, "near", "Near a limit")}
 	for i, k := range p.view.Nearest(r.Context(), nearLength) {
 		row := newKeyRow(&k)

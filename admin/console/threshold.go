@@ -15,8 +15,9 @@ import (
 	"edgeguard/internal/words"
 )
 
-// thresholdPages change the limits of rules.
-type thresholdPages struct {
+// thresholdHandlers answer with what another threshold of a rule would do to whom, and
+// put it in force or count it beside.
+type thresholdHandlers struct {
 	frames   *frames
 	reader   admin.Reader
 	view     *admin.View
@@ -47,7 +48,7 @@ const namedLength = 5
 
 // newApply returns the page of a threshold that the request names; nil where there is no
 // such rule or threshold.
-func (p *thresholdPages) newApply(r *http.Request, asked string) (*applyPage, *notFound) {
+func (p *thresholdHandlers) newApply(r *http.Request, asked string) (*applyPage, *notFound) {
 	if p.changes == nil {
 		return nil, readOnly()
 	}
@@ -129,7 +130,7 @@ func (a *applyPage) consequence(reader admin.Reader) string {
 	return fmt.Sprintf("%s that %s not blocked now would be %s by %s next request: %s%s.", a.count(uint64(*a.Tried.NewKeys)), are, does, their, strings.Join(names, ", "), more)
 }
 
-func (p *thresholdPages) askThreshold(_ http.ResponseWriter, r *http.Request) (string, any) {
+func (p *thresholdHandlers) askThreshold(_ http.ResponseWriter, r *http.Request) (string, any) {
 	a, missing := p.newApply(r, r.URL.Query().Get("threshold"))
 	if missing != nil {
 		return "", missing
@@ -140,7 +141,7 @@ func (p *thresholdPages) askThreshold(_ http.ResponseWriter, r *http.Request) (s
 
 // setThreshold puts the threshold of a form in force, or answers with the form and
 // what is wrong.
-func (p *thresholdPages) setThreshold(w http.ResponseWriter, r *http.Request) (string, any) {
+func (p *thresholdHandlers) setThreshold(w http.ResponseWriter, r *http.Request) (string, any) {
 	a, missing := p.newApply(r, r.PostForm.Get("threshold"))
 	if missing != nil {
 		return "", missing
@@ -162,7 +163,7 @@ func (p *thresholdPages) setThreshold(w http.ResponseWriter, r *http.Request) (s
 }
 
 // apply makes the change, or keeps why it is not made and returns nil.
-func (p *thresholdPages) apply(r *http.Request, a *applyPage, request admin.ThresholdRequest) *outcome {
+func (p *thresholdHandlers) apply(r *http.Request, a *applyPage, request admin.ThresholdRequest) *outcome {
 	name, before := a.Name, a.Overlay
 	if _, problem := p.changes.SetThreshold(r.Context(), access.CallerOf(r), name, request); problem != nil {
 		a.Problem, a.status, a.Mean = problem, problem.Status, problem.Forceable
@@ -185,7 +186,7 @@ func (p *thresholdPages) apply(r *http.Request, a *applyPage, request admin.Thre
 }
 
 // changeCandidate counts a threshold beside the one in force, or ends that.
-func (p *thresholdPages) changeCandidate(w http.ResponseWriter, r *http.Request) (string, any) {
+func (p *thresholdHandlers) changeCandidate(w http.ResponseWriter, r *http.Request) (string, any) {
 	return p.changeRule(w, r, func(rule *admin.Rule, threshold uint32) (text, back string, _ *call.Problem) {
 		if r.PostForm.Has("remove") {
 			_, problem := p.changes.RemoveCandidate(access.CallerOf(r), rule.Name, threshold)
@@ -198,7 +199,7 @@ func (p *thresholdPages) changeCandidate(w http.ResponseWriter, r *http.Request)
 
 // endOverlay puts the config's threshold in force again, if the one in force is still
 // that of the page.
-func (p *thresholdPages) endOverlay(w http.ResponseWriter, r *http.Request) (string, any) {
+func (p *thresholdHandlers) endOverlay(w http.ResponseWriter, r *http.Request) (string, any) {
 	return p.changeRule(w, r, func(rule *admin.Rule, seen uint32) (text, back string, _ *call.Problem) {
 		if shared := rule.Overlay != nil && rule.Overlay.Scope == admin.ScopeFleet || rule.Fleet != nil && rule.Fleet.Held; shared && seen == rule.Threshold {
 			after, problem := p.changes.EndFleet(access.CallerOf(r), rule.Name, false)
@@ -215,7 +216,7 @@ func (p *thresholdPages) endOverlay(w http.ResponseWriter, r *http.Request) (str
 
 // changeRule makes a change that needs no confirmation, and shows what came of it on
 // the page of the rule, back.
-func (p *thresholdPages) changeRule(w http.ResponseWriter, r *http.Request, change func(rule *admin.Rule, threshold uint32) (text, back string, _ *call.Problem)) (string, any) {
+func (p *thresholdHandlers) changeRule(w http.ResponseWriter, r *http.Request, change func(rule *admin.Rule, threshold uint32) (text, back string, _ *call.Problem)) (string, any) {
 	rule, found := ruleNamed(p.reader, r.PathValue("name"))
 	threshold := number(r.PostForm.Get("threshold"))
 	if !found || p.changes == nil || threshold == 0 {

@@ -58,7 +58,7 @@ const (
 	looked = 1001
 )
 
-func (p *rulePages) rule(_ http.ResponseWriter, r *http.Request) (string, any) {
+func (p *ruleHandlers) rule(_ http.ResponseWriter, r *http.Request) (string, any) {
 	name := r.PathValue("name")
 	thresholds, problem := []uint32{}, ""
 	if rule, found := ruleNamed(p.reader, name); found {
@@ -247,7 +247,7 @@ func (t *tunePage) Suggests() string {
 		n, _ := strconv.ParseInt(digits, 10, 64)
 		return words.Number(n)
 	})
-	return strings.ToUpper(reason[:1]) + reason[1:] + "."
+	return upper(reason) + "."
 }
 
 // Suggested is the page with the suggestion tried; empty where there is none.
@@ -282,7 +282,7 @@ func (t *tunePage) Heading() string {
 }
 
 // Events is what the keys count, in the plural.
-func (t *shape) Events() string { return strings.ToUpper(t.Kind[:1]) + t.Kind[1:] + "s" }
+func (t *shape) Events() string { return upper(t.Kind) + "s" }
 
 // YAML is the rule with the threshold that is tried, to be pasted into a config. The
 // name is always in quotes: Go's are YAML's, too.
