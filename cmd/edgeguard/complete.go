@@ -5,6 +5,7 @@ import (
 	"context"
 	"iter"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"edgeguard/admin/client"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/config"
+	"edgeguard/logline"
 	"edgeguard/logline/pattern"
 	"edgeguard/migrate/awswaf"
 	"edgeguard/presets"
@@ -107,7 +109,7 @@ func offer(v values) cobra.CompletionFunc {
 
 // formats returns those that have a name; log_format strings are as in a server's config.
 func formats() []string {
-	return append([]string{"auto", "combined", "common", "json", "haproxy", "alb", "w3c", "squid", "envoy", "pcap"}, pattern.ServiceNames()...)
+	return slices.Concat([]string{"auto"}, logline.Names(), []string{"pcap"}, pattern.ServiceNames())
 }
 
 func fixed(all []string) values {
