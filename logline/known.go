@@ -25,7 +25,7 @@ var knownFormats = []*Format{
 		reads: "HAProxy's `httplog` and `httpslog`"},
 	{name: "vhost_combined", start: pattern.VhostCombined().Parser,
 		fields: edgeguard.FieldHost | edgeguard.FieldPort | target | edgeguard.FieldAgent | edgeguard.FieldReferer,
-		reads: "Apache's `vhost_combined`: the host and its port, and behind them `combined`"},
+		reads:  "Apache's `vhost_combined`: the host and its port, and behind them `combined`"},
 	{name: "common", start: pattern.Common().Parser, fields: target,
 		reads: "Apache's `common`: `combined` without page and agent"},
 	{name: "alb", start: formats.NewALB, fields: edgeguard.FieldHost | target | edgeguard.FieldAgent,
