@@ -1,5 +1,4 @@
-// Package loglinetest has lines of each log format that has a name, for the tests of
-// all that read logs.
+// Package loglinetest has lines of each log format that has a name.
 package loglinetest
 
 import (

@@ -6,7 +6,7 @@ import (
 	"edgeguard/logline/scan"
 )
 
-// isOwn reports whether a message behind a syslog header is one of HAProxy about
+// isHAProxyOwn reports whether a message behind a syslog header is one of HAProxy about
 // itself: syslog puts these into the same file. A line of a request begins with the
 // client's address, so that no client writes the words which this looks at:
 //
@@ -17,7 +17,7 @@ import (
 //
 // Everything else stays a line that is not counted. "Connect from …" is one: it is
 // how HAProxy logs a request without option httplog.
-func isOwn(message []byte) bool {
+func isHAProxyOwn(message []byte) bool {
 	word, rest := cutWord(message)
 	switch string(word) {
 	case "[NOTICE]", "[WARNING]", "[ALERT]":

@@ -6,7 +6,8 @@ import (
 	"edgeguard/logline/scan"
 )
 
-// Envelope is how a program wraps lines.
+// Envelope is how a program wraps lines in JSON. One is taken off, and the line inside
+// goes to the parser of its own format.
 type Envelope struct {
 	Name string
 	// keys are the names of the member that holds the line.

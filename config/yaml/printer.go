@@ -6,10 +6,7 @@ import (
 	"strings"
 )
 
-// This file writes settings as the YAML that package read reads back to the
-// same.
-
-// Printer writes YAML. A struct for the YAML encoder was rejected: its fields and
+// Printer writes settings as YAML that is read back to the same. A struct for the YAML encoder was rejected: its fields and
 // the code that fills it are as long, and it neither quotes what starts with a
 // digit nor writes each list item on one line.
 type Printer struct {

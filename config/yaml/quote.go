@@ -12,8 +12,6 @@ import (
 	"edgeguard/internal/words"
 )
 
-// This file writes values as YAML that is read back to the same.
-
 // Flow returns texts as a list on one line.
 func Flow(texts []string) string {
 	quoted := slices.Clone(texts)

@@ -55,7 +55,7 @@ func (p *expressionsParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason 
 // text returns what an expression is matched with. A header is one behind a stamp,
 // or what an envelope says: a line could begin with another's header, where its own
 // is not in it.
-func (p *expressionsParser) text(pat *pattern, line []byte, stamp int) (text []byte, ok bool) {
+func (p *expressionsParser) text(pat *expression, line []byte, stamp int) (text []byte, ok bool) {
 	switch {
 	case pat.headed && p.program != nil:
 		return slices.Concat(p.program, []byte(": "), line), true
@@ -103,7 +103,7 @@ func (p *expressionsParser) stamp(line []byte) (at scan.Instant, n int) {
 }
 
 // event makes the event of a line that matched.
-func (p *expressionsParser) event(pat *pattern, text []byte, found []int, dated bool, ev *edgeguard.Event) scan.Reason {
+func (p *expressionsParser) event(pat *expression, text []byte, found []int, dated bool, ev *edgeguard.Event) scan.Reason {
 	for i, g := range pat.groups {
 		from, to := found[2*i], found[2*i+1]
 		if g == noGroup || from < 0 {
@@ -136,7 +136,7 @@ func (p *expressionsParser) event(pat *pattern, text []byte, found []int, dated 
 }
 
 // readTime reads the group time.
-func (p *expressionsParser) readTime(pat *pattern, value []byte) bool {
+func (p *expressionsParser) readTime(pat *expression, value []byte) bool {
 	if pat.layout == nil {
 		at, n, ok := p.clock.Stamp(value)
 		p.f.At = at

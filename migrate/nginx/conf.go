@@ -10,8 +10,6 @@ import (
 	"edgeguard/setup"
 )
 
-// This file reads an nginx configuration as one tree, from what `nginx -T` prints.
-
 // Bounds on a configuration: an include that includes itself must end.
 const (
 	mostStatements = 300_000
@@ -56,7 +54,8 @@ type conf struct {
 // marker begins each file in what `nginx -T` prints.
 const marker = "# configuration file "
 
-// ReadConf returns a configuration as one tree, and the includes of files that are not there.
+// ReadConf returns a configuration, as `nginx -T` prints it, as one tree, and the includes
+// of files that are not there.
 func ReadConf(text string) (root *ConfNode, missing []*ConfNode, err error) {
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
 		return nil, nil, fmt.Errorf("is not UTF-8 text")

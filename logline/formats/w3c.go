@@ -15,7 +15,7 @@ import (
 // server writes inside a column. A row must have exactly the columns that are
 // named: then no text of a client can move the address.
 type w3cParser struct {
-	layout layout
+	layout w3cLayout
 	clock  scan.Clock
 	addr   netip.Addr // of the last line
 	value  [columns]span
@@ -33,9 +33,9 @@ const (
 	notColumns scan.Reason = "more or fewer columns than the #Fields line before it names"
 )
 
-// NewW3C returns the parser of one log. Its times are in UTC.
+// NewW3C returns the parser of one log in the W3C's extended format. Its times are in UTC.
 func NewW3C(*time.Location) scan.LineParser {
-	return &w3cParser{layout: layout{why: noFields}, clock: scan.Clock{Zone: time.UTC}}
+	return &w3cParser{layout: w3cLayout{why: noFields}, clock: scan.Clock{Zone: time.UTC}}
 }
 
 // Parser returns the parser of one log, whose first rows have these columns.
@@ -52,7 +52,7 @@ func (p *w3cParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
 	p.addr = netip.Addr{}
 	if scan.HasPrefix(line, "#") {
 		if scan.HasPrefix(line, w3cFields) {
-			p.layout = parseLayout(string(line[len(w3cFields):]))
+			p.layout = parseW3CLayout(string(line[len(w3cFields):]))
 		}
 		return scan.Aside
 	}
@@ -137,7 +137,7 @@ func (p *w3cParser) instant(line []byte) (scan.Instant, bool) {
 // as a plus.
 func (p *w3cParser) texts(f *scan.Fields, line []byte, sep byte) {
 	target := p.target(line) // first: it moves values
-	decoded := func(c column) []byte {
+	decoded := func(c w3cColumn) []byte {
 		b := p.value[c].of(line)
 		if sep == '\t' {
 			return unpercent(b)

@@ -12,7 +12,7 @@ import (
 	"edgeguard/logline/scan"
 )
 
-// csvParser reads the rows of one file.
+// csvParser reads the rows of one delimited file, whose first line names their columns.
 type csvParser struct {
 	format *CSVColumns
 	clock  scan.Clock
@@ -142,18 +142,18 @@ func (p *csvParser) Sure() netip.Addr { return netip.Addr{} }
 
 // Stream passes over a row that is too long, except for its quotes: one that it
 // leaves open makes the lines after it a client's.
-func (p *csvParser) Stream() scan.Stream { return &stream{parser: p} }
+func (p *csvParser) Stream() scan.Stream { return &csvStream{parser: p} }
 
-type stream struct {
+type csvStream struct {
 	parser *csvParser
 	quotes int
 }
 
-func (s *stream) Feed(piece []byte) { s.quotes += bytes.Count(piece, []byte{'"'}) }
+func (s *csvStream) Feed(piece []byte) { s.quotes += bytes.Count(piece, []byte{'"'}) }
 
-func (s *stream) Over() bool { return false }
+func (s *csvStream) Over() bool { return false }
 
-func (s *stream) End(*edgeguard.Event) scan.Reason {
+func (s *csvStream) End(*edgeguard.Event) scan.Reason {
 	why := scan.OverRow
 	if s.parser.open > 0 {
 		why = inside

@@ -1,7 +1,7 @@
 package pattern
 
-// objects are the services that log in JSON, and the members that say who it was.
-var objects = []service{
+// jsonServices are the services that log in JSON, and the members that say who it was.
+var jsonServices = []service{
 	{name: "nextcloud", paths: "json:addr=remoteAddr,time=time,user_agent=userAgent,auth_failure=message=Login failed:*"},
 	{name: "authentik", paths: "json:addr=client_ip,time=timestamp,host=host,auth_failure=event=invalid_login|login_failed"},
 	{name: "teleport", paths: "json:addr=addr.remote,time=time,user_agent=user_agent,auth_failure=code=T1000W"},

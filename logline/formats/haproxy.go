@@ -20,7 +20,7 @@ type haproxyParser struct {
 	addr  netip.Addr // of the last line
 }
 
-// NewHAProxy returns the parser of one log. Zone is that of times that name none.
+// NewHAProxy returns the parser of one log in HAProxy's httplog or httpslog. Zone is that of times that name none.
 func NewHAProxy(zone *time.Location) scan.LineParser {
 	return &haproxyParser{clock: scan.Clock{Zone: zone}}
 }
@@ -44,7 +44,7 @@ func (p *haproxyParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
 		if scan.HasPrefix(line, "unix:") {
 			return scan.UnixSocket
 		}
-		if header > 0 && isOwn(line) {
+		if header > 0 && isHAProxyOwn(line) {
 			return scan.Aside
 		}
 		return scan.BadAddr

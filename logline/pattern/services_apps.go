@@ -1,9 +1,9 @@
 package pattern
 
-// web are programs with a web front and a login. Those that are forgeable write a name
+// webServices are programs with a web front and a login. Those that are forgeable write a name
 // with its line breaks, so that a client can write whole lines, or are not known to
 // escape it; gin believes any X-Forwarded-For, if it is not told otherwise.
-var web = []service{
+var webServices = []service{
 	{name: "vaultwarden", forgeable: true, failures: []string{
 		`{}\[[\w:]*\]\[[A-Z]+\] Username or password is incorrect\. Try again\. IP: ADDR\. Username: `,
 		`{}\[[\w:]*\]\[[A-Z]+\] Invalid admin token\. IP: ADDR$`,
@@ -68,9 +68,9 @@ var web = []service{
 	}},
 }
 
-// media are the programs that serve films and music, and fetch them. Those that are
+// mediaServices are the programs that serve films and music, and fetch them. Those that are
 // forgeable are as above; calibre-web writes what X-Forwarded-For says.
-var media = []service{
+var mediaServices = []service{
 	{name: "jellyfin", forgeable: true, failures: []string{
 		`{jellyfin}\[[\d:]+\] \[INF\] (?:\[\d+\] [\w.]+: )?Authentication request for .* has been denied \(IP: (?P<addr>[^()]+)\)\.$`,
 		`{}\[INF\] (?:\[\d+\] [\w.]+: )?Authentication request for .* has been denied \(IP: (?P<addr>[^()]+)\)\.$`,

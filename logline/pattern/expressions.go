@@ -19,12 +19,12 @@ const maxPattern = 4 << 10
 // Expressions are one or several, of which the first that matches a line
 // counts. They are immutable and safe for concurrent use.
 type Expressions struct {
-	patterns []*pattern
+	patterns []*expression
 	kinds    edgeguard.Kind
 }
 
-// pattern is one compiled expression.
-type pattern struct {
+// expression is one compiled expression.
+type expression struct {
 	re      *regexp.Regexp
 	groups  []group // of each subexpression; the first is the whole match
 	literal string  // is in every line that matches
@@ -108,11 +108,11 @@ func (f *Expressions) Parser(zone *time.Location) scan.LineParser {
 	return &expressionsParser{format: f, clock: scan.Clock{Zone: zone}}
 }
 
-func compileExpression(expr string) (*pattern, edgeguard.Kind, error) {
+func compileExpression(expr string) (*expression, edgeguard.Kind, error) {
 	if len(expr) > maxPattern {
 		return nil, 0, fmt.Errorf("longer than %d bytes", maxPattern)
 	}
-	p := &pattern{}
+	p := &expression{}
 	var err error
 	p.headed = strings.HasPrefix(expr, "{") && !strings.HasPrefix(expr, "{}")
 	if expr, p.message, err = withoutHead(expr); err != nil {
@@ -171,7 +171,7 @@ func narrowAll(re *syntax.Regexp) {
 }
 
 // name finds what the groups hold, and what the expression can report.
-func (p *pattern) name(tree *syntax.Regexp) (kinds edgeguard.Kind, err error) {
+func (p *expression) name(tree *syntax.Regexp) (kinds edgeguard.Kind, err error) {
 	status := false
 	for _, name := range p.re.SubexpNames() {
 		g, known := groupNames[name]
@@ -199,7 +199,7 @@ func (p *pattern) name(tree *syntax.Regexp) (kinds edgeguard.Kind, err error) {
 }
 
 // always reports whether a group of a kind takes part in every match.
-func (p *pattern) always(tree *syntax.Regexp) bool {
+func (p *expression) always(tree *syntax.Regexp) bool {
 	return slices.ContainsFunc(tree.Sub, func(sub *syntax.Regexp) bool {
 		return sub.Op == syntax.OpCapture && p.groups[sub.Cap] >= groupKind
 	})

@@ -5,7 +5,10 @@ import (
 	"strings"
 )
 
-// service is how one program writes what clients did. In the expressions, ADDR
+// service is how one program writes what clients did: expressions that hold where the
+// service itself writes the address. They are judged as an operator's are, so that no
+// name, path or agent that a client sends can move the address. Where a log writes what
+// clients sent on both sides of the address, as Gitea and Samba do, there is none. In the expressions, ADDR
 // stands for the group addr.
 type service struct {
 	name     string
@@ -23,19 +26,19 @@ type service struct {
 // ServiceNames returns the names of all services, in order.
 func ServiceNames() []string {
 	var names []string
-	for i := range all {
-		names = append(names, all[i].name)
+	for i := range services {
+		names = append(names, services[i].name)
 	}
 	slices.Sort(names)
 	return names
 }
 
-// ServicePaths returns the format, of package jsonpath, of a service that logs in JSON;
+// ServicePaths returns the format, by paths, of a service that logs in JSON;
 // empty if none has this name.
 func ServicePaths(name string) string {
-	for i := range all {
-		if all[i].name == name {
-			return all[i].paths
+	for i := range services {
+		if services[i].name == name {
+			return services[i].paths
 		}
 	}
 	return ""
@@ -45,11 +48,11 @@ func ServicePaths(name string) string {
 // nil if one of them is not known, or logs in JSON.
 func ServiceExpressions(names string) (exprs []string) {
 	for name := range strings.SplitSeq(names, "+") {
-		i := slices.IndexFunc(all, func(s service) bool { return s.name == name && s.paths == "" })
+		i := slices.IndexFunc(services, func(s service) bool { return s.name == name && s.paths == "" })
 		if i < 0 {
 			return nil
 		}
-		exprs = append(exprs, all[i].expressions()...)
+		exprs = append(exprs, services[i].expressions()...)
 	}
 	return exprs
 }

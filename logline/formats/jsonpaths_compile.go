@@ -19,38 +19,45 @@ const (
 	maxPaths = 64 // of a format
 )
 
-// JSONPaths say where the fields of a line are. They are immutable and safe for
-// concurrent use.
+// JSONPaths say where the fields of a JSON line are, by the paths that an operator gives:
+// those of the Elastic Common Schema, of a cloud's logging, of a program's own.
+//
+//	json:addr=source.ip,time=@timestamp,path=url.original,status=http.response.status_code
+//
+// A path leads through objects, also where their names are written as one
+// ("source.ip"). What is beside the paths is passed over, whatever its names are.
+// The paths must lead to what the server knows: a header is a client's. They are
+// immutable and safe for concurrent use.
 type JSONPaths struct {
-	root  node
+	root  pathNode
 	count int
 	kinds edgeguard.Kind
 	// marked says that only lines are counted that a condition gives a kind.
 	marked bool
 }
 
-// node is a name on the way of a path.
-type node struct {
+// pathNode is a name on the way of a path.
+type pathNode struct {
 	name string
-	next []*node
+	next []*pathNode
 	// Of a path that ends here: the field that is here, and the values that make a
 	// line an event of a kind.
-	field field
-	marks []mark
+	field jsonPathField
+	marks []pathMark
 }
 
-// mark is a value that makes a line an event of a kind; with prefix, its beginning
+// pathMark is a value that makes a line an event of a kind; with prefix, its beginning
 // does.
-type mark struct {
+type pathMark struct {
 	kind   edgeguard.Kind
 	value  string
 	prefix bool
 }
 
-type field uint8
+type jsonPathField uint8
 
 const (
-	noField field = iota
+	noField jsonPathField = iota
 	addrField
 	timeField
 	requestField
@@ -61,21 +68,21 @@ const (
 	statusField
 	portField
 	nodeField
-	fields
+	pathFields
 )
 
-var fieldNames = [fields]string{"", "addr", "time", "request_line", "method", "path", "host", "user_agent", "status", "port", "node"}
+var pathFieldNames = [pathFields]string{"", "addr", "time", "request_line", "method", "path", "host", "user_agent", "status", "port", "node"}
 
-const hint = "write json:addr=PATH,time=PATH, and more fields or conditions such as auth_failure=PATH=VALUE"
+const pathsHint = "write json:addr=PATH,time=PATH, and more fields or conditions such as auth_failure=PATH=VALUE"
 
 // ParseJSONPaths reads json:FIELD=PATH,KIND=PATH=VALUE,… as an operator writes it.
 func ParseJSONPaths(s string) (*JSONPaths, error) {
 	p := &JSONPaths{}
-	given := make(map[field]bool)
+	given := make(map[jsonPathField]bool)
 	for pair := range strings.SplitSeq(strings.TrimPrefix(s, JSONPathsPrefix), ",") {
 		name, path, found := strings.Cut(strings.TrimSpace(pair), "=")
 		if !found || path == "" {
-			return nil, fmt.Errorf("%q is not FIELD=PATH: %s", scan.Printable([]byte(pair)), hint)
+			return nil, fmt.Errorf("%q is not FIELD=PATH: %s", scan.Printable([]byte(pair)), pathsHint)
 		}
 		if kind, ok := edgeguard.ParseKind(name); ok {
 			if err := p.mark(kind, path); err != nil {
@@ -86,9 +93,9 @@ func ParseJSONPaths(s string) (*JSONPaths, error) {
 		if name == "agent" {
 			name = "user_agent"
 		}
-		f := field(max(slices.Index(fieldNames[:], name), 0))
+		f := jsonPathField(max(slices.Index(pathFieldNames[:], name), 0))
 		if f == noField {
-			return nil, fmt.Errorf("unknown field %q: use %s, or a kind of event (%s)", scan.Printable([]byte(name)), strings.Join(fieldNames[1:], ", "), strings.Join(edgeguard.Kinds(), ", "))
+			return nil, fmt.Errorf("unknown field %q: use %s, or a kind of event (%s)", scan.Printable([]byte(name)), strings.Join(pathFieldNames[1:], ", "), strings.Join(edgeguard.Kinds(), ", "))
 		}
 		if given[f] {
 			return nil, fmt.Errorf("%s is given twice", name)
@@ -99,12 +106,12 @@ func ParseJSONPaths(s string) (*JSONPaths, error) {
 			return nil, err
 		}
 		if n.field != noField {
-			return nil, fmt.Errorf("%s cannot be both %s and %s", scan.Printable([]byte(path)), fieldNames[n.field], name)
+			return nil, fmt.Errorf("%s cannot be both %s and %s", scan.Printable([]byte(path)), pathFieldNames[n.field], name)
 		}
 		n.field = f
 	}
 	if !given[addrField] || !given[timeField] {
-		return nil, errors.New("addr= and time= are required: " + hint)
+		return nil, errors.New("addr= and time= are required: " + pathsHint)
 	}
 	if !p.marked {
 		if p.kinds = edgeguard.KindRequest; given[statusField] {
@@ -126,7 +133,7 @@ func (p *JSONPaths) mark(kind edgeguard.Kind, condition string) error {
 	}
 	for value := range strings.SplitSeq(values, "|") {
 		text, prefix := strings.CutSuffix(value, "*")
-		n.marks = append(n.marks, mark{kind, text, prefix})
+		n.marks = append(n.marks, pathMark{kind, text, prefix})
 	}
 	p.kinds |= kind
 	p.marked = true
@@ -134,7 +141,7 @@ func (p *JSONPaths) mark(kind edgeguard.Kind, condition string) error {
 }
 
 // find returns the node at the end of a path, and makes it.
-func (p *JSONPaths) find(path string) (*node, error) {
+func (p *JSONPaths) find(path string) (*pathNode, error) {
 	if p.count++; p.count > maxPaths {
 		return nil, fmt.Errorf("more than %d paths", maxPaths)
 	}
@@ -143,10 +150,10 @@ func (p *JSONPaths) find(path string) (*node, error) {
 		if depth++; name == "" || depth > maxDepth {
 			return nil, fmt.Errorf("%q is not a path: write names with dots between, at most %d", scan.Printable([]byte(path)), maxDepth)
 		}
-		i := slices.IndexFunc(n.next, func(c *node) bool { return c.name == name })
+		i := slices.IndexFunc(n.next, func(c *pathNode) bool { return c.name == name })
 		if i < 0 {
 			i = len(n.next)
-			n.next = append(n.next, &node{name: name})
+			n.next = append(n.next, &pathNode{name: name})
 		}
 		n = n.next[i]
 	}
@@ -155,7 +162,7 @@ func (p *JSONPaths) find(path string) (*node, error) {
 
 // at returns the node of a member's name, which may be several names of the path
 // in one; nil if no path leads there.
-func (n *node) at(key []byte) *node {
+func (n *pathNode) at(key []byte) *pathNode {
 	for _, c := range n.next {
 		if string(key) == c.name {
 			return c

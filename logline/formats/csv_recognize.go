@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// known are the usual names of columns, in small letters and digits alone. A host
+// csvColumnNames are the usual names of columns, in small letters and digits alone. A host
 // is not among them: see hostColumn.
-var known = [csvFields][]string{
+var csvColumnNames = [csvFields][]string{
 	csvTime:   {"time", "datetime", "timestamp", "ts", "eventtime"},
 	csvAddr:   {"src", "srcip", "srcaddr", "saddr", "source", "sourceip", "sourceaddress", "client", "clientip", "clientaddr", "remoteaddr", "remoteip", "ip", "ipaddress", "addr", "address"},
 	csvNode:   {"node", "sensor"},
@@ -24,18 +24,18 @@ var known = [csvFields][]string{
 // and which one the address. Two columns that both could be are no answer.
 func RecognizeCSV(header []byte) string {
 	for _, name := range []string{"comma", "tab", "semicolon", "pipe"} {
-		sep := separators[name]
+		sep := csvSeparators[name]
 		if bytes.IndexByte(header, sep) < 0 {
 			continue
 		}
-		if format := recognize(strings.Split(string(header), string(sep))); format != "" {
+		if format := recognizeColumns(strings.Split(string(header), string(sep))); format != "" {
 			return "csv:" + format + ",sep=" + name
 		}
 	}
 	return ""
 }
 
-func recognize(columns []string) string {
+func recognizeColumns(columns []string) string {
 	var pairs []string
 	var found [csvFields]bool
 	host := ""
@@ -51,7 +51,7 @@ func recognize(columns []string) string {
 			host = column
 		}
 		for f := range csvFields {
-			if !slices.Contains(known[f], plain) {
+			if !slices.Contains(csvColumnNames[f], plain) {
 				continue
 			}
 			if found[f] {

@@ -36,7 +36,7 @@ const (
 // EnvoyCaution is what an operator must know who uses this format.
 const EnvoyCaution = "its only address of a client is in X-Forwarded-For, which clients can write unless Envoy has use_remote_address: true"
 
-// NewEnvoy returns the parser of one log. Zone is that of times that name none.
+// NewEnvoy returns the parser of one log in Envoy's default text. Zone is that of times that name none.
 func NewEnvoy(zone *time.Location) scan.LineParser {
 	return &envoyParser{clock: scan.Clock{Zone: zone}}
 }

@@ -2,10 +2,10 @@ package pattern
 
 import "slices"
 
-var all = slices.Concat(errorLogs, hosts, mail, files, data, voice, web, media, objects)
+var services = slices.Concat(errorLogServices, hostServices, mailServices, fileServices, dataServices, voiceServices, webServices, mediaServices, jsonServices)
 
-// hosts are logins to a host, and what its kernel and its wrappers refuse.
-var hosts = []service{
+// hostServices are logins to a host, and what its kernel and its wrappers refuse.
+var hostServices = []service{
 	{
 		name: "sshd",
 		failures: []string{
@@ -81,8 +81,8 @@ const netfilter = `(?:\[ *[\d.]+\] )?[^=]*IN=[^ ]* OUT=[^ ]* (?:PHYSIN=[^ ]* )?(
 // neither blanks nor parentheses.
 const eximFailure = `(?:\[\d+\] )?[\w-]+ authenticator failed for (?:[\w.-]+ )?(?:\([^() ]*\) )?\[(?P<addr>[^\]]+)\](?::\d+)?(?: I=\[[^\]]*\]:\d+)?(?: Ci=\d+)?: 535 `
 
-// mail are the services that send, store and show mail.
-var mail = []service{
+// mailServices are the services that send, store and show mail.
+var mailServices = []service{
 	{
 		// "Connection lost to authentication server" and "Invalid authentication
 		// mechanism" are no failed logins.
@@ -121,8 +121,8 @@ var mail = []service{
 	{name: "sogo", failures: []string{`{}(?:[\w.-]+ )?sogod \[\d+\]: SOGoRootPage Login from '(?P<addr>[^', ]+)' for user '`}},
 }
 
-// files are the services that send and receive files.
-var files = []service{
+// fileServices are the services that send and receive files.
+var fileServices = []service{
 	{name: "proftpd", failures: []string{
 		`{proftpd}[\w.-]+ \([^ \[]*\[(?P<addr>[^\]]+)\]\)(?::| -) (?:USER .*(?:: no such user|\(Login failed\))|SECURITY VIOLATION|Maximum login attempts)`,
 	}},
@@ -139,8 +139,8 @@ var files = []service{
 	{name: "pterodactyl", forgeable: true, failures: []string{`^[A-Z]+: \[(?P<time>[^\]]*)\] failed to validate user credentials \([^()]*\) ip=ADDR:\d+ subsystem=`}},
 }
 
-// data are databases.
-var data = []service{
+// dataServices are databases.
+var dataServices = []service{
 	{name: "mysqld", forgeable: true, failures: []string{
 		`{}(?:\d+ )?\[(?:Warning|Note)\] (?:\[[\w-]+\] )*Access denied for user '.*'@'(?P<addr>[^']+)'(?: \(using password: (?:YES|NO)\))?$`,
 		`{mysqld|mariadbd}.*Access denied for user '.*'@'(?P<addr>[^']+)'(?: \(using password: (?:YES|NO)\))?$`,
@@ -153,8 +153,8 @@ var data = []service{
 	{name: "adguardhome", failures: []string{`{}(?:\d+#\d+ )?\[error\] [A-Z]+ ADDR /control/login: invalid username or password`}},
 }
 
-// voice are telephone exchanges. SIP over UDP proves no address.
-var voice = []service{
+// voiceServices are telephone exchanges. SIP over UDP proves no address.
+var voiceServices = []service{
 	{name: "asterisk", forgeable: true, failures: []string{
 		`{}[A-Z]+\[\d+\](?:\[[\w-]+\])?:? [^ ]+ (?:[^ ]+ )?Registration from .* failed for '(?P<addr>[^']+)' - (?:Wrong password|No matching peer found|` +
 			`Username/auth name mismatch|Device does not match ACL|Peer is not supposed to register|ACL error \(permit/deny\)|Not a local domain)$`,

@@ -15,7 +15,7 @@ type pathsParser struct {
 	paths *JSONPaths
 	clock scan.Clock
 	f     scan.Fields
-	found [fields]bool
+	found [pathFields]bool
 	why   scan.Reason
 }
 
@@ -31,7 +31,7 @@ func (p *pathsParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
 		line = line[scan.SyslogPrefix(line):]
 	}
 	p.f.Reset()
-	p.found, p.why = [fields]bool{}, scan.Read
+	p.found, p.why = [pathFields]bool{}, scan.Read
 	end := p.object(line, &p.paths.root)
 	switch {
 	case end < 0 || len(bytes.TrimSpace(line[end:])) > 0:
@@ -59,7 +59,7 @@ func (p *pathsParser) SetLatest(at time.Time) { p.clock.Latest = at }
 
 // object reads the object at the start of b and returns its length, -1 if it is
 // none. It goes no deeper than the paths do.
-func (p *pathsParser) object(b []byte, n *node) int {
+func (p *pathsParser) object(b []byte, n *pathNode) int {
 	i := scan.JSONBlank(b, 0)
 	if i == len(b) || b[i] != '{' {
 		return -1
@@ -97,7 +97,7 @@ func (p *pathsParser) object(b []byte, n *node) int {
 
 // member reads the value at the start of b, which is at the node, if it is one,
 // and returns its length.
-func (p *pathsParser) member(b []byte, n *node) int {
+func (p *pathsParser) member(b []byte, n *pathNode) int {
 	if n != nil && len(n.next) > 0 && len(b) > 0 && b[0] == '{' {
 		return p.object(b, n)
 	}
@@ -128,7 +128,7 @@ func (p *pathsParser) member(b []byte, n *node) int {
 
 // take keeps a value. Of two the first counts, except that no address does: a
 // server writes it once.
-func (p *pathsParser) take(f field, value []byte) {
+func (p *pathsParser) take(f jsonPathField, value []byte) {
 	if p.found[f] {
 		if f == addrField {
 			p.why = pathsAddrTwice

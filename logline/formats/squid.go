@@ -27,7 +27,7 @@ const (
 	overUDP         scan.Reason = "a question of another cache over UDP: its sender can be forged"
 )
 
-// NewSquid returns the parser of one log. A time here never lacks its zone.
+// NewSquid returns the parser of one Squid's native access.log. A time here never lacks its zone.
 func NewSquid(*time.Location) scan.LineParser { return &squidParser{} }
 
 func (p *squidParser) Sure() netip.Addr { return p.addr }

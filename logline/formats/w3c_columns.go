@@ -8,11 +8,11 @@ import (
 	"edgeguard/logline/scan"
 )
 
-// column is what a column holds.
-type column uint8
+// w3cColumn is what a column holds.
+type w3cColumn uint8
 
 const (
-	colNothing column = iota // passed over
+	colNothing w3cColumn = iota // passed over
 	colDate
 	colTime
 	colSeconds
@@ -32,11 +32,11 @@ const (
 	columns
 )
 
-// columnNames are those whose meaning is known. A header that names a client, such
+// w3cColumnNames are those whose meaning is known. A header that names a client, such
 // as x-forwarded-for, is not among them: clients write it.
 // (https://learn.microsoft.com/en-us/windows/win32/http/w3c-logging,
 // https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/standard-logs-reference.html)
-var columnNames = map[string]column{
+var w3cColumnNames = map[string]w3cColumn{
 	"date": colDate, "time": colTime, "timestamp": colSeconds, "timestamp(ms)": colMillis,
 	"c-ip": colAddr, "cs-method": colMethod,
 	"cs-uri": colURI, "cs-uri-stem": colStem, "cs-uri-query": colQuery,
@@ -46,9 +46,9 @@ var columnNames = map[string]column{
 	"s-port": colPort, "s-computername": colNode,
 }
 
-// layout is the columns of the rows, in their order.
-type layout struct {
-	columns []column
+// w3cLayout is the columns of the rows, in their order.
+type w3cLayout struct {
+	columns []w3cColumn
 	why     scan.Reason // why no row of these columns can be read
 }
 
@@ -60,13 +60,13 @@ const (
 	w3cTwice    scan.Reason = "the #Fields line before it names a column twice"
 )
 
-// parseLayout reads the names of columns.
-func parseLayout(names string) layout {
-	l := layout{}
+// parseW3CLayout reads the names of columns.
+func parseW3CLayout(names string) w3cLayout {
+	l := w3cLayout{}
 	seen := [columns]bool{}
 	for i, name := range strings.FieldsFunc(names, isBlank) {
 		name = strings.ToLower(name)
-		c := columnNames[name]
+		c := w3cColumnNames[name]
 		if i == 0 && strings.HasPrefix(name, "cs") {
 			l.why = clientRow
 		}
@@ -92,12 +92,12 @@ func isBlank(r rune) bool { return r == ' ' || r == '\t' || r == ',' }
 const W3CPrefix = "w3c:"
 
 // W3CColumns are the columns of rows that no #Fields line precedes.
-type W3CColumns struct{ layout layout }
+type W3CColumns struct{ layout w3cLayout }
 
 // ParseW3C reads w3c:COLUMN COLUMN …, with #Fields: before the columns or without.
 func ParseW3C(s string) (*W3CColumns, error) {
 	s = strings.TrimSpace(strings.TrimPrefix(s, W3CPrefix))
-	l := parseLayout(strings.TrimSpace(strings.TrimPrefix(s, w3cFields)))
+	l := parseW3CLayout(strings.TrimSpace(strings.TrimPrefix(s, w3cFields)))
 	if len(l.columns) == 0 {
 		return nil, errors.New("name the columns as the log's #Fields line does: w3c:date time c-ip cs-method …")
 	}

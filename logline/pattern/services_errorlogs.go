@@ -24,7 +24,7 @@ const (
 	nginxTail = `, client: (?P<addr>[^ ,]+), server: `
 )
 
-var errorLogs = []service{
+var errorLogServices = []service{
 	{
 		name:     "apache-error",
 		failures: []string{apache24 + apacheFailure, apache22 + apacheFailure},

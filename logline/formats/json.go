@@ -11,7 +11,7 @@ import (
 
 // jsonParser reads one JSON object a line, by the names that Caddy, Traefik,
 // Envoy, Cloudflare's Logpush, AWS WAF and the usual nginx formats give their
-// fields (see names.go). A syslog or container prefix may precede it.
+// fields (see json_names.go). A syslog or container prefix may precede it.
 //
 // It scans by hand: encoding/json takes ten times as long, and refuses the
 // \x22 that nginx writes without escape=json.

@@ -43,7 +43,7 @@ const (
 
 var csvFieldNames = []string{"time", "addr", "node", "host", "method", "path", "status", "agent", "port", "referer", "fetch_site"}
 
-var separators = map[string]byte{"tab": '\t', "space": ' ', "comma": ',', "semicolon": ';', "pipe": '|'}
+var csvSeparators = map[string]byte{"tab": '\t', "space": ' ', "comma": ',', "semicolon": ';', "pipe": '|'}
 
 // ParseCSV reads csv[SEP]:FIELD=COLUMN,… as an operator writes it.
 func ParseCSV(s string) (*CSVColumns, error) {
@@ -94,7 +94,7 @@ func (c *CSVColumns) set(pair string) error {
 }
 
 func (c *CSVColumns) setSep(s string) error {
-	sep, named := separators[s]
+	sep, named := csvSeparators[s]
 	if !named {
 		if len(s) != 1 || s[0] == '"' || scan.IsAlnum(s[0]) {
 			return fmt.Errorf("invalid delimiter %q: use one character, or tab, space, comma, semicolon, pipe", s)

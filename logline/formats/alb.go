@@ -22,11 +22,11 @@ type albParser struct {
 }
 
 const (
-	notType  scan.Reason = "the first field is not http, https, h2, grpcs, ws or wss"
-	notField scan.Reason = "fewer fields than an entry of a load balancer"
+	notALBType   scan.Reason = "the first field is not http, https, h2, grpcs, ws or wss"
+	notALBFields scan.Reason = "fewer fields than an entry of a load balancer"
 )
 
-// NewALB returns the parser of one log. Zone is that of times that name none.
+// NewALB returns the parser of one log of AWS Application Load Balancers. Zone is that of times that name none.
 func NewALB(zone *time.Location) scan.LineParser {
 	return &albParser{clock: scan.Clock{Zone: zone}}
 }
@@ -45,8 +45,8 @@ func (p *albParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
 	p.addr = netip.Addr{}
 	f := scan.Fields{Raw: true}
 	word, rest, _ := scan.Word(line)
-	if !isType(word) {
-		return notType
+	if !isALBType(word) {
+		return notALBType
 	}
 	word, rest, _ = scan.Word(rest)
 	at, n, ok := p.clock.ISO(word)
@@ -71,14 +71,14 @@ func (p *albParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
 		_, rest, _ = scan.Word(rest)
 	}
 	if len(rest) == 0 || rest[0] != '"' {
-		return notField
+		return notALBFields
 	}
-	request(&f, rest[1:])
+	albRequest(&f, rest[1:])
 	return f.Event(ev)
 }
 
-// request reads what a client wrote: the request, and the agent behind it.
-func request(f *scan.Fields, b []byte) {
+// albRequest reads what a client wrote: the request, and the agent behind it.
+func albRequest(f *scan.Fields, b []byte) {
 	method, rest, ok := scan.Word(b)
 	if !ok {
 		f.Short = true
@@ -104,8 +104,8 @@ func request(f *scan.Fields, b []byte) {
 	f.Short = true
 }
 
-// isType reports whether the balancer names a protocol so.
-func isType(b []byte) bool {
+// isALBType reports whether the balancer names a protocol so.
+func isALBType(b []byte) bool {
 	switch string(b) {
 	case "http", "https", "h2", "grpcs", "ws", "wss":
 		return true
