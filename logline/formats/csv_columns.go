@@ -17,7 +17,7 @@ import (
 // names the column of each field we know: time and addr, which it must have,
 // and node, host, method, path, status, agent, port, referer, fetch_site. sep= gives another
 // delimiter (a character, or tab, space, comma, semicolon, pipe); csv;: does so
-// too. The package's page says what else it takes.
+// too. The page of package logline says what else it takes.
 type CSVColumns struct {
 	sep     byte
 	columns [csvFields]string
