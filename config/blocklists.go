@@ -12,10 +12,8 @@ import (
 	"edgeguard/feed"
 )
 
-// This file is the section `blocklists` of a config: lists of addresses that
-// others publish, and how far they are trusted. It opens nothing that the section names.
-
-// Blocklists is the lists, in the config's order.
+// Blocklists is the section `blocklists`: lists of addresses that others publish, in the
+// config's order.
 type Blocklists []BlocklistSource
 
 // BlocklistSource is one list: where it is, and how far it is trusted.

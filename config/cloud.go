@@ -11,10 +11,8 @@ import (
 	"edgeguard/config/yaml"
 )
 
-// This file is the settings of lists that a node keeps behind somebody's API: IP sets
-// of AWS WAF and lists of Cloudflare's. It opens nothing that they name.
-
-// CloudList is what both kinds have.
+// CloudList is what the lists have that a node keeps behind somebody's API: IP sets of
+// AWS WAF, and lists of Cloudflare's.
 type CloudList struct {
 	Most  int           // prefixes, in each set
 	Every time.Duration // the shortest time between two updates

@@ -199,7 +199,7 @@ func (r *reader) settle(c *Config) {
 // yield makes forward auth look up only, where a log, HAProxy or Envoy counts the requests
 // already.
 func (c *Config) yield() {
-	counts := func(log AccessLog) bool { return log.Emit&reports(log.Format)&edgeguard.KindRequest != 0 }
+	counts := func(log AccessLog) bool { return log.Emit&logSource(log.Format).kinds&edgeguard.KindRequest != 0 }
 	if !slices.ContainsFunc(c.Sensors.AccessLog, counts) && !c.HAProxy.Counts() && !c.HAProxy.Asks() && !c.Listen.Envoy.Counts() {
 		return
 	}
@@ -211,7 +211,7 @@ func (c *Config) yield() {
 // Follow adds a log that the command line names. It counts all that its format
 // can report; if these are requests, forward auth then only looks up.
 func (c *Config) Follow(file, format string) {
-	c.Sensors.AccessLog = append(c.Sensors.AccessLog, AccessLog{File: file, Format: format, Emit: reports(format)})
+	c.Sensors.AccessLog = append(c.Sensors.AccessLog, AccessLog{File: file, Format: format, Emit: logSource(format).kinds})
 	c.yield()
 }
 

@@ -7,10 +7,7 @@ import (
 	"edgeguard/config/yaml"
 )
 
-// This file is the section `crowdsec` of a config: where edgeguard speaks with
-// CrowdSec's programs. It opens nothing that the section names.
-
-// CrowdSec is the programs of CrowdSec that a node speaks with.
+// CrowdSec is the section `crowdsec`: the programs of CrowdSec that a node speaks with.
 type CrowdSec struct {
 	LAPI      []LAPI
 	Decisions *CrowdSecDecisions // nil for none

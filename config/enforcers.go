@@ -10,11 +10,8 @@ import (
 	"edgeguard/config/yaml"
 )
 
-// This file is the section `enforce` of a config: the lists in which a node
-// keeps its blocks for proxies and packet filters. It opens nothing that the section
-// names.
-
-// Enforcers is what enforces blocks outside of the node.
+// Enforcers is the section `enforce`: the lists in which a node keeps its blocks for
+// proxies and packet filters.
 type Enforcers struct {
 	Files    []ListFile
 	HAProxy  *HAProxyACL // nil for none

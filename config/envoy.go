@@ -8,10 +8,8 @@ import (
 	"edgeguard/config/yaml"
 )
 
-// This file is the list `listen.envoy` of a config: where Envoy asks by gRPC about each
-// request while it waits. It opens nothing that the list names.
-
-// EnvoyListeners is the listeners.
+// EnvoyListeners is the list `listen.envoy`: where Envoy asks by gRPC about each request
+// while it waits.
 type EnvoyListeners []EnvoyListener
 
 // EnvoyListener is one address at which Envoy asks by ext_authz or as its rate limit service.

@@ -8,11 +8,8 @@ import (
 	"edgeguard/config/yaml"
 )
 
-// This file is the section `haproxy` of a config: where HAProxy connects to
-// edgeguard by protocols of its own, and who may. It opens nothing that the section
-// names.
-
-// HAProxy is the HAProxies that connect to the node.
+// HAProxy is the section `haproxy`: where HAProxy connects to the node by protocols of
+// its own, and who may.
 type HAProxy struct {
 	Peers []HAProxyPeers
 	SPOE  []HAProxySPOE

@@ -11,9 +11,6 @@ import (
 	"edgeguard/notify"
 )
 
-// This file is the section `notify` of a config: whom a node tells of its blocks, of
-// its alarms and of what awaits confirmation. It opens nothing that the section names.
-
 // What a receiver may be sent.
 const (
 	NotifyBlocks  = "blocks"

@@ -5,6 +5,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/config/yaml"
+	"edgeguard/logline"
 )
 
 const (
@@ -56,7 +57,7 @@ func (s *Sensors) read(n yaml.Node) {
 	n.Mapping(yaml.Fields{
 		"accesslog": func(n yaml.Node) {
 			n.List(func(n yaml.Node) {
-				log := AccessLog{Format: "combined"}
+				log := AccessLog{Format: logline.Default}
 				log.read(n)
 				s.checkTwice(n, log.File)
 				s.AccessLog = append(s.AccessLog, log)
@@ -103,7 +104,7 @@ func (l *AccessLog) read(n yaml.Node) {
 		l.checkUDP(n)
 	}
 	if l.Emit == 0 {
-		l.Emit = reports(l.Format)
+		l.Emit = logSource(l.Format).kinds
 	}
 	l.Access = n.Access(l.Listen, l.Access, yaml.GroupMode, "any user can have any address blocked")
 }

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"strings"
 
 	"edgeguard"
 	"edgeguard/config/yaml"
@@ -15,28 +14,20 @@ type source struct {
 	fields edgeguard.Field
 }
 
-// What each sensor supplies. A log format that is not listed may supply
-// anything.
+// What the sensors supply that are no logs.
 var (
 	authFields   = edgeguard.FieldHost | edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldAgent | edgeguard.FieldHeader | edgeguard.FieldReferer | edgeguard.FieldFetchSite
 	packetFields = edgeguard.FieldHost | edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldAgent | edgeguard.FieldPort
-	logFields    = map[string]edgeguard.Field{
-		"common":   edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldStatus,
-		"squid":    edgeguard.FieldHost | edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldStatus,
-		"alb":      edgeguard.FieldHost | edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldStatus | edgeguard.FieldAgent,
-		"envoy":    edgeguard.FieldHost | edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldStatus | edgeguard.FieldAgent,
-		"combined": edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldStatus | edgeguard.FieldAgent | edgeguard.FieldReferer,
-	}
 )
 
-// reports returns what lines of a log's format can be reported as. A format that
-// cannot be read is taken for one of an access log: the node says what is wrong.
-func reports(format string) edgeguard.Kind {
+// logSource returns what lines of a log's format supply. A format that is found later,
+// or cannot be read, may be any of an access log: the node says what is wrong.
+func logSource(format string) source {
 	f, err := logline.ParseFormat(format)
 	if err != nil || f == nil {
-		return edgeguard.KindRequest | edgeguard.KindResponse
+		return source{edgeguard.KindRequest | edgeguard.KindResponse, ^edgeguard.Field(0)}
 	}
-	return f.Kinds()
+	return source{f.Kinds(), f.Fields()}
 }
 
 // sources lists what the configured sensors supply.
@@ -46,14 +37,9 @@ func (c *Config) sources() []source {
 		all = append(all, source{auth.Emit, authFields})
 	}
 	for _, log := range c.Sensors.AccessLog {
-		fields, known := logFields[log.Format]
-		if _, inside, found := strings.Cut(log.Format, ":"); found { // in an envelope
-			fields, known = logFields[inside]
-		}
-		if !known {
-			fields = ^edgeguard.Field(0)
-		}
-		all = append(all, source{log.Emit & reports(log.Format), fields})
+		supplied := logSource(log.Format)
+		supplied.kinds &= log.Emit
+		all = append(all, supplied)
 	}
 	if c.HAProxy.Asks() {
 		all = append(all, source{edgeguard.KindRequest, authFields})
@@ -141,7 +127,7 @@ func (r *reader) counted(c *Config) {
 		auth |= a.Emit
 	}
 	for _, log := range c.Sensors.AccessLog {
-		logs |= log.Emit & reports(log.Format)
+		logs |= log.Emit & logSource(log.Format).kinds
 	}
 	peers := c.peersCount()
 	request("haproxy.peers", peers)

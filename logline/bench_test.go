@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"edgeguard/logline/loglinetest"
 	"edgeguard/logline/scan"
 )
 
@@ -21,25 +22,25 @@ func combinedLog(n int) []byte {
 
 // BenchmarkParse is one goroutine's parsing, per line.
 func BenchmarkParse(b *testing.B) {
-	jsonLine := `{"level":"info","ts":1711741827.9626286,"logger":"http.log.access.log0","msg":"handled request","request":{"remote_ip":"203.0.113.7","remote_port":"54462","client_ip":"203.0.113.7","proto":"HTTP/1.1","method":"GET","host":"example.org","uri":"/","headers":{"User-Agent":["curl/7.88.1"],"Accept":["*/*"]}},"bytes_read":0,"user_id":"","duration":0.000033987,"size":0,"status":401,"resp_headers":{"Server":["Caddy"]}}`
-	haproxyLine := `Nov 14 22:45:27 test haproxy[760]: 203.0.113.7:58444 [14/Nov/2015:22:45:25.439] main app/app1 1939/0/1/0/1940 403 5168 - - ---- 3/3/0/0/0 0/0 "GET / HTTP/1.1"`
-	for _, bench := range []struct {
+	type log struct {
 		format string
 		text   []byte
-	}{
-		{"combined", combinedLog(1500)},
-		{`$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"`, combinedLog(1500)},
-		{"json", bytes.Repeat([]byte(jsonLine+"\n"), 600)},
-		{"json", bytes.Repeat([]byte(wafLine+"\n"), 300)},
-		{"docker:combined", bytes.Repeat([]byte(inDocker(strings.TrimSpace(string(combinedLog(1)))+"\n", "stdout")+"\n"), 600)},
-		{"haproxy", bytes.Repeat([]byte(haproxyLine+"\n"), 1500)},
-		{"alb", bytes.Repeat([]byte(albHTTPS+"\n"), 600)},
-		{"envoy", bytes.Repeat([]byte(envoyLine+"\n"), 1500)},
-		{"squid", bytes.Repeat([]byte(squidMiss+"\n"), 1500)},
-		{"w3c:" + cloudFrontFields, bytes.Repeat([]byte(cloudFrontRow+"\n"), 600)},
-		{"w3c:" + iisFields, bytes.Repeat([]byte(iisRow+"\n"), 1500)},
-		{"csv:time=t,addr=a,node=n", bytes.Repeat([]byte("2013-03-03 21:53:59,groucho-oregon,1032051418,TCP,,6000,1433\n"), 4000)},
-	} {
+	}
+	var logs []log
+	for _, e := range loglinetest.Examples {
+		text := []byte(e.Head + strings.Repeat(e.Line+"\n", 600))
+		if e.Name == Default {
+			text = combinedLog(1500) // of many clients
+		}
+		logs = append(logs, log{e.Format, text})
+	}
+	for _, bench := range append(logs,
+		log{`$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"`, combinedLog(1500)},
+		log{"docker:combined", bytes.Repeat([]byte(inDocker(strings.TrimSpace(string(combinedLog(1)))+"\n", "stdout")+"\n"), 600)},
+		log{"w3c:" + loglinetest.CloudFrontFields, bytes.Repeat([]byte(cloudFrontRow+"\n"), 600)},
+		log{"w3c:" + iisFields, bytes.Repeat([]byte(iisRow+"\n"), 1500)},
+		log{"csv:time=t,addr=a,node=n", bytes.Repeat([]byte("2013-03-03 21:53:59,groucho-oregon,1032051418,TCP,,6000,1433\n"), 4000)},
+	) {
 		b.Run(bench.format[:min(8, len(bench.format))], func(b *testing.B) {
 			f, err := ParseFormat(bench.format)
 			if err != nil {

@@ -14,19 +14,19 @@ import (
 // sample is how many of a file's first lines decide its format.
 const sample = 100
 
-var errUnknownFormat = errors.New("unknown log format: give it with --format: " + formatHint)
+var errUnknownFormat = errors.New("unknown log format: give it with --format: " + formatHint())
 
-// Detect finds the format that reads most of the first lines, and at least
-// half of them, or that of a delimited file by the names of its columns. A log without lines is taken for one of the combined format. Zone
-// is that of times that name none; nil means UTC. The error shows the first line,
-// and block is not changed.
+// Detect finds the format that reads most of the first lines, and at least half of
+// them, or that of a delimited file by the names of its columns. A log without lines
+// is taken for one of the default format. Zone is that of times that name none; nil
+// means UTC. The error shows the first line, and block is not changed.
 func Detect(block []byte, zone *time.Location) (*Format, error) {
 	if zone == nil {
 		zone = time.UTC
 	}
 	lines := FirstLines(block, sample)
 	if len(lines) == 0 {
-		return knownFormats[1], nil
+		return named(Default), nil
 	}
 	best, read := mostReadable(knownFormats, lines, zone)
 	if 2*read < len(lines) && lines[0][0] == '{' {

@@ -1,4 +1,4 @@
-// Package logline makes an [edgeguard.Event] of each line of a web server's log.
+// Package logline makes an [edgeguard.Event] of each line of a log, whatever its format.
 // It receives bytes and opens nothing: package sensor/accesslog reads files,
 // follows them, and receives lines from sockets.
 //
@@ -9,10 +9,10 @@
 //	format ─▶ Parser ◀─ Begin: the line that names the columns, where there is one
 //	text in a Chunk ─▶ Parser.Parse ─▶ its Events, Uncounted and totals
 //
-// The parsers are in the packages below, such as pattern, jsonlog and regexlog,
-// made of scan, which reads values, and entry, which holds a line's fields.
-// Package envelope takes off the JSON that docker, journald and others wrap around
-// a line, and passes the line to one of them.
+// Package formats has the parsers of fixed formats and of JSON, package pattern those
+// that follow a description, such as nginx's log_format or an expression. Both are made
+// of package scan, which reads values. The formats with a name are in one table, in
+// known.go.
 //
 // Lines are read by format, never searched. That is what keeps a client from
 // writing another's address into the log. A field ends where the server ends it:
@@ -48,8 +48,8 @@
 //
 // # Regular expressions
 //
-// Any other log is read by an expression with named groups, as package regexlog
-// says:
+// Any other log is read by an expression with named groups, as package
+// pattern says:
 //
 //	regex:{sshd}(?P<auth_failure>Failed) password for .* from (?P<addr>[^ ]+) port \d+
 //

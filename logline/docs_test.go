@@ -47,3 +47,19 @@ func TestDocs(t *testing.T) {
 		}
 	}
 }
+
+// TestDocsNameFormats holds that docs/formats.md names every format, and says whose logs
+// it reads.
+func TestDocsNameFormats(t *testing.T) {
+	page, err := os.ReadFile("../docs/formats.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "\n| format | logs of |\n|---|---|\n"
+	for _, f := range knownFormats {
+		want += "| `" + f.name + "` | " + f.reads + " |\n"
+	}
+	if !strings.Contains(string(page), want+"\n") {
+		t.Errorf("docs/formats.md does not have the formats as the table in known.go does:\n%s", want)
+	}
+}

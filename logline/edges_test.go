@@ -6,43 +6,32 @@ import (
 	"testing"
 
 	"edgeguard"
+	"edgeguard/logline/loglinetest"
 	"edgeguard/logline/scan"
 )
 
-// The examples of the makers' own pages, and what else is written there.
+// What else the makers' own pages have, beside the examples.
 const (
 	// https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-access-logs.html,
 	// example log entries.
-	albHTTP  = `http 2018-07-02T22:23:00.186641Z app/my-loadbalancer/50dc6c495c0c9188 192.168.131.39:2817 10.0.0.1:80 0.000 0.001 0.000 200 200 34 366 "GET http://www.example.com:80/ HTTP/1.1" "curl/7.46.0" - - arn:aws:elasticloadbalancing:us-east-2:123456789012:targetgroup/my-targets/73e2d6bc24d8a067 "Root=1-58337262-36d228ad5d99923122bbe354" "-" "-" 0 2018-07-02T22:22:48.364000Z "forward" "-" "-" "10.0.0.1:80" "200" "-" "-"`
-	albHTTPS = `https 2018-07-02T22:23:00.186641Z app/my-loadbalancer/50dc6c495c0c9188 192.168.131.39:2817 10.0.0.1:80 0.086 0.048 0.037 200 200 0 57 "GET https://www.example.com:443/ HTTP/1.1" "curl/7.46.0" ECDHE-RSA-AES128-GCM-SHA256 TLSv1.2 arn:aws:elasticloadbalancing:us-east-2:123456789012:targetgroup/my-targets/73e2d6bc24d8a067 "Root=1-58337281-1d84f3d73c47ec4e58577259" "www.example.com" "arn:aws:acm:us-east-2:123456789012:certificate/12345678-1234-1234-1234-123456789012" 1 2018-07-02T22:22:48.364000Z "authenticate,forward" "-" "-" "10.0.0.1:80" "200" "-" "-"`
-	albH2    = `h2 2018-07-02T22:23:00.186641Z app/my-loadbalancer/50dc6c495c0c9188 10.0.1.252:48160 10.0.0.66:9000 0.000 0.002 0.000 200 200 5 257 "GET https://10.0.2.105:773/ HTTP/2.0" "curl/7.46.0" ECDHE-RSA-AES128-GCM-SHA256 TLSv1.2 arn:aws:elasticloadbalancing:us-east-2:123456789012:targetgroup/my-targets/73e2d6bc24d8a067 "Root=1-58337327-72bd00b0343d75b906739c42" "-" "-" 1 2018-07-02T22:22:48.364000Z "redirect" "https://example.com:80/" "-" "10.0.0.66:9000" "200" "-" "-"`
+	albHTTP = `http 2018-07-02T22:23:00.186641Z app/my-loadbalancer/50dc6c495c0c9188 192.168.131.39:2817 10.0.0.1:80 0.000 0.001 0.000 200 200 34 366 "GET http://www.example.com:80/ HTTP/1.1" "curl/7.46.0" - - arn:aws:elasticloadbalancing:us-east-2:123456789012:targetgroup/my-targets/73e2d6bc24d8a067 "Root=1-58337262-36d228ad5d99923122bbe354" "-" "-" 0 2018-07-02T22:22:48.364000Z "forward" "-" "-" "10.0.0.1:80" "200" "-" "-"`
+	albH2   = `h2 2018-07-02T22:23:00.186641Z app/my-loadbalancer/50dc6c495c0c9188 10.0.1.252:48160 10.0.0.66:9000 0.000 0.002 0.000 200 200 5 257 "GET https://10.0.2.105:773/ HTTP/2.0" "curl/7.46.0" ECDHE-RSA-AES128-GCM-SHA256 TLSv1.2 arn:aws:elasticloadbalancing:us-east-2:123456789012:targetgroup/my-targets/73e2d6bc24d8a067 "Root=1-58337327-72bd00b0343d75b906739c42" "-" "-" 1 2018-07-02T22:22:48.364000Z "redirect" "https://example.com:80/" "-" "10.0.0.66:9000" "200" "-" "-"`
 
 	// https://wiki.squid-cache.org/SquidFaq/SquidLogs and
 	// http://www.squid-cache.org/Doc/config/logformat/.
-	squidMiss = `1286536309.450    180 192.168.0.224 TCP_MISS/200 411 GET http://www.example.com/minitri.flg - DIRECT/125.23.140.35 text/plain`
 	squidDeny = `1386543323.000      4 192.0.2.7 TCP_DENIED/403 4099 GET http://www.example.org/azenv.php - HIER_NONE/- text/html`
-
-	// https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/standard-logs-reference.html,
-	// the example log file.
-	cloudFrontFields = `#Fields: date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status cs(Referer) cs(User-Agent) cs-uri-query cs(Cookie) x-edge-result-type x-edge-request-id x-host-header cs-protocol cs-bytes time-taken x-forwarded-for ssl-protocol ssl-cipher x-edge-response-result-type cs-protocol-version fle-status fle-encrypted-fields c-port time-to-first-byte x-edge-detailed-result-type sc-content-type sc-content-len sc-range-start sc-range-end`
-	cloudFrontRow    = "2019-12-04\t21:02:31\tLAX1\t392\t192.0.2.100\tGET\td111111abcdef8.cloudfront.net\t/index.html\t200\t-\tMozilla/5.0%20(Windows%20NT%2010.0;%20Win64;%20x64)%20AppleWebKit/537.36%20(KHTML,%20like%20Gecko)%20Chrome/78.0.3904.108%20Safari/537.36\t-\t-\tHit\tSOX4xwn4XV6Q4rgb7XiVGOHms_BGlTAC4KyHmureZmBNrjGdRLiNIQ==\td111111abcdef8.cloudfront.net\thttps\t23\t0.001\t-\tTLSv1.2\tECDHE-RSA-AES128-GCM-SHA256\tHit\tHTTP/2.0\t-\t-\t11040\t0.001\tHit\ttext/html\t78\t-\t-"
 
 	// https://learn.microsoft.com/en-us/windows/win32/http/w3c-logging, and the
 	// default columns of IIS 8.5 as a row has them.
 	iisFields = `#Fields: date time s-ip cs-method cs-uri-stem cs-uri-query s-port cs-username c-ip cs(User-Agent) cs(Referer) sc-status sc-substatus sc-win32-status time-taken`
-	// https://docs.aws.amazon.com/waf/latest/developerguide/logging-examples.html,
-	// rate-based rule 1, without the white space.
-	wafLine = `{"timestamp":1683355579981,"formatVersion":1,"webaclId":"arn:aws:wafv2:x","terminatingRuleId":"RateBasedRule","terminatingRuleType":"RATE_BASED","action":"BLOCK","terminatingRuleMatchDetails":[],"httpSourceName":"APIGW","httpSourceId":"EXAMPLE11:rjvegx5guh:CanaryTest","ruleGroupList":[],"rateBasedRuleList":[{"rateBasedRuleId":"x","rateBasedRuleName":"RateBasedRule","limitKey":"CUSTOMKEYS","maxRateAllowed":100,"evaluationWindowSec":"120","customValues":[{"key":"HEADER","name":"dogname","value":"ella"}]}],"nonTerminatingMatchingRules":[],"requestHeadersInserted":null,"responseCodeSent":null,"httpRequest":{"clientIp":"52.46.82.45","country":"FR","headers":[{"name":"X-Forwarded-For","value":"52.46.82.45"},{"name":"X-Forwarded-Proto","value":"https"},{"name":"X-Forwarded-Port","value":"443"},{"name":"Host","value":"rjvegx5guh.execute-api.eu-west-3.amazonaws.com"},{"name":"X-Amzn-Trace-Id","value":"Root=1-645566cf-7cb058b04d9bb3ee01dc4036"},{"name":"dogname","value":"ella"},{"name":"User-Agent","value":"RateBasedRuleTestKoipOneKeyModulePV2"},{"name":"Accept-Encoding","value":"gzip,deflate"}],"uri":"/CanaryTest","args":"","httpVersion":"HTTP/1.1","httpMethod":"GET","requestId":"Ed0AiHF_CGYF-DA="}}`
-
-	// https://developers.cloudflare.com/logs/logpush/logpush-job/datasets/zone/http_requests/
-	// names the fields, https://developers.cloudflare.com/logs/reference/log-output-options/
-	// the forms of a time.
-	logpushLine = `{"ClientIP":"192.0.2.1","ClientRequestHost":"testing.example.org","ClientRequestMethod":"GET","ClientRequestPath":"/var/www","ClientRequestURI":"/var/www?x=1","ClientRequestUserAgent":"curl/8","EdgeEndTimestamp":1545155129703000000,"EdgeResponseBytes":1935,"EdgeResponseStatus":403,"EdgeStartTimestamp":1545155129696000000,"RayID":"48b371889c489b2c"}`
-
-	// https://www.envoyproxy.io/docs/envoy/latest/configuration/observability/access_log/usage,
-	// default format string.
-	envoyLine = `[2016-04-15T20:17:00.310Z] "POST /api/v1/locations HTTP/2" 204 - 154 0 226 100 "10.0.35.28" "nsq2http" "cc21d9b0-cf5c-432b-8c7e-98aeb7988cd2" "locations" "tcp://10.0.2.1:80"`
 	iisRow    = `2016-02-20 00:00:45 10.0.0.4 GET /a/b.aspx id=1&x=%20 443 - 192.0.2.1 Mozilla/5.0+(Windows+NT+10.0) - 404 0 2 46`
+)
+
+// The lines of examples, to change parts of them.
+var (
+	wafLine       = loglinetest.Of("waf").Line
+	logpushLine   = loglinetest.Of("logpush").Line
+	cloudFrontRow = loglinetest.Of("w3c").Line
 )
 
 const (
@@ -59,29 +48,24 @@ const (
 func TestEdges(t *testing.T) {
 	for _, test := range []struct{ name, format, line, want string }{
 		{"alb", "alb", albHTTP, "192.168.131.39 2018-07-02T22:23:00.186641Z" + rr + "method=GET host=www.example.com:80 path=/ agent=curl/7.46.0 200"},
-		{"alb, https", "alb", albHTTPS, "192.168.131.39 2018-07-02T22:23:00.186641Z" + rr + "method=GET host=www.example.com:443 path=/ agent=curl/7.46.0 200"},
 		{"alb, h2", "alb", albH2, "10.0.1.252 2018-07-02T22:23:00.186641Z" + rr + "method=GET host=10.0.2.105:773 path=/ agent=curl/7.46.0 200"},
 		{"alb, no target, v6", "alb", `ws 2018-07-02T22:23:00.186641Z app/lb/50 [2001:db8::1]:2817 - -1 -1 -1 400 - 0 57 "- http://h:80- -" "-" - - - "-" "-" "-" 0`, "2001:db8::1 2018-07-02T22:23:00.186641Z" + rr + "agent= 400"},
 		{"alb, no status", "alb", albHead + `- - 0 0 "GET http://h:80/a?b=c HTTP/1.1" "x"`, albWant + " request method=GET host=h:80 path=/a?b=c agent=x"},
 		{"alb, a quote in the target", "alb", albHead + `200 200 34 366 "GET http://h:80/a"b/../wp-login.php?" HTTP/1.1" "x" - -`, albWant + rr + `method=GET host=h:80 path=/a"b/../wp-login.php?" agent=x 200`},
 		{"alb, no path", "alb", albHead + `200 200 34 366 "GET http://h:80?q HTTP/1.1" "x" - -`, albWant + rr + `method=GET host=h:80 path=http://h:80?q agent=x 200`},
-		{"squid", "squid", squidMiss, "192.168.0.224 2010-10-08T11:11:49.45Z" + rr + "method=GET host=www.example.com path=/minitri.flg 200"},
 		{"squid, denied", "squid", squidDeny, "192.0.2.7 2013-12-08T22:55:23Z" + rr + "method=GET host=www.example.org path=/azenv.php 403"},
 		{"squid, tunnel", "squid", squidHead + `TCP_TUNNEL/200 5210 CONNECT example.org:443 bob HIER_DIRECT/198.51.100.2 -`, squidWant + rr + "method=CONNECT host=example.org:443 path=example.org:443 200"},
 		{"squid, no request", "squid", squidHead + `NONE/400 3364 GET error:invalid-request - HIER_NONE/- text/html`, squidWant + rr + "method=GET 400"},
 		{"squid, no status", "squid", squidHead + `TCP_MISS_ABORTED/000 0 POST http://[2001:db8::2]:80/a?b - HIER_DIRECT/2001:db8::2 -`, squidWant + " request method=POST host=[2001:db8::2]:80 path=/a?b"},
 		{"squid, v6, by syslog", "squid", `Nov 14 22:45:27 proxy squid[760]: 1286536309.450     -1 2001:db8::1 TCP_HIT/304 0 GET /a - HIER_NONE/- -`, "2001:db8::1 2010-10-08T11:11:49.45Z" + rr + "method=GET path=/a 304"},
-		{"envoy", "envoy", envoyLine, "10.0.35.28 2016-04-15T20:17:00.31Z" + rr + "method=POST host=locations path=/api/v1/locations agent=nsq2http 204"},
 		{"envoy, addresses that a client sent", "envoy", envoyHead + `"9.9.9.9, 8.8.8.8,192.0.2.1" "-" "id" "h" "-"`, envoyWant + "agent= 403"},
 		{"envoy, no answer, v6", "envoy", `[2016-04-15T20:17:00Z] "GET /a"b HTTP/1.1" 0 DC 0 0 5 - "2001:db8::1" "x" "-" "h" "[2001:db8::2]:80"`, `2001:db8::1 2016-04-15T20:17:00Z request method=GET host=h path=/a"b agent=x`},
 		{"envoy, quotes in the agent", "envoy", envoyHead + `"192.0.2.1" "x" "y" 9.9.9.9" "" "id" "h" "-"`, envoyWant + `agent=x" "y" 9.9.9.9" " 403`},
 		{"envoy, quotes in the list", "envoy", envoyHead + `"a" "b,192.0.2.1" "x" "id" "h" "-"`, envoyWant + `agent=x 403`},
-		{"waf", "json", wafLine, "52.46.82.45 2023-05-06T06:46:19.981Z request method=GET host=rjvegx5guh.execute-api.eu-west-3.amazonaws.com path=/CanaryTest agent=RateBasedRuleTestKoipOneKeyModulePV2"},
 		{"waf, a query, its own answer", "json", strings.NewReplacer(`"args":""`, `"args":"a=\u0026\"b"`, `"responseCodeSent":null`, `"responseCodeSent":429`, `"Host"`, `"host"`, `"dogname","value"`, `"user-agent","value"`).Replace(wafLine),
 			"52.46.82.45 2023-05-06T06:46:19.981Z" + rr + `method=GET host=rjvegx5guh.execute-api.eu-west-3.amazonaws.com path=/CanaryTest?a=&"b agent=ella 429`},
 		{"waf, blanks, a query apart from its path", "json", `{"timestamp": 1683355579981, "httpRequest": {"uri": "/a", "httpMethod": "GET", "args": "b", "headers": [ {"value": "h", "name": "Host"} , {"name": "x"} ], "clientIp": "2001:db8::1"}}`,
 			"2001:db8::1 2023-05-06T06:46:19.981Z request method=GET host=h path=/a?b"},
-		{"logpush, nanoseconds", "json", logpushLine, "192.0.2.1 2018-12-18T17:45:29.696Z" + rr + "method=GET host=testing.example.org path=/var/www?x=1 agent=curl/8 403"},
 		{"logpush, seconds", "json", strings.Replace(logpushLine, "1545155129696000000", "1545155129", 1), "192.0.2.1 2018-12-18T17:45:29Z" + rr + "method=GET host=testing.example.org path=/var/www?x=1 agent=curl/8 403"},
 		{"logpush, RFC 3339", "json", strings.Replace(logpushLine, "1545155129696000000", `"2018-12-18T17:45:29.696Z"`, 1), "192.0.2.1 2018-12-18T17:45:29.696Z" + rr + "method=GET host=testing.example.org path=/var/www?x=1 agent=curl/8 403"},
 	} {
@@ -109,9 +93,7 @@ func TestW3C(t *testing.T) {
 		lines        []string
 		want         []string // events, and the reasons of skipped lines
 	}{
-		{"cloudfront", "w3c", []string{"#Version: 1.0", cloudFrontFields, cloudFrontRow},
-			[]string{atNight + "method=GET host=d111111abcdef8.cloudfront.net path=/index.html agent=Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/78.0.3904.108 Safari/537.36 200"}},
-		{"cloudfront, a query and escapes", "w3c", []string{cloudFrontFields,
+		{"cloudfront, a query and escapes", "w3c", []string{loglinetest.CloudFrontFields,
 			strings.NewReplacer("/index.html", "/a%2520b%09c", "\t-\t-\tHit", "\tq=%25&r\t-\tHit", "192.0.2.100", "2001:0db8:85a3::8a2e:0370:7334", "==\td111111abcdef8.cloudfront.net", "==\twww.example.org").Replace(cloudFrontRow)},
 			[]string{"2001:db8:85a3::8a2e:370:7334 2019-12-04T21:02:31Z" + rr + "method=GET host=www.example.org path=/a%20b\tc?q=%&r agent=Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/78.0.3904.108 Safari/537.36 200"}},
 		{"iis", "w3c", []string{"#Software: Microsoft Internet Information Services 10.0", "#Version: 1.0", "#Date: 2016-02-20 00:00:00", iisFields, iisRow},
@@ -162,7 +144,7 @@ func TestW3C(t *testing.T) {
 			t.Errorf("%s: %v, want %s", format, err, want)
 		}
 	}
-	for _, log := range []string{"#Version: 1.0\n" + cloudFrontFields + "\n" + cloudFrontRow + "\n", "#Software: x\n" + iisFields + "\n" + iisRow + "\n", "#Version: 1.0\n" + cloudFrontFields + "\n"} {
+	for _, log := range []string{"#Version: 1.0\n" + loglinetest.CloudFrontFields + "\n" + cloudFrontRow + "\n", "#Software: x\n" + iisFields + "\n" + iisRow + "\n", "#Version: 1.0\n" + loglinetest.CloudFrontFields + "\n"} {
 		if f, err := Detect([]byte(log), nil); err != nil || f.String() != "w3c" {
 			t.Errorf("detected as %v, %v", f, err)
 		}
@@ -213,9 +195,8 @@ func TestEdgesSkipped(t *testing.T) {
 // TestEdgesAllocate holds that a line of these formats costs no memory.
 func TestEdgesAllocate(t *testing.T) {
 	for _, test := range []struct{ format, line string }{
-		{"alb", albHTTPS}, {"squid", squidMiss}, {"json", logpushLine}, {"envoy", envoyLine},
 		{"json", strings.Replace(wafLine, `"args":""`, `"args":"a=b"`, 1)},
-		{"w3c:" + cloudFrontFields, strings.Replace(cloudFrontRow, "\t-\t-\tHit", "\tq=%25&r\t-\tHit", 1)}, {"w3c:" + iisFields, iisRow},
+		{"w3c:" + loglinetest.CloudFrontFields, strings.Replace(cloudFrontRow, "\t-\t-\tHit", "\tq=%25&r\t-\tHit", 1)}, {"w3c:" + iisFields, iisRow},
 	} {
 		t.Run(test.format[:min(len(test.format), 32)], func(t *testing.T) {
 			line, room := []byte(test.line), make([]byte, len(test.line))

@@ -23,6 +23,10 @@ type Format struct {
 	wraps bool // the lines are in envelopes
 	// kinds is what a line may be reported as; 0 for requests and their answers.
 	kinds edgeguard.Kind
+	// fields is what a line may supply; 0 where that hangs on the log.
+	fields edgeguard.Field
+	// reads is whose logs they are, as docs/formats.md has it; only names have it.
+	reads string
 	// caution is what must hold that no line shows.
 	caution string
 }
@@ -42,6 +46,15 @@ func (f *Format) HasHeader() bool {
 	return ok
 }
 
+// Fields returns what a line of this format may supply: all, where its columns or
+// names decide that and not the format.
+func (f *Format) Fields() edgeguard.Field {
+	if f.fields == 0 {
+		return ^edgeguard.Field(0)
+	}
+	return f.fields
+}
+
 // Kinds returns what a line of this format may be reported as.
 func (f *Format) Kinds() edgeguard.Kind {
 	if f.kinds == 0 {
@@ -50,24 +63,7 @@ func (f *Format) Kinds() edgeguard.Kind {
 	return f.kinds
 }
 
-// knownFormats are those with a name, in the order in which auto tries them.
-var knownFormats = []*Format{
-	{name: "json", start: formats.NewJSON},
-	{name: "combined", start: pattern.Combined().Parser},
-	{name: "haproxy", start: formats.NewHAProxy},
-	{name: "vhost_combined", start: pattern.VhostCombined().Parser},
-	{name: "common", start: pattern.Common().Parser},
-	{name: "alb", start: formats.NewALB},
-	{name: "squid", start: formats.NewSquid},
-	{name: "w3c", start: formats.NewW3C},
-	{name: "envoy", start: formats.NewEnvoy, caution: formats.EnvoyCaution},
-}
-
-const formatHint = "auto, combined, common, vhost_combined, json, haproxy, alb, squid, w3c, envoy, an nginx log_format or Apache LogFormat string, " +
-	"the name of a service such as sshd, csv:time=COLUMN,addr=COLUMN, json:time=PATH,addr=PATH, regex:EXPRESSION with a group addr, or docker:, journald:, vector: or fluentbit: and one of these"
-
-// ParseFormat reads a format as an operator writes it. It is one of the names
-// combined, common, vhost_combined, json, haproxy, alb, squid, w3c and envoy; or an nginx
+// ParseFormat reads a format as an operator writes it. It is one of [Names]; or an nginx
 // log_format (it has a $) or an Apache LogFormat (it has a %), as the bare string
 // or the whole directive; or w3c: and the columns of a W3C log; or
 // csv:time=COLUMN,addr=COLUMN and more, as the package's page says; or json: and
@@ -81,17 +77,15 @@ func ParseFormat(s string) (*Format, error) {
 	if s == "" || s == "auto" {
 		return nil, nil
 	}
-	for _, f := range knownFormats {
-		if f.name == s {
-			return f, nil
-		}
+	if f := named(s); f != nil {
+		return f, nil
 	}
 	f, err := compileFormat(s)
 	if err != nil {
 		return nil, fmt.Errorf("log format %q: %w", s, err)
 	}
 	if f.start == nil {
-		return nil, fmt.Errorf("unknown log format %q: use %s", s, formatHint)
+		return nil, fmt.Errorf("unknown log format %q: use %s", s, formatHint())
 	}
 	f.name = s
 	return f, nil
@@ -171,16 +165,5 @@ func compileInside(form *formats.Envelope, s string) (*Format, error) {
 	case f.HasHeader():
 		return nil, errors.New("a delimited file begins with its header, which an envelope does not")
 	}
-	return &Format{start: form.Wrap(f.start), kinds: f.kinds, caution: f.caution}, nil
-}
-
-// wrapped are the named formats in envelopes of each form, in the order in which
-// auto tries them.
-func wrapped() (all []*Format) {
-	for _, form := range formats.Envelopes {
-		for _, f := range knownFormats {
-			all = append(all, &Format{name: form.Name + ":" + f.name, start: form.Wrap(f.start), wraps: true, caution: f.caution})
-		}
-	}
-	return all
+	return &Format{start: form.Wrap(f.start), kinds: f.kinds, fields: f.fields, caution: f.caution}, nil
 }

@@ -2,24 +2,21 @@ package logline
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"edgeguard"
+	"edgeguard/logline/loglinetest"
 	"edgeguard/logline/scan"
 )
 
+// format is one that is fuzzed, and the line that names its columns.
+type format struct{ format, head string }
+
 // fuzzFormats are one of each parser and of each way to end a field.
-var fuzzFormats = []struct{ format, head string }{
-	{"combined", ""},
-	{"vhost_combined", ""},
-	{"json", ""},
-	{"haproxy", ""},
-	{"alb", ""},
-	{"squid", ""},
-	{"w3c", ""},
-	{"envoy", ""},
+var fuzzFormats = slices.Concat(withNames(), []format{
 	{"docker:combined", ""},
 	{"docker:json", ""},
 	{"journald:combined", ""},
@@ -30,6 +27,13 @@ var fuzzFormats = []struct{ format, head string }{
 	{`regex:^(?P<addr>[^ ]+) (?:(?P<auth_failure>FAIL)|ok) (?P<method>[A-Z]+) (?P<path>[^ ]*) (?P<status>\d+) (?P<user_agent>.*)`, ""},
 	{`regex:{a|b}Failed (?P<auth_failure>password) for .* from (?P<addr>[^ ]+)(?: (?P<forgeable>udp))? port \d+$`, ""},
 	{`%{%d/%b/%Y %T}t.%{msec_frac}t %{%z}t %{c}a %a "%U%q" %p`, ""},
+})
+
+func withNames() (all []format) {
+	for _, name := range Names() {
+		all = append(all, format{name, ""})
+	}
+	return all
 }
 
 // FuzzLine holds that no line makes a parser panic, give an event that breaks
@@ -42,10 +46,13 @@ func FuzzLine(f *testing.F) {
 		`20/Feb/2016 00:00:45.123 -0500 192.0.2.1 192.0.2.1 "/a?b" 80`, `{"t":1,"a":{"b":"192.0.2.1"},"p":"/\u0041","h.ua":"x","s":200,"k":"xy"}`, `{"a.b":"::1","k":"y","t":"Nov 22 10:00:00"}`, "<134>1 2024-06-20T11:47:56Z - h 2 - [a] x", `"` + goodLine + `"`,
 		`{"log":"x","stream":"a"}` + "\n" + `{"log":"9.9.9.9\n","stream":"a"}`, `{"MESSAGE":[49,57,50],"_LINE_BREAK":"line-max"}`, vectorLine, fluentLine,
 		"2016-02-20T00:00:46Z stdout P " + goodLine + "2016-02-20T00:00:46Z stdout F " + goodLine,
-		envoyLine, wafLine, logpushLine, `{"httpRequest":{"uri":"/a","args":"b","headers":[{"name":"Host","value":"h"}]},"ip":"192.0.2.1","ts":1}`,
-		albHTTPS, squidMiss, "#Fields: date time c-ip x\n2016-02-20 00:00:45 192.0.2.1 a", "2016-02-20\t00:00:45\t192.0.2.1\tGET\t/%20a\tx\tb%\tc=d\th",
+		`{"httpRequest":{"uri":"/a","args":"b","headers":[{"name":"Host","value":"h"}]},"ip":"192.0.2.1","ts":1}`,
+		"#Fields: date time c-ip x\n2016-02-20 00:00:45 192.0.2.1 a", "2016-02-20\t00:00:45\t192.0.2.1\tGET\t/%20a\tx\tb%\tc=d\th",
 	} {
 		f.Add([]byte(seed))
+	}
+	for _, e := range loglinetest.Examples {
+		f.Add([]byte(e.Head + e.Line))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
 		for _, ff := range fuzzFormats {

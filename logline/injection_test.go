@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
-	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -14,11 +13,12 @@ import (
 
 	"edgeguard"
 	"edgeguard/internal/realdata"
+	"edgeguard/logline/loglinetest"
 	"edgeguard/logline/scan"
 )
 
 // A client writes whatever it likes into its requests; how a server writes that
-// into its log is told by the four functions below. Whatever the client sent,
+// into its log is told by package loglinetest. Whatever the client sent,
 // the event must be of the address that the server saw, and none other.
 
 const victim = "9.9.9.9"
@@ -42,78 +42,6 @@ func hostileText(rng *rand.Rand) string {
 	return s.String()
 }
 
-// apacheEscaped is ap_escape_logitem of Apache's server/util.c.
-func apacheEscaped(s string) string {
-	var b strings.Builder
-	for _, c := range []byte(s) {
-		switch {
-		case c == '"' || c == '\\':
-			b.WriteByte('\\')
-			b.WriteByte(c)
-		case strings.IndexByte("\b\n\r\t\v", c) >= 0:
-			b.WriteByte('\\')
-			b.WriteByte("bntvfr"[strings.IndexByte("\b\n\t\v\f\r", c)])
-		case c < ' ' || c >= 0x7f:
-			fmt.Fprintf(&b, "\\x%02x", c)
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
-}
-
-// nginxEscaped is ngx_http_log_escape of nginx's ngx_http_log_module.c.
-func nginxEscaped(s string) string {
-	var b strings.Builder
-	for _, c := range []byte(s) {
-		if c == '"' || c == '\\' || c < ' ' || c >= 0x7f {
-			fmt.Fprintf(&b, "\\x%02X", c)
-			continue
-		}
-		b.WriteByte(c)
-	}
-	return b.String()
-}
-
-// haproxyEscaped is lf_encode_chunk of HAProxy's src/log.c with its url map.
-func haproxyEscaped(s string) string {
-	var b strings.Builder
-	for _, c := range []byte(s) {
-		if c == '"' || c == '#' || c < ' ' || c >= 0x7f {
-			fmt.Fprintf(&b, "#%02X", c)
-			continue
-		}
-		b.WriteByte(c)
-	}
-	return b.String()
-}
-
-func jsonEscaped(s string) string {
-	b, _ := json.Marshal(s)
-	return string(b[1 : len(b)-1])
-}
-
-// rawHeader is a header's value as it goes through servers that escape nothing: any
-// byte but a line's end or NUL (RFC 9110, 5.5).
-func rawHeader(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\r' || r == 0 {
-			return -1
-		}
-		return r
-	}, s)
-}
-
-// rawTarget is a request's target of such a server: it ends at a blank.
-func rawTarget(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r <= ' ' {
-			return -1
-		}
-		return r
-	}, s)
-}
-
 func csvEscaped(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
 
 // TestInjection generates 10,000 lines for each format. In those where every
@@ -122,117 +50,109 @@ func csvEscaped(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`)
 // in two ways, but never be another's.
 func TestInjection(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
+	for _, e := range loglinetest.Examples {
+		t.Run(e.Name, func(t *testing.T) {
+			l := Parser{parser: parserOf(t, e.Format, ""), name: "log"}
+			l.Parse(&Chunk{Text: []byte(e.Head)})
+			injected(t, seed, &l, !e.Doubtful, func(addr string, text func() string) string { return e.Hostile(addr, 45, text) })
+		})
+	}
 	for _, test := range []struct {
 		name, format, head string
 		sure               bool
 		line               func(addr string, text func() string) string
 	}{
 		{"combined, Apache", "combined", "", true, func(addr string, text func() string) string {
-			return fmt.Sprintf(`%s - %s [20/Feb/2016:00:00:45 -0500] "%s" 200 5 "%s" "%s"`, addr, apacheEscaped(text()+"u"), apacheEscaped(text()), apacheEscaped(text()), apacheEscaped(text()))
+			return fmt.Sprintf(`%s - %s [20/Feb/2016:00:00:45 -0500] "%s" 200 5 "%s" "%s"`, addr, loglinetest.ApacheEscaped(text()+"u"), loglinetest.ApacheEscaped(text()), loglinetest.ApacheEscaped(text()), loglinetest.ApacheEscaped(text()))
 		}},
 		{"combined, nginx", "combined", "", true, func(addr string, text func() string) string {
-			return fmt.Sprintf(`%s - %s [20/Feb/2016:00:00:45 -0500] "%s" 200 5 "%s" "%s"`, addr, nginxEscaped(text()+"u"), nginxEscaped(text()), nginxEscaped(text()), nginxEscaped(text()))
+			return fmt.Sprintf(`%s - %s [20/Feb/2016:00:00:45 -0500] "%s" 200 5 "%s" "%s"`, addr, loglinetest.NginxEscaped(text()+"u"), loglinetest.NginxEscaped(text()), loglinetest.NginxEscaped(text()), loglinetest.NginxEscaped(text()))
 		}},
 		{"user before address", `$remote_user $remote_addr [$time_local] "$request" $status "$http_user_agent"`, "", true, func(addr string, text func() string) string {
-			return fmt.Sprintf(`%s %s [20/Feb/2016:00:00:45 -0500] "%s" 200 "%s"`, nginxEscaped(text()), addr, nginxEscaped(text()), nginxEscaped(text()))
+			return fmt.Sprintf(`%s %s [20/Feb/2016:00:00:45 -0500] "%s" 200 "%s"`, loglinetest.NginxEscaped(text()), addr, loglinetest.NginxEscaped(text()), loglinetest.NginxEscaped(text()))
 		}},
 		{"tabs", "$http_host\t$remote_addr\t$msec\t$request\t$status", "", true, func(addr string, text func() string) string {
-			return fmt.Sprintf("%s\t%s\t1455944445.000\t%s\t200", nginxEscaped(text()), addr, nginxEscaped(text()))
+			return fmt.Sprintf("%s\t%s\t1455944445.000\t%s\t200", loglinetest.NginxEscaped(text()), addr, loglinetest.NginxEscaped(text()))
 		}},
 		{"address between free fields", `$http_host $remote_addr - $remote_user [$time_local] "$request" $status`, "", false, func(addr string, text func() string) string {
-			return fmt.Sprintf(`%s %s - %s [20/Feb/2016:00:00:45 -0500] "%s" 200`, nginxEscaped(text()), addr, nginxEscaped(text()), nginxEscaped(text()))
+			return fmt.Sprintf(`%s %s - %s [20/Feb/2016:00:00:45 -0500] "%s" 200`, loglinetest.NginxEscaped(text()), addr, loglinetest.NginxEscaped(text()), loglinetest.NginxEscaped(text()))
 		}},
 		{"all free", `$http_x|$remote_addr|$http_y|$msec|$http_z`, "", false, func(addr string, text func() string) string {
-			return fmt.Sprintf(`%s|%s|%s|1455944445.000|%s`, nginxEscaped(text()), addr, nginxEscaped(text()), nginxEscaped(text()))
+			return fmt.Sprintf(`%s|%s|%s|1455944445.000|%s`, loglinetest.NginxEscaped(text()), addr, loglinetest.NginxEscaped(text()), loglinetest.NginxEscaped(text()))
 		}},
 		{"json", "json", "", true, func(addr string, text func() string) string {
-			return fmt.Sprintf(`{"ua":"%s","remote_addr":"%s","ts":1455944445,"u":"%s","x":{"ip":"%s"},"m":"GET"}`, jsonEscaped(text()), addr, jsonEscaped(text()), jsonEscaped(text()))
-		}},
-		{"waf", "json", "", true, func(addr string, text func() string) string {
-			return fmt.Sprintf(`{"timestamp":1455944445000,"httpRequest":{"clientIp":"%s","headers":[{"name":"%s","value":"%s"},{"name":"User-Agent","value":"%s"}],"uri":"/%s","args":"%s","httpMethod":"GET"}}`,
-				addr, jsonEscaped(text()), jsonEscaped(text()), jsonEscaped(text()), jsonEscaped(text()), jsonEscaped(text()))
+			return fmt.Sprintf(`{"ua":"%s","remote_addr":"%s","ts":1455944445,"u":"%s","x":{"ip":"%s"},"m":"GET"}`, loglinetest.JSONEscaped(text()), addr, loglinetest.JSONEscaped(text()), loglinetest.JSONEscaped(text()))
 		}},
 		{"docker, nginx inside", "docker:combined", "", true, func(addr string, text func() string) string {
-			return inDocker(fmt.Sprintf(`%s - %s [20/Feb/2016:00:00:45 -0500] "%s" 200 5 "%s" "%s"`, addr, nginxEscaped(text()+"u"), nginxEscaped(text()), nginxEscaped(text()), nginxEscaped(text()))+"\n", "stdout")
+			return inDocker(fmt.Sprintf(`%s - %s [20/Feb/2016:00:00:45 -0500] "%s" 200 5 "%s" "%s"`, addr, loglinetest.NginxEscaped(text()+"u"), loglinetest.NginxEscaped(text()), loglinetest.NginxEscaped(text()), loglinetest.NginxEscaped(text()))+"\n", "stdout")
 		}},
 		{"journald, JSON inside", "journald:json", "", true, func(addr string, text func() string) string {
-			return inJournal(fmt.Sprintf(`{"ua":"%s","remote_addr":"%s","ts":1455944445,"u":"%s","log":"%s"}`, jsonEscaped(text()), addr, jsonEscaped(text()), jsonEscaped(text())), "1", "")
+			return inJournal(fmt.Sprintf(`{"ua":"%s","remote_addr":"%s","ts":1455944445,"u":"%s","log":"%s"}`, loglinetest.JSONEscaped(text()), addr, loglinetest.JSONEscaped(text()), loglinetest.JSONEscaped(text())), "1", "")
 		}},
 		{"haproxy", "haproxy", "", true, func(addr string, text func() string) string {
-			return fmt.Sprintf(`%s:80 [20/Feb/2016:00:00:45.000] f b/s 0/0/0/0/0 200 5 - - ---- 0/0/0/0/0 0/0 {%s} "%s"`, addr, haproxyEscaped(text()), haproxyEscaped(text()))
-		}},
-		{"alb", "alb", "", true, func(addr string, text func() string) string {
-			return fmt.Sprintf(`https 2016-02-20T00:00:45.000000Z app/lb/1 %s:80 10.0.0.1:80 0.0 0.0 0.0 200 200 1 1 "GET http://%s:80/%s HTTP/1.1" "%s" - - arn "Root=1" "%s" "-" 0 2016-02-20T00:00:45Z "-"`,
-				addr, rawTarget(text()), rawTarget(text()), rawHeader(text()), rawHeader(text()))
-		}},
-		{"cloudfront", "w3c:date time x-edge-location c-ip cs-method cs-uri-stem sc-status cs(User-Agent) cs-uri-query x-host-header", "", true, func(addr string, text func() string) string {
-			return fmt.Sprintf("2016-02-20\t00:00:45\tLAX1\t%s\tGET\t/%s\t200\t%s\t%s\t%s", addr, url.PathEscape(text()), url.PathEscape(text()), url.PathEscape(text()), url.PathEscape(text()))
+			return fmt.Sprintf(`%s:80 [20/Feb/2016:00:00:45.000] f b/s 0/0/0/0/0 200 5 - - ---- 0/0/0/0/0 0/0 {%s} "%s"`, addr, loglinetest.HAProxyEscaped(text()), loglinetest.HAProxyEscaped(text()))
 		}},
 		{"iis", "w3c:" + iisFields, "", true, func(addr string, text func() string) string {
 			plus := strings.NewReplacer(" ", "+", "\t", "+", "\n", "", "\r", "", "\x00", "")
 			return fmt.Sprintf("2016-02-20 00:00:45 10.0.0.4 GET /%s %sx 443 - %s %sx - 404 0 2 46", plus.Replace(text()), plus.Replace(text()), addr, plus.Replace(text()))
 		}},
 		{"iis, a server that lets blanks through", "w3c:" + iisFields, "", false, func(addr string, text func() string) string {
-			return fmt.Sprintf("2016-02-20 00:00:45 10.0.0.4 GET /%s %sx 443 - %s %sx - 404 0 2 46", rawTarget(text()), rawTarget(text()), addr, rawHeader(text()))
-		}},
-		{"envoy", "envoy", "", false, func(addr string, text func() string) string {
-			list := rawHeader(text())
-			if list != "" {
-				list += ","
-			}
-			return fmt.Sprintf(`[2016-02-20T00:00:45.000Z] "GET /%s HTTP/1.1" 200 - 0 0 1 1 "%s%s" "%s" "id" "h" "10.0.0.1:80"`, rawTarget(text()), list, addr, rawHeader(text()))
-		}},
-		{"squid", "squid", "", true, func(addr string, text func() string) string {
-			return fmt.Sprintf(`1455944445.000     12 %s TCP_DENIED/403 411 GET http://%s %s HIER_NONE/- text/html`, addr, rawTarget(text()), rawTarget(text()))
+			return fmt.Sprintf("2016-02-20 00:00:45 10.0.0.4 GET /%s %sx 443 - %s %sx - 404 0 2 46", loglinetest.RawTarget(text()), loglinetest.RawTarget(text()), addr, loglinetest.RawHeader(text()))
 		}},
 		{"json paths", "json:addr=source.ip,time=@timestamp,path=url.original,user_agent=h.ua", "", true, func(addr string, text func() string) string {
 			return fmt.Sprintf(`{"h":{"ua":"%s","%s":"%s"},"source":{"ip":"%s"},"@timestamp":1455944445,"url.original":"%s","x":{"source":{"ip":"%s"}}}`,
-				jsonEscaped(text()), jsonEscaped("x-"+text()), jsonEscaped(text()), addr, jsonEscaped(text()), jsonEscaped(text()))
+				loglinetest.JSONEscaped(text()), loglinetest.JSONEscaped("x-"+text()), loglinetest.JSONEscaped(text()), addr, loglinetest.JSONEscaped(text()), loglinetest.JSONEscaped(text()))
 		}},
 		{"regex, from the front", `regex:^(?P<time>\d+) \[client (?P<addr>[^\]]+)\] user (?P<agent>.*) not found: (?P<path>.*)$`, "", true, func(addr string, text func() string) string {
-			return fmt.Sprintf("1455944445 [client %s] user %s not found: %s", addr, nginxEscaped(text()), nginxEscaped(text()))
+			return fmt.Sprintf("1455944445 [client %s] user %s not found: %s", addr, loglinetest.NginxEscaped(text()), loglinetest.NginxEscaped(text()))
 		}},
 		{"regex, from the back", `regex:{sshd}(?P<auth_failure>Failed) password for .* from (?P<addr>[^ ]+) port \d+(?: ssh2)?$`, "", true, func(addr string, text func() string) string {
-			return fmt.Sprintf("2016-02-20T00:00:45-05:00 web-1 sshd[1]: Failed password for %s from %s port 7 ssh2", nginxEscaped(text()), addr)
+			return fmt.Sprintf("2016-02-20T00:00:45-05:00 web-1 sshd[1]: Failed password for %s from %s port 7 ssh2", loglinetest.NginxEscaped(text()), addr)
 		}},
 		{"regex, between fields", `regex:^"(?P<agent>[^"]*)" [^ ]* (?P<addr>[^ ]+) (?P<time>\d+) (?P<path>.*)$`, "", true, func(addr string, text func() string) string {
-			return fmt.Sprintf(`"%s" %s %s 1455944445 %s`, nginxEscaped(text()), strings.ReplaceAll(nginxEscaped(text()), " ", "+"), addr, nginxEscaped(text()))
+			return fmt.Sprintf(`"%s" %s %s 1455944445 %s`, loglinetest.NginxEscaped(text()), strings.ReplaceAll(loglinetest.NginxEscaped(text()), " ", "+"), addr, loglinetest.NginxEscaped(text()))
 		}},
 		{"csv", "csv:time=t,addr=a,path=p", "t,x,a,p", false, func(addr string, text func() string) string {
 			return fmt.Sprintf(`2016-02-20 00:00:45,%s,%s,%s`, csvEscaped(text()), addr, csvEscaped(text()))
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			rng := rand.New(rand.NewPCG(seed, 1))
 			l := Parser{parser: parserOf(t, test.format, test.head), name: "log"}
-			counted, twice := 0, 0
-			for range 10_000 {
-				addr := netip.AddrFrom4([4]byte{192, 0, 2, byte(rng.IntN(256))})
-				line := test.line(addr.String(), func() string { return hostileText(rng) })
-				p := &Chunk{Text: []byte(line + "\n")}
-				l.Parse(p)
-				for _, ev := range p.Events {
-					if ev.Addr != addr || ev.Time.Unix()%86400 != 45 && ev.Time.Unix() != 1455944445 && ev.Time.Unix()%86400 != 18045 {
-						t.Fatalf("seed %d: event of %v at %v from\n%s", seed, ev.Addr, ev.Time, line)
-					}
-					counted++
-				}
-				for _, s := range p.Shown {
-					switch scan.Reason(s.Reason) {
-					case "can be read in two ways: put quotes around the fields that clients write":
-						twice++
-					case scan.CutShort: // HAProxy's request without a version
-					default:
-						if test.sure {
-							t.Fatalf("seed %d: %s", seed, s)
-						}
-					}
-				}
-			}
-			if test.sure && counted != 10_000 || counted < 3000 {
-				t.Errorf("seed %d: %d of 10,000 lines counted", seed, counted)
-			}
+			injected(t, seed, &l, test.sure, test.line)
 		})
+	}
+}
+
+// injected parses 10,000 lines that write makes of an address and of what clients
+// send.
+func injected(t *testing.T, seed uint64, l *Parser, sure bool, write func(addr string, text func() string) string) {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	counted, twice := 0, 0
+	for range 10_000 {
+		addr := netip.AddrFrom4([4]byte{192, 0, 2, byte(rng.IntN(256))})
+		line := write(addr.String(), func() string { return hostileText(rng) })
+		p := &Chunk{Text: []byte(line + "\n")}
+		l.Parse(p)
+		for _, ev := range p.Events {
+			if ev.Addr != addr || ev.Time.Unix()%86400 != 45 && ev.Time.Unix() != 1455944445 && ev.Time.Unix()%86400 != 18045 {
+				t.Fatalf("seed %d: event of %v at %v from\n%s", seed, ev.Addr, ev.Time, line)
+			}
+			counted++
+		}
+		for _, s := range p.Shown {
+			switch scan.Reason(s.Reason) {
+			case "can be read in two ways: put quotes around the fields that clients write":
+				twice++
+			case scan.CutShort: // HAProxy's request without a version
+			default:
+				if sure {
+					t.Fatalf("seed %d: %s", seed, s)
+				}
+			}
+		}
+	}
+	if sure && counted != 10_000 || counted < 3000 {
+		t.Errorf("seed %d: %d of 10,000 lines counted", seed, counted)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/logline/formats"
+	"edgeguard/logline/loglinetest"
 	"edgeguard/logline/scan"
 )
 
@@ -76,6 +77,37 @@ func TestOverlongText(t *testing.T) {
 				t.Errorf("told as %+v", u)
 			}
 		})
+	}
+}
+
+// TestOverlongExamples makes each field that a client writes long in turn: whatever is
+// read of the line is of the address in it, and a line that is not read to its end is
+// told of.
+func TestOverlongExamples(t *testing.T) {
+	for _, e := range loglinetest.Examples {
+		fields := 0
+		e.Hostile("192.0.2.1", 45, func() string { fields++; return "x" })
+		for long := range fields {
+			i := -1
+			line := e.Hostile("192.0.2.1", 45, func() string {
+				if i++; i == long {
+					return strings.Repeat("x", MaxLine)
+				}
+				return "x"
+			})
+			l := Parser{parser: parserOf(t, e.Format, "")}
+			l.Parse(&Chunk{Text: []byte(e.Head)})
+			p := &Chunk{Text: []byte(line + "\n")}
+			l.Parse(p)
+			if len(p.Events)+int(p.Skipped) != 1 || p.Skipped+p.Partial > 0 && len(p.Uncounted) != 1 {
+				t.Errorf("%s, field %d: %d events, %d skipped, %d uncounted", e.Name, long, len(p.Events), p.Skipped, len(p.Uncounted))
+			}
+			for i := range p.Events {
+				if got := shown(&p.Events[i]); !strings.HasPrefix(got, atHome[:len(atHome)-len("00:45Z")]) {
+					t.Errorf("%s, field %d: %.200s", e.Name, long, got)
+				}
+			}
+		}
 	}
 }
 
@@ -193,8 +225,8 @@ func FuzzHead(f *testing.F) {
 	f.Add([]byte(combHead+`"GET  HTTP/1.1?" 200 5 "-" "x"`), uint16(len(combHead)+15))
 	f.Add([]byte(combHead+`"GET /a HTTP/1.1?" 200 5 "-" "x"`), uint16(len(combHead)+17))
 	f.Add([]byte("9.9.9.9 2016-02-20T00:00:45Z 404 x 192.0.2.1 2016-02-20T00:00:45Z 200"), uint16(40))
-	known := append(fuzzFormats, struct{ format, head string }{"$http_user_agent $remote_addr $time_iso8601 $status", ""},
-		struct{ format, head string }{"$remote_addr $time_iso8601 $http_x \"$request_uri\" $status $http_y", ""})
+	known := append(fuzzFormats, format{"$http_user_agent $remote_addr $time_iso8601 $status", ""},
+		format{"$remote_addr $time_iso8601 $http_x \"$request_uri\" $status $http_y", ""})
 	f.Fuzz(func(t *testing.T, line []byte, cut uint16) {
 		if len(line) > MaxLine || bytes.IndexByte(line, '\n') >= 0 || int(cut) > len(line) {
 			return

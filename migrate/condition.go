@@ -12,12 +12,6 @@ import (
 	"edgeguard/rules"
 )
 
-// This file has the conditions of other programs' rules as a tree, and writes a
-// tree as the match and the expression of a rule.
-//
-// What a rule of edgeguard cannot say exactly is an error, where the leaf is made or
-// where the tree is written. Nothing is left out.
-
 // ConditionField is what of a request a leaf looks at.
 type ConditionField string
 
@@ -55,7 +49,9 @@ const (
 	not
 )
 
-// Condition is a condition, or a part of one.
+// Condition is a condition of another program's rule, or a part of one. What a rule of
+// edgeguard cannot say exactly is an error, where a leaf is made or where the tree is
+// written as match and expression: nothing is left out.
 type Condition struct {
 	kind  kind
 	parts []*Condition

@@ -73,7 +73,7 @@ func write(m rules.Match) (text string) {
 }
 
 // Patterns are what the words of a match or an expression can say.
-func TestStars(t *testing.T) {
+func TestTextLike(t *testing.T) {
 	for _, c := range []struct {
 		field migrate.ConditionField
 		stars []string
@@ -103,7 +103,7 @@ func TestStars(t *testing.T) {
 	}
 }
 
-func TestCode(t *testing.T) {
+func TestStatusIs(t *testing.T) {
 	for _, c := range []struct {
 		low, high int
 		want      string

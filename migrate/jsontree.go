@@ -10,9 +10,6 @@ import (
 	"unicode/utf8"
 )
 
-// This file reads JSON into a tree that knows which of its fields were asked for.
-// So a reader that does not know a field cannot pass over it unnoticed.
-
 // Bounds on a text.
 const (
 	maxJSON   = 4 << 20
@@ -20,7 +17,8 @@ const (
 	maxValues = 200_000
 )
 
-// JSONValue is a value of a text. The methods of a nil value return nothing.
+// JSONValue is a value of a text, which knows which of its fields were asked for: a
+// reader that does not know a field cannot pass over it unnoticed. The methods of a nil value return nothing.
 type JSONValue struct {
 	kind   byte // '{', '[', '"', '0', 't' or 'n'
 	text   string

@@ -18,7 +18,7 @@ func parse(t *testing.T, text string) *migrate.JSONValue {
 }
 
 // What was not asked for is named, however deep it lies.
-func TestUnread(t *testing.T) {
+func TestJSONUnread(t *testing.T) {
 	v := parse(t, `{"a": "x", "b": {"c": 5, "d": [true, {"e": null}], "f": {}}, "g": {"h": 1}, "n": null}`)
 	if got := strings.Join(v.Unread(), " "); got != "" && got != "." {
 		t.Errorf("%q", got)
@@ -53,7 +53,7 @@ func TestUnread(t *testing.T) {
 }
 
 // A value that is not there has nothing.
-func TestNil(t *testing.T) {
+func TestNilJSONValue(t *testing.T) {
 	var v *migrate.JSONValue
 	if _, ok := v.Text(); ok || v.Field("a") != nil || v.Items() != nil || v.Names() != nil || v.IsList() || v.Unread() != nil {
 		t.Error("nil has something")

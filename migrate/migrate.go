@@ -1,5 +1,7 @@
-// Package migrate has what an import of another program's rules comes to, and writes it
-// as a config with a comment for each decision.
+// Package migrate writes what an import of another program's rules comes to as a config
+// with a comment for each decision.
+//
+// Its conditions and its reader of JSON are shared by the imports below it.
 //
 // A rule of which a part cannot be said is refused whole, by name: half a condition is
 // another rule.

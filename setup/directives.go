@@ -2,9 +2,6 @@ package setup
 
 import "strings"
 
-// This file splits the configurations of nginx, Caddy, Apache and HAProxy into
-// words.
-
 // Statement is one directive: its words, and what ends it (";", "{", "}" or, where
 // lines end directives or the text ends, "").
 type Statement struct {

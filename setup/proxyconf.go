@@ -7,13 +7,6 @@ import (
 	"strings"
 )
 
-// This file reads in the configurations of proxies where they write their
-// access logs, and in which format.
-//
-// It parses only as much as that needs: a directive that it does not know is passed
-// over, and a condition is taken for true. So what it finds is where to look, and the
-// caller looks whether a log is there. Opening files is the caller's: see [Files].
-
 // Files reads the files of a configuration.
 type Files interface {
 	// Read returns the text of a file, bounded in length.
@@ -76,7 +69,10 @@ func Places() []Place {
 // ProxyNames returns the proxies whose configurations can be read.
 func ProxyNames() []string { return []string{"nginx", "apache", "haproxy", "caddy", "traefik"} }
 
-// ReadPlace reads a proxy's configuration. The error says why its first file cannot be read.
+// ReadPlace finds in a proxy's configuration where it writes its access logs, and in which
+// format. Only as much is parsed as that needs: a directive that is not known is passed
+// over, and a condition is taken for true. So what is found is where to look, and the
+// caller looks whether a log is there. The error says why the first file cannot be read.
 func ReadPlace(place Place, files Files) (Found, error) {
 	read, known := readers[place.Proxy]
 	if !known {

@@ -1,5 +1,7 @@
-// Package setup decides what a first config counts from: it judges the logs that were
-// found on a host, and writes the config and the unit's drop-in as texts.
+// Package setup decides what a first config counts from.
+//
+// It reads in the configurations of proxies where their access logs are, judges the logs
+// that were found on a host, and writes the config and the unit's drop-in as texts.
 //
 // The paths and formats come from configurations of other programs, and the lines from
 // clients. So what is written is quoted, what is printed is cleaned by the caller, and

@@ -5,6 +5,7 @@ import (
 	"context"
 	"iter"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"edgeguard/cmd/edgeguard/nodeaddr"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/config"
+	"edgeguard/logline"
 	"edgeguard/logline/pattern"
 	"edgeguard/migrate/awswaf"
 	"edgeguard/presets"
@@ -110,7 +112,7 @@ func offer(v values) cobra.CompletionFunc {
 
 // formats returns those that have a name; log_format strings are as in a server's config.
 func formats() []string {
-	return append([]string{"auto", "combined", "common", "json", "haproxy", "alb", "w3c", "squid", "envoy", "pcap"}, pattern.ServiceNames()...)
+	return slices.Concat([]string{"auto"}, logline.Names(), []string{"pcap"}, pattern.ServiceNames())
 }
 
 func fixed(all []string) values {

@@ -8,9 +8,6 @@ import (
 	"strings"
 )
 
-// This file reads where something listens, or is reached, as a config writes
-// it.
-
 // maxSocketPath is the longest path of a unix socket, in bytes.
 const maxSocketPath = 107
 

@@ -14,9 +14,6 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// This file reads the text of a YAML file into one tree, within bounds, and
-// says in plain words why a text is refused.
-
 // MaxFile is the largest text that is read, in bytes.
 const MaxFile = 1 << 20
 
@@ -43,7 +40,7 @@ type Tree struct {
 	Anchors map[string]ast.Node
 }
 
-// ParseDocument reads a text. There is a refusal where it cannot be read, or holds more than
+// ParseDocument reads the text of a YAML file into one tree, within bounds. There is a refusal where it cannot be read, or holds more than
 // one document; then the tree is that of the first.
 func ParseDocument(data []byte) (Tree, *Refusal) {
 	switch {

@@ -7,8 +7,8 @@ import (
 	"edgeguard/config/yaml"
 )
 
-// TestParseRefuses has the texts that cannot be read, and where each is wrong.
-func TestParseRefuses(t *testing.T) {
+// TestDocumentRefused has the texts that cannot be read, and where each is wrong.
+func TestDocumentRefused(t *testing.T) {
 	for _, c := range []struct {
 		name, text, says, fix string
 		line, column          int
@@ -29,8 +29,8 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// TestParseTabsThatAreAllowed: a tab that indents nothing is no mistake.
-func TestParseTabsThatAreAllowed(t *testing.T) {
+// TestDocumentTabs: a tab that indents nothing is no mistake.
+func TestDocumentTabs(t *testing.T) {
 	for _, text := range []string{"a: 'b\tc'\n", "a:\tb\n", "a: b\t# c\n"} {
 		if tree, p := yaml.ParseDocument([]byte(text)); p != nil || tree.Body == nil {
 			t.Errorf("%q: %+v", text, p)

@@ -7,10 +7,6 @@ import (
 	"unicode/utf8"
 )
 
-// This file puts the values of environment variables in the place of their
-// names, in a text that has been parsed already. So a value is never more than a
-// part of one text: it cannot add a key, a list item or a comment.
-
 // longest is how long a text may become, in bytes. Linux takes no longer path.
 const longest = 4096
 
@@ -20,9 +16,11 @@ func HasVariables(text string) bool { return strings.Contains(text, "${") }
 // EscapeVariables returns a text that [ExpandVariables] expands to the one given.
 func EscapeVariables(text string) string { return strings.ReplaceAll(text, "${", "$${") }
 
-// ExpandVariables returns a text with the value of NAME in the place of each ${NAME}, and of each
-// ${NAME:-default}, where the default is used if the value is empty or missing. $${ is
-// the text ${, and any other dollar is itself. What is a value is not expanded again.
+// ExpandVariables returns a text with the value of NAME in the place of each ${NAME}, and
+// of each ${NAME:-default}, where the default is used if the value is empty or missing.
+// $${ is the text ${, and any other dollar is itself. What is a value is not expanded
+// again. The text has been parsed already: a value cannot add a key, a list item or a
+// comment.
 //
 // wrong is empty if nothing is, and fix says what to do about it. Neither has a value
 // in it, since that may be a secret that was set in the wrong place.

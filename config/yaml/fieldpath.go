@@ -5,10 +5,8 @@ import (
 	"strings"
 )
 
-// This file writes where in a config a value lies, as in
-// "rules[1].match.path[0]".
-
-// JoinPath returns the path of a mapping's field.
+// JoinPath returns the path of a mapping's field. A path says where in a config a value
+// lies, as in "rules[1].match.path[0]".
 func JoinPath(path, name string) string {
 	if path == "" {
 		return name

@@ -6,9 +6,6 @@ import (
 	"strings"
 )
 
-// This file reads prefixes and addresses, and refuses what could be read in two
-// ways.
-
 // prefixForms is the fix for what is no prefix.
 const prefixForms = "use 192.0.2.0/24, 192.0.2.1 or 2001:db8::/32, without leading zeros"
 

@@ -9,8 +9,6 @@ import (
 	"strings"
 )
 
-// This file reads the address of a Redis server.
-
 // RedisServer is the address of a Redis server, taken apart.
 type RedisServer struct {
 	Text               string

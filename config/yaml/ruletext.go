@@ -6,9 +6,7 @@ import (
 	"edgeguard/rules"
 )
 
-// This file writes parts of rules as a config has them.
-
-// MatchText returns a match on one line.
+// MatchText returns a match on one line, as a config has it.
 func MatchText(m *rules.Match) string {
 	var terms []string
 	for _, term := range []struct {

@@ -2,7 +2,7 @@ package yaml
 
 import "testing"
 
-func TestSection(t *testing.T) {
+func TestTopSection(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"nothing", "", ""},
 		{"another key", "listener: 1\nmode: x\n", ""},

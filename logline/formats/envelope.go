@@ -23,16 +23,16 @@ type envelopeParser struct {
 }
 
 const (
-	notObject scan.Reason = "not a JSON object, as the envelope of a line is"
-	noMessage scan.Reason = "the envelope holds no line: no log, message or MESSAGE, as its format names it"
-	twice     scan.Reason = "the envelope holds two lines"
-	tooBig    scan.Reason = "MESSAGE is null, because it is long: run journalctl with --all"
-	notText   scan.Reason = "the line in the envelope is neither a text nor a list of bytes"
-	lines     scan.Reason = "the envelope holds more than one line"
+	notObject   scan.Reason = "not a JSON object, as the envelope of a line is"
+	noMessage   scan.Reason = "the envelope holds no line: no log, message or MESSAGE, as its format names it"
+	twoLines    scan.Reason = "the envelope holds two lines"
+	nullMessage scan.Reason = "MESSAGE is null, because it is long: run journalctl with --all"
+	notText     scan.Reason = "the line in the envelope is neither a text nor a list of bytes"
+	manyLines   scan.Reason = "the envelope holds more than one line"
 )
 
-// found is what the members of an envelope say.
-type found struct {
+// inEnvelope is what the members of an envelope say.
+type inEnvelope struct {
 	message []byte
 	time    []byte
 	rank    int // of the time: less is better, and 0 none
@@ -43,7 +43,7 @@ type found struct {
 }
 
 // id returns the name of the line's stream.
-func (f *found) id() string { return string(bytes.Join(f.ids[:], []byte{0})) }
+func (f *inEnvelope) id() string { return string(bytes.Join(f.ids[:], []byte{0})) }
 
 // Sure implements [scan.LineParser].
 func (p *envelopeParser) Sure() netip.Addr {
@@ -66,7 +66,7 @@ func (p *envelopeParser) Stream() scan.Stream { return scan.NewWhole(p.Parse) }
 // Parse implements [scan.LineParser].
 func (p *envelopeParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
 	p.pieces.asked = false
-	var f found
+	var f inEnvelope
 	if why := p.members(line, &f); why != scan.Read {
 		return why
 	}
@@ -79,7 +79,7 @@ func (p *envelopeParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
 	f.partial = f.partial && !f.last
 	text = bytes.TrimSuffix(text, []byte{'\r'})
 	if bytes.IndexByte(text, '\n') >= 0 {
-		why = lines
+		why = manyLines
 	}
 	if why != scan.Read {
 		p.pieces.pass(f.id(), f.partial)
@@ -103,7 +103,7 @@ func (p *envelopeParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
 }
 
 // members reads the object.
-func (p *envelopeParser) members(line []byte, f *found) scan.Reason {
+func (p *envelopeParser) members(line []byte, f *inEnvelope) scan.Reason {
 	i := scan.JSONBlank(line, 0)
 	if i == len(line) || line[i] != '{' {
 		return notObject
@@ -142,13 +142,13 @@ func (p *envelopeParser) members(line []byte, f *found) scan.Reason {
 }
 
 // member keeps a value that is of use.
-func (p *envelopeParser) member(key, value []byte, f *found) scan.Reason {
+func (p *envelopeParser) member(key, value []byte, f *inEnvelope) scan.Reason {
 	for _, k := range p.form.keys {
 		if string(key) != k {
 			continue
 		}
 		if f.message != nil {
-			return twice
+			return twoLines
 		}
 		f.message = value
 	}
@@ -182,7 +182,7 @@ func decode(value []byte) ([]byte, scan.Reason) {
 	case value[0] == '"':
 		return scan.Unescape(value[1 : len(value)-1]), scan.Read
 	case string(value) == "null":
-		return nil, tooBig
+		return nil, nullMessage
 	case value[0] == '[':
 		return decodeBytes(value)
 	}
@@ -201,7 +201,7 @@ func decodeBytes(list []byte) ([]byte, scan.Reason) {
 		}
 		if n == 0 || v > 255 {
 			if list[i] == '"' || list[i] == '[' {
-				return nil, twice
+				return nil, twoLines
 			}
 			return nil, notText
 		}

@@ -1,3 +1,0 @@
-package formats
-
-// This file reads the access logs of AWS Application Load Balancers.

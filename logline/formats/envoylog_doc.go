@@ -1,3 +1,0 @@
-package formats
-
-// This file reads Envoy's default text format.

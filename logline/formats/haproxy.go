@@ -1,0 +1,173 @@
+package formats
+
+import (
+	"bytes"
+	"net/netip"
+	"time"
+
+	"edgeguard"
+	"edgeguard/logline/scan"
+)
+
+// haproxyParser reads HAProxy's httplog, with or without the syslog prefix:
+//
+//	192.0.2.1:58444 [14/Nov/2015:22:45:25.439] main app/app1 1939/0/1/0/1940 403 5168 - - ---- 3/3/0/0/0 0/0 {…} "GET / HTTP/1.1"
+//
+// The address, the time and the status come before anything that a client
+// writes (https://docs.haproxy.org/3.0/configuration.html, 8.2.3).
+type haproxyParser struct {
+	clock scan.Clock
+	addr  netip.Addr // of the last line
+}
+
+// NewHAProxy returns the parser of one log in HAProxy's httplog or httpslog. Zone is that of times that name none.
+func NewHAProxy(zone *time.Location) scan.LineParser {
+	return &haproxyParser{clock: scan.Clock{Zone: zone}}
+}
+
+func (p *haproxyParser) Sure() netip.Addr { return p.addr }
+
+// Head is parse: lines that HAProxy has cut are usual.
+func (p *haproxyParser) Head(line []byte, ev *edgeguard.Event) scan.Reason { return p.Parse(line, ev) }
+
+func (p *haproxyParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
+	header := scan.SyslogPrefix(line)
+	line = line[header:]
+	p.addr = netip.Addr{}
+	f := scan.Fields{Raw: true} // it writes a backslash as it is
+	end := bytes.IndexByte(line, ' ')
+	if end < 0 {
+		return scan.NotTheFormat
+	}
+	addr, ok := scan.AddrWithPort(line[:end])
+	if !ok {
+		if scan.HasPrefix(line, "unix:") {
+			return scan.UnixSocket
+		}
+		if header > 0 && isHAProxyOwn(line) {
+			return scan.Aside
+		}
+		return scan.BadAddr
+	}
+	f.Addr, p.addr = addr, addr
+	line = line[end+1:]
+	if !scan.HasPrefix(line, "[") {
+		return scan.NotTheFormat
+	}
+	at, n, ok := p.clock.CLF(line[1:])
+	if !ok || !scan.HasPrefix(line[1+n:], "] ") {
+		return scan.BadTime
+	}
+	f.At = at
+	line = line[n+3:]
+	for range 3 { // frontend, backend/server, timers
+		if end = bytes.IndexByte(line, ' '); end < 0 {
+			return scan.NotTheFormat
+		}
+		line = line[end+1:]
+	}
+	status := 0
+	if n := scan.Number(line, 3, &status); n == 3 && scan.HasPrefix(line[n:], " ") {
+		f.SetStatus(status)
+	} else if !scan.HasPrefix(line, "-1 ") {
+		return scan.NotTheFormat // the tcplog has no status
+	}
+	f.Request, f.Cut = haproxyRequest(line)
+	return f.Event(ev)
+}
+
+// haproxyRequest returns the request, and whether its target is cut short.
+//
+// HAProxy cuts the line (log … len, 1024 unless it is set), the closing quote
+// included, or the request (tune.http.logurilen, 1024), which then ends before
+// its version. It refuses a request without one, and blanks in a target.
+func haproxyRequest(line []byte) (request []byte, cut bool) {
+	request, closed := haproxyQuoted(line)
+	if n := len(request) - len(" HTTP/1.1"); n > 0 && isVersion(request[n:]) && closed {
+		if request[n+len(" HTTP/")] != '1' {
+			begin, end, _ := origin(request)
+			request = append(request[:begin], request[end:]...)
+		}
+		return unhash(request), false
+	}
+	if closed && (len(request) == 0 || string(request) == "<BADREQ>") {
+		return nil, false
+	}
+	end := scan.TokenEnd(request)
+	if end == len(request) {
+		return nil, true
+	}
+	if _, _, odd := origin(request); odd {
+		return request[:end+2], true // there is a target, but where its path begins depends on the version
+	}
+	if n := bytes.IndexByte(request[end+1:], ' '); n >= 0 {
+		if !closed || !isVersion(request[end+1+n:]) {
+			request = request[:end+1+n] // what is missing is of the version
+		}
+		return unhash(request), false
+	}
+	return unhash(request), true
+}
+
+// origin finds scheme and authority at the beginning of a target, at most as far
+// as the blank behind it; end is begin where there are none. odd says that they
+// hold what ends an authority in a target that a client wrote as one.
+//
+// In HTTP/2 and 3 a client sends scheme, authority and path apart. HAProxy writes
+// them as one, but passes on the path alone, whatever the authority holds.
+func origin(request []byte) (begin, end int, odd bool) {
+	begin = min(scan.TokenEnd(request)+1, len(request))
+	target := request[begin:]
+	if blank := bytes.IndexByte(target, ' '); blank >= 0 {
+		target = target[:blank]
+	}
+	scheme, rest, found := bytes.Cut(target, []byte("://"))
+	if !found || !bytes.EqualFold(scheme, []byte("https")) && !bytes.EqualFold(scheme, []byte("http")) {
+		return begin, begin, false // HAProxy passes on all of it
+	}
+	if end = bytes.IndexByte(rest, '/'); end < 0 {
+		return begin, begin, bytes.ContainsAny(rest, "?#")
+	}
+	return begin, begin + len(scheme) + len("://") + end, bytes.ContainsAny(rest[:end], "?#")
+}
+
+func isVersion(b []byte) bool { return len(b) == len(" HTTP/1.1") && scan.HasPrefix(b, " HTTP/") }
+
+// haproxyQuoted returns what is in quotes, and whether they are closed. HAProxy
+// writes a client's quote as #22, so that they are its own; only in the httpslog
+// more follows, in part written by a client.
+func haproxyQuoted(line []byte) (quoted []byte, closed bool) {
+	last := len(line) - 1
+	if line[last] == '"' {
+		if first := bytes.LastIndexByte(line[:last], '"'); first >= 0 {
+			return line[first+1 : last], true
+		}
+	}
+	_, after, found := bytes.Cut(line, []byte(` "`))
+	if !found {
+		return nil, false
+	}
+	if end := bytes.IndexByte(after, '"'); end >= 0 {
+		return after[:end], true
+	}
+	return after, false
+}
+
+// unhash undoes HAProxy's escape #hh, in place.
+func unhash(b []byte) []byte {
+	r := bytes.IndexByte(b, '#')
+	if r < 0 {
+		return b
+	}
+	w := r
+	for r < len(b) {
+		if b[r] == '#' && r+2 < len(b) && scan.IsHex(b[r+1]) && scan.IsHex(b[r+2]) {
+			b[w] = scan.HexValue(b[r+1])<<4 | scan.HexValue(b[r+2])
+			r += 2
+		} else {
+			b[w] = b[r]
+		}
+		r, w = r+1, w+1
+	}
+	return b[:w]
+}

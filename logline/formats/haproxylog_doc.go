@@ -1,3 +1,0 @@
-package formats
-
-// This file reads HAProxy's httplog and httpslog.

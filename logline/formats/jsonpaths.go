@@ -1,0 +1,176 @@
+package formats
+
+import (
+	"bytes"
+	"net/netip"
+	"time"
+
+	"edgeguard"
+	"edgeguard/logline/scan"
+)
+
+// pathsParser reads one JSON object a line; a syslog or container prefix may precede
+// it.
+type pathsParser struct {
+	paths *JSONPaths
+	clock scan.Clock
+	f     scan.Fields
+	found [pathFields]bool
+	why   scan.Reason
+}
+
+const (
+	pathsNotJSON   scan.Reason = "not a JSON object"
+	noAddr         scan.Reason = "no address at the path of addr"
+	pathsNoTime    scan.Reason = "no time at the path of time"
+	pathsAddrTwice scan.Reason = "has the path of addr twice"
+)
+
+func (p *pathsParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
+	if len(line) > 0 && line[0] != '{' {
+		line = line[scan.SyslogPrefix(line):]
+	}
+	p.f.Reset()
+	p.found, p.why = [pathFields]bool{}, scan.Read
+	end := p.object(line, &p.paths.root)
+	switch {
+	case end < 0 || len(bytes.TrimSpace(line[end:])) > 0:
+		return pathsNotJSON
+	case p.paths.marked && p.f.Kind == 0:
+		return scan.Aside
+	case p.why != scan.Read:
+		return p.why
+	case !p.found[addrField]:
+		return noAddr
+	case !p.found[timeField]:
+		return pathsNoTime
+	}
+	return p.f.Event(ev)
+}
+
+// Sure knows none: whether a path is there twice is only known at the end.
+func (p *pathsParser) Sure() netip.Addr { return netip.Addr{} }
+
+// Stream keeps a long line: its members may be in any order.
+func (p *pathsParser) Stream() scan.Stream { return scan.NewWhole(p.Parse) }
+
+// SetLatest says that stamps without a year are not after that instant.
+func (p *pathsParser) SetLatest(at time.Time) { p.clock.Latest = at }
+
+// object reads the object at the start of b and returns its length, -1 if it is
+// none. It goes no deeper than the paths do.
+func (p *pathsParser) object(b []byte, n *pathNode) int {
+	i := scan.JSONBlank(b, 0)
+	if i == len(b) || b[i] != '{' {
+		return -1
+	}
+	if i = scan.JSONBlank(b, i+1); i < len(b) && b[i] == '}' {
+		return i + 1
+	}
+	for i < len(b) && b[i] == '"' {
+		end := scan.QuoteEnd(b, i+1)
+		if end < 0 {
+			return -1
+		}
+		key := b[i+1 : end]
+		if i = scan.JSONBlank(b, end+1); i == len(b) || b[i] != ':' {
+			return -1
+		}
+		i = scan.JSONBlank(b, i+1)
+		size := p.member(b[i:], n.at(key))
+		if size < 0 {
+			return -1
+		}
+		if i = scan.JSONBlank(b, i+size); i == len(b) {
+			return -1
+		}
+		if b[i] == '}' {
+			return i + 1
+		}
+		if b[i] != ',' {
+			return -1
+		}
+		i = scan.JSONBlank(b, i+1)
+	}
+	return -1
+}
+
+// member reads the value at the start of b, which is at the node, if it is one,
+// and returns its length.
+func (p *pathsParser) member(b []byte, n *pathNode) int {
+	if n != nil && len(n.next) > 0 && len(b) > 0 && b[0] == '{' {
+		return p.object(b, n)
+	}
+	size := scan.JSONValue(b)
+	if n == nil || size < 0 {
+		return size
+	}
+	value := b[:size]
+	switch value[0] {
+	case '"':
+		value = value[1 : size-1]
+	case '{', '[':
+		return size
+	}
+	if string(value) == "null" && b[0] != '"' {
+		return size
+	}
+	for _, m := range n.marks {
+		if string(value) == m.value || m.prefix && bytes.HasPrefix(value, []byte(m.value)) {
+			p.f.Kind |= m.kind
+		}
+	}
+	if n.field != noField {
+		p.take(n.field, value)
+	}
+	return size
+}
+
+// take keeps a value. Of two the first counts, except that no address does: a
+// server writes it once.
+func (p *pathsParser) take(f jsonPathField, value []byte) {
+	if p.found[f] {
+		if f == addrField {
+			p.why = pathsAddrTwice
+		}
+		return
+	}
+	p.found[f] = true
+	switch f {
+	case addrField:
+		addr, ok := scan.AddrMaybePort(value)
+		if !ok {
+			p.why = scan.BadAddr
+		}
+		p.f.Addr = addr
+	case timeField:
+		at, ok := p.clock.Any(value)
+		if !ok {
+			var n int
+			at, n, ok = p.clock.Stamp(value)
+			ok = ok && n == len(value)
+		}
+		if !ok && p.why == scan.Read {
+			p.why = scan.BadTime
+		}
+		p.f.At = at
+	case requestField:
+		p.f.Request = value
+	case methodField:
+		p.f.SetMethod(value)
+	case pathField:
+		p.f.SetPath(value)
+	case hostField:
+		p.f.SetHost(value)
+	case agentField:
+		p.f.SetAgent(value)
+	case nodeField:
+		p.f.SetNode(value)
+	case statusField, portField:
+		if v, ok := scan.SmallNumber(value); ok && f == statusField {
+			p.f.SetStatus(v)
+		} else if ok {
+			p.f.SetPort(v)
+		}
+	}
+}

@@ -1,3 +1,0 @@
-package formats
-
-// This file reads Squid's native access.log.

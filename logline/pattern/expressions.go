@@ -1,0 +1,256 @@
+package pattern
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"time"
+
+	"edgeguard"
+	"edgeguard/logline/scan"
+)
+
+// maxPattern bounds an expression's length.
+const maxPattern = 4 << 10
+
+// Expressions are one or several, of which the first that matches a line
+// counts. They are immutable and safe for concurrent use.
+type Expressions struct {
+	patterns []*expression
+	kinds    edgeguard.Kind
+}
+
+// expression is one compiled expression.
+type expression struct {
+	re      *regexp.Regexp
+	groups  []group // of each subexpression; the first is the whole match
+	literal string  // is in every line that matches
+	message bool    // it is matched behind the stamp
+	headed  bool    // and begins with a header that names a program
+	layout  scan.DateFormat
+}
+
+// group is what a named group holds.
+type group uint8
+
+const (
+	noGroup group = iota
+	groupAddr
+	groupTime
+	groupRequest
+	groupMethod
+	groupPath
+	groupStatus
+	groupAgent
+	groupHost
+	groupNode
+	groupPort
+	groupForgeable
+	groupKind // and above: the kinds, in the order of their bits
+)
+
+var groupNames = map[string]group{
+	"": noGroup, "addr": groupAddr, "time": groupTime, "request_line": groupRequest, "method": groupMethod, "path": groupPath,
+	"status": groupStatus, "agent": groupAgent, "user_agent": groupAgent, "host": groupHost, "node": groupNode,
+	"port": groupPort, "forgeable": groupForgeable,
+}
+
+// ParseExpressions reads regex:EXPRESSION or regex[LAYOUT]:EXPRESSION as an operator writes
+// it. LAYOUT is that of the group time, in the verbs of strftime, where it is none
+// of the usual ones.
+func ParseExpressions(s string) (*Expressions, error) {
+	head, expr, found := strings.Cut(s, ":")
+	if layout, ok := strings.CutPrefix(s, "regex["); ok {
+		layout, expr, found = strings.Cut(layout, "]:")
+		head = "regex[" + layout + "]"
+	}
+	if !found || expr == "" {
+		return nil, errors.New(`write regex:EXPRESSION, such as regex:^(?P<addr>\S+) failed to log in`)
+	}
+	layout := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(head, "regex"), "["), "]")
+	return CompileExpressions(layout, expr)
+}
+
+// CompileExpressions compiles expressions, as [ParseExpressions] takes one; layout is that of their
+// group time, empty for the usual ones. The error says which expression is wrong,
+// and why.
+func CompileExpressions(layout string, exprs ...string) (*Expressions, error) {
+	f := &Expressions{}
+	var date scan.DateFormat
+	if layout != "" {
+		var err error
+		if date, err = scan.CompileDate(layout); err != nil {
+			return nil, err
+		}
+	}
+	for _, expr := range exprs {
+		p, kinds, err := compileExpression(expr)
+		if err != nil {
+			return nil, fmt.Errorf("expression %s: %w", scan.Printable([]byte(expr)), err)
+		}
+		if p.layout = date; date != nil && !slices.Contains(p.groups, groupTime) {
+			return nil, errors.New("a layout is given, and the expression has no group time")
+		}
+		f.patterns = append(f.patterns, p)
+		f.kinds |= kinds
+	}
+	return f, nil
+}
+
+// Kinds returns what a line can be reported as.
+func (f *Expressions) Kinds() edgeguard.Kind { return f.kinds }
+
+// Parser returns the parser of one log. Zone is that of times that name none.
+func (f *Expressions) Parser(zone *time.Location) scan.LineParser {
+	return &expressionsParser{format: f, clock: scan.Clock{Zone: zone}}
+}
+
+func compileExpression(expr string) (*expression, edgeguard.Kind, error) {
+	if len(expr) > maxPattern {
+		return nil, 0, fmt.Errorf("longer than %d bytes", maxPattern)
+	}
+	p := &expression{}
+	var err error
+	p.headed = strings.HasPrefix(expr, "{") && !strings.HasPrefix(expr, "{}")
+	if expr, p.message, err = withoutHead(expr); err != nil {
+		return nil, 0, err
+	}
+	tree, err := syntax.Parse(expr, syntax.Perl)
+	if err != nil {
+		return nil, 0, err
+	}
+	narrow(tree)
+	if p.re, err = regexp.Compile(tree.String()); err != nil {
+		return nil, 0, err
+	}
+	kinds, err := p.name(tree)
+	if err != nil {
+		return nil, 0, err
+	}
+	p.literal = longestLiteral(tree)
+	return p, kinds, checkFixed(tree)
+}
+
+// addrRunes are those of an address, with a port and brackets or without, as
+// pairs of the first and the last.
+var addrRunes = []rune{'.', '.', '0', ':', 'A', 'F', '[', '[', ']', ']', 'a', 'f'}
+
+// narrow lets the group addr match what can be an address, so that another word
+// in its place, such as "from", is no second reading of a line.
+func narrow(re *syntax.Regexp) {
+	if re.Op == syntax.OpCapture && re.Name == "addr" {
+		narrowAll(re)
+		return
+	}
+	for _, sub := range re.Sub {
+		narrow(sub)
+	}
+}
+
+func narrowAll(re *syntax.Regexp) {
+	switch re.Op {
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		re.Op, re.Rune = syntax.OpCharClass, slices.Clone(addrRunes)
+	case syntax.OpCharClass:
+		var both []rune
+		for i := 0; i < len(re.Rune); i += 2 {
+			for j := 0; j < len(addrRunes); j += 2 {
+				if from, to := max(re.Rune[i], addrRunes[j]), min(re.Rune[i+1], addrRunes[j+1]); from <= to {
+					both = append(both, from, to)
+				}
+			}
+		}
+		re.Rune = both
+	}
+	for _, sub := range re.Sub {
+		narrowAll(sub)
+	}
+}
+
+// name finds what the groups hold, and what the expression can report.
+func (p *expression) name(tree *syntax.Regexp) (kinds edgeguard.Kind, err error) {
+	status := false
+	for _, name := range p.re.SubexpNames() {
+		g, known := groupNames[name]
+		if kind, ok := edgeguard.ParseKind(name); ok {
+			kinds |= kind
+			g, known = groupOf(kind), true
+		}
+		if !known {
+			return 0, fmt.Errorf("unknown group %q: use addr, time, request_line, method, path, status, user_agent, host, node, port, forgeable or a kind of event (%s); (?:…) needs no name",
+				name, strings.Join(edgeguard.Kinds(), ", "))
+		}
+		if g != noGroup && g != groupForgeable && slices.Contains(p.groups, g) {
+			return 0, fmt.Errorf("the group %s is there twice", name)
+		}
+		status = status || g == groupStatus
+		p.groups = append(p.groups, g)
+	}
+	if kinds == 0 || !p.always(tree) {
+		kinds |= edgeguard.KindRequest
+		if status {
+			kinds |= edgeguard.KindResponse
+		}
+	}
+	return kinds, nil
+}
+
+// always reports whether a group of a kind takes part in every match.
+func (p *expression) always(tree *syntax.Regexp) bool {
+	return slices.ContainsFunc(tree.Sub, func(sub *syntax.Regexp) bool {
+		return sub.Op == syntax.OpCapture && p.groups[sub.Cap] >= groupKind
+	})
+}
+
+// groupOf returns the group of one kind.
+func groupOf(kind edgeguard.Kind) group {
+	g := groupKind
+	for ; kind > 1; kind >>= 1 {
+		g++
+	}
+	return g
+}
+
+// longestLiteral returns a text that every line has which the expression matches;
+// lines without it need not be matched. It may be empty.
+func longestLiteral(re *syntax.Regexp) (longest string) {
+	switch re.Op {
+	case syntax.OpLiteral:
+		if re.Flags&syntax.FoldCase == 0 {
+			return string(re.Rune)
+		}
+	case syntax.OpCapture, syntax.OpConcat, syntax.OpPlus:
+		for _, sub := range re.Sub {
+			if text := longestLiteral(sub); len(text) > len(longest) {
+				longest = text
+			}
+		}
+	}
+	return longest
+}
+
+// withoutHead takes {PROGRAM|PROGRAM} off the front of an expression, and puts the
+// expression of a syslog header there; {} is a time stamp alone. Both are matched
+// behind the stamp.
+func withoutHead(expr string) (rest string, message bool, err error) {
+	if !strings.HasPrefix(expr, "{") {
+		return expr, false, nil
+	}
+	programs, rest, found := strings.Cut(expr[1:], "}")
+	if !found {
+		return "", false, errors.New("{ has no }: write {PROGRAM} for a syslog header, {} for a time stamp, or \\{")
+	}
+	if programs == "" {
+		return "^" + rest, true, nil
+	}
+	if strings.Trim(programs, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./*|") != "" {
+		return "", false, fmt.Errorf("{%s} is not the name of a program, with * for what differs, or names joined by |", programs)
+	}
+	tag := "(?:" + strings.NewReplacer(".", `\.`, "*", `[\w./()-]*`).Replace(programs) + ")"
+	const host = `[\w.-]+ `
+	return `^(?:(?:<[\w.]+> )?(?:` + host + `)?` + tag + `(?:\[\d+\]:?|:) |\[` + tag + `\] |` + // of syslogd and of metalog
+		host + tag + ` [^ ]+ [^ ]+ (?:-|\[[^\]]*\]) )` + rest, true, nil // of RFC 5424
+}

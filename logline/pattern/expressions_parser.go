@@ -1,0 +1,182 @@
+package pattern
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"edgeguard"
+	"edgeguard/internal/unsafetext"
+	"edgeguard/logline/scan"
+)
+
+// maxText is the longest line that is matched. A match takes time in proportion
+// to the line and to the expression, so that long lines would be a client's way to
+// keep a node busy; services cut what a client sends long before.
+const maxText = 16 << 10
+
+const (
+	tooLong scan.Reason = "longer than 16 KiB, which is all that an expression is matched with"
+	noStamp scan.Reason = "no time in the group time, nor at the line's beginning"
+)
+
+// expressionsParser reads the lines of one log.
+type expressionsParser struct {
+	format *Expressions
+	clock  scan.Clock
+	f      scan.Fields
+
+	// What the line's envelope says: when and by which program it was written.
+	written scan.Instant
+	timed   bool
+	program []byte
+}
+
+func (p *expressionsParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
+	if len(line) > maxText {
+		return tooLong
+	}
+	at, stamp := p.stamp(line)
+	for _, pat := range p.format.patterns {
+		text, ok := p.text(pat, line, stamp)
+		if !ok || !strings.Contains(unsafetext.String(text), pat.literal) {
+			continue
+		}
+		if found := pat.re.FindSubmatchIndex(text); found != nil {
+			p.f.Reset()
+			p.f.Raw, p.f.At = true, at
+			return p.event(pat, text, found, stamp > 0, ev)
+		}
+	}
+	return scan.Aside
+}
+
+// text returns what an expression is matched with. A header is one behind a stamp,
+// or what an envelope says: a line could begin with another's header, where its own
+// is not in it.
+func (p *expressionsParser) text(pat *expression, line []byte, stamp int) (text []byte, ok bool) {
+	switch {
+	case pat.headed && p.program != nil:
+		return slices.Concat(p.program, []byte(": "), line), true
+	case pat.headed:
+		return line[stamp:], stamp > 0
+	case pat.message:
+		return line[stamp:], true
+	}
+	return line, true
+}
+
+// Head refuses a line that is longer than any that is matched.
+func (p *expressionsParser) Head([]byte, *edgeguard.Event) scan.Reason { return tooLong }
+
+// Sure knows none: which expression a line is of is not known.
+func (p *expressionsParser) Sure() netip.Addr { return netip.Addr{} }
+
+// SetLatest says that stamps without a year are not after that instant.
+func (p *expressionsParser) SetLatest(at time.Time) { p.clock.Latest = at }
+
+// SetTime implements [scan.Timed].
+func (p *expressionsParser) SetTime(at scan.Instant, ok bool) { p.written, p.timed = at, ok }
+
+// SetProgram implements [scan.Headed].
+func (p *expressionsParser) SetProgram(name []byte) { p.program = name }
+
+// stamp reads the time at the beginning of a line, and returns the length of it
+// and of the blank and the stream's name after it; 0 where there is none.
+func (p *expressionsParser) stamp(line []byte) (at scan.Instant, n int) {
+	n = scan.Priority(line)
+	if n > 0 && scan.HasPrefix(line[n:], "1 ") {
+		n += 2
+	}
+	at, size, ok := p.clock.Stamp(line[n:])
+	if !ok {
+		return scan.Instant{}, 0
+	}
+	if n += size; n < len(line) && line[n] == ':' {
+		n++
+	}
+	if n < len(line) && line[n] == ' ' {
+		n++
+	}
+	return at, n + scan.StreamName(line[n:])
+}
+
+// event makes the event of a line that matched.
+func (p *expressionsParser) event(pat *expression, text []byte, found []int, dated bool, ev *edgeguard.Event) scan.Reason {
+	for i, g := range pat.groups {
+		from, to := found[2*i], found[2*i+1]
+		if g == noGroup || from < 0 {
+			continue
+		}
+		switch value := text[from:to]; g {
+		case groupAddr:
+			addr, ok := scan.AddrMaybePort(value)
+			if !ok {
+				return scan.BadAddr
+			}
+			p.f.Addr = addr
+		case groupTime:
+			if !p.readTime(pat, value) {
+				return scan.BadTime
+			}
+			dated = true
+		default:
+			p.set(g, value)
+		}
+	}
+	switch {
+	case dated:
+	case p.timed:
+		p.f.At = p.written
+	default:
+		return noStamp
+	}
+	return p.f.Event(ev)
+}
+
+// readTime reads the group time.
+func (p *expressionsParser) readTime(pat *expression, value []byte) bool {
+	if pat.layout == nil {
+		at, n, ok := p.clock.Stamp(value)
+		p.f.At = at
+		return ok && n == len(value)
+	}
+	var d scan.Date
+	if n, ok := d.Read(pat.layout, value); !ok || n != len(value) {
+		return false
+	}
+	at, ok := d.Instant(&p.clock)
+	p.f.At = at
+	return ok
+}
+
+// set keeps what any other group holds.
+func (p *expressionsParser) set(g group, value []byte) {
+	switch g {
+	case groupRequest:
+		p.f.Request = value
+	case groupMethod:
+		p.f.SetMethod(value)
+	case groupPath:
+		p.f.SetPath(value)
+	case groupAgent:
+		p.f.SetAgent(value)
+	case groupHost:
+		p.f.SetHost(value)
+	case groupNode:
+		p.f.SetNode(value)
+	case groupStatus:
+		if v, ok := scan.SmallNumber(value); ok {
+			p.f.SetStatus(v)
+		}
+	case groupPort:
+		if v, ok := scan.SmallNumber(value); ok {
+			p.f.SetPort(v)
+		}
+	case groupForgeable:
+		p.f.Forgeable = true
+	default:
+		p.f.Kind |= 1 << (g - groupKind)
+	}
+}
