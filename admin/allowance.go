@@ -68,3 +68,19 @@ type AllowRequest struct {
 	// Force allows prefixes wider than /16 (IPv4) or /32 (IPv6) too.
 	Force bool `json:"force,omitempty"`
 }
+
+// allowancesAround returns the live allowances made at run time that cover all of
+// a prefix, the longest last.
+func (v *View) allowancesAround(prefix netip.Prefix) (found []edgeguard.Block) {
+	for b := range v.reader.Allowances(v.reader.Now()) {
+		if covers(b.Prefix, prefix) {
+			found = append(found, b)
+		}
+	}
+	return found
+}
+
+// covers reports whether all of inner lies in outer.
+func covers(outer, inner netip.Prefix) bool {
+	return outer.Bits() <= inner.Bits() && outer.Contains(inner.Addr())
+}

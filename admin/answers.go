@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"time"
 
 	"edgeguard"
 	"edgeguard/admin/access"
 	"edgeguard/admin/call"
+	"edgeguard/tuning"
 )
 
 // ruleAnswers answers the requests of the API for changes of rules.
@@ -92,4 +94,33 @@ func readThreshold(text string) (uint32, *call.Problem) {
 		return 0, call.NewProblem(http.StatusBadRequest, "threshold", strconv.Quote(call.Clip(text))+" is not a threshold", fmt.Sprintf("use a number from 1 to %d", edgeguard.MaxLimit))
 	}
 	return uint32(threshold), nil
+}
+
+// historyHandler answers GET /api/v1/rules/{name}/history by a function that returns what
+// the threshold in force and another one would have done; false if there is no such
+// rule.
+func historyHandler(of func(name string, hours int, tried uint32) (RuleHistory, bool), missing func(name string) *call.Problem) func(http.ResponseWriter, *http.Request) *call.Problem {
+	return func(w http.ResponseWriter, r *http.Request) *call.Problem {
+		q, p := call.ReadQuery(r, "hours", "threshold")
+		if p != nil {
+			return p
+		}
+		hours, tried := uint32(tuning.Length/time.Hour), uint32(0)
+		if _, given := q["hours"]; given {
+			if hours, p = q.Number("hours", hours); p != nil {
+				return p
+			}
+		}
+		if _, given := q["threshold"]; given {
+			if tried, p = readThreshold(q["threshold"]); p != nil {
+				return p
+			}
+		}
+		h, found := of(r.PathValue("name"), int(hours), tried)
+		if !found {
+			return missing(r.PathValue("name"))
+		}
+		call.SendJSON(w, http.StatusOK, h)
+		return nil
+	}
 }

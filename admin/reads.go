@@ -5,25 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	"edgeguard/admin/access"
 	"edgeguard/admin/call"
 )
 
 // reads answers what changes nothing. It has no Operator, so that a handler of
 // its own cannot change anything.
 type reads struct{ *View }
-
-// Health is the answer of a process that runs.
-type Health struct {
-	OK bool `json:"ok"`
-}
-
-// Readiness is whether a node has restored its state and listens, and what
-// degrades it, without an address.
-type Readiness struct {
-	Ready    bool   `json:"ready"`
-	Degraded bool   `json:"degraded"`
-	Reason   string `json:"reason,omitempty"`
-}
 
 // getHealth says that the process runs and answers.
 func (s *reads) getHealth(w http.ResponseWriter, _ *http.Request) *call.Problem {
@@ -153,4 +141,31 @@ func readLimit(r *http.Request) (int, *call.Problem) {
 		return 0, p
 	}
 	return q.Limit()
+}
+
+// getEvidence sends what a key had counted when this node blocked a prefix.
+func (s *reads) getEvidence(w http.ResponseWriter, r *http.Request) *call.Problem {
+	prefix, p := call.ParsePrefix("prefix", r.PathValue("prefix"))
+	if p != nil {
+		return p
+	}
+	e, why, fix := s.Evidence(prefix)
+	if why != "" {
+		return call.NewProblem(http.StatusNotFound, "prefix", why, fix)
+	}
+	call.SendJSON(w, http.StatusOK, e)
+	return nil
+}
+
+// getSamples sends some of the requests of a key.
+func (s *reads) getSamples(w http.ResponseWriter, r *http.Request) *call.Problem {
+	prefix, p := call.ParsePrefix("prefix", r.PathValue("prefix"))
+	if p != nil {
+		return p
+	}
+	list, p := s.Samples(access.CallerOf(r).Role, prefix)
+	if p == nil {
+		call.SendJSON(w, http.StatusOK, list)
+	}
+	return p
 }
