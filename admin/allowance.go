@@ -2,6 +2,7 @@ package admin
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 
 	"edgeguard"
@@ -67,6 +68,20 @@ type AllowRequest struct {
 	Reason string `json:"reason,omitempty"`
 	// Force allows prefixes wider than /16 (IPv4) or /32 (IPv6) too.
 	Force bool `json:"force,omitempty"`
+}
+
+// Allowances returns the config's allowlist and the allowances made at run time, in
+// one list: they are few.
+func (v *View) Allowances() AllowanceList {
+	list := AllowanceList{Allowances: []Allowance{}}
+	for _, prefix := range v.reader.Allowlist() {
+		list.Allowances = append(list.Allowances, Allowance{Prefix: prefix, Source: AllowedByConfig})
+	}
+	for b := range v.reader.Allowances(v.reader.Now()) {
+		list.Allowances = append(list.Allowances, NewAllowance(b))
+	}
+	slices.SortStableFunc(list.Allowances, func(a, b Allowance) int { return a.Prefix.Compare(b.Prefix) })
+	return list
 }
 
 // allowancesAround returns the live allowances made at run time that cover all of

@@ -9,6 +9,20 @@ import (
 	"edgeguard/admin/call"
 )
 
+// ActiveBlock returns the block of exactly a prefix with what is shown beside it, be
+// it imported or not. Its problems are those of Standing.
+func (v *View) ActiveBlock(text string) (shown ActiveBlock, p *call.Problem) {
+	b, p := v.Standing(text)
+	if p != nil {
+		imported, ok := exact(v.reader.ImportedAround(v.reader.Now(), b.Prefix), b.Prefix)
+		if !ok {
+			return shown, p
+		}
+		b = imported
+	}
+	return v.reader.Active([]edgeguard.Block{b})[0], nil
+}
+
 // Standing returns the block of exactly a prefix. If there is none, the problem
 // names the block that contains the prefix: to unblock an address of a blocked
 // network, an operator has to decide about the network. The block returned with a

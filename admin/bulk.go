@@ -1,7 +1,10 @@
 package admin
 
 import (
-	"net/netip"
+	"edgeguard/admin/access"
+	"edgeguard/admin/call"
+	"fmt"
+	"net/http"
 	"time"
 
 	"edgeguard"
@@ -13,7 +16,6 @@ const (
 	// MostBulk is the most blocks of a request. A thousand longest reasons would not fit
 	// into its body.
 	MostBulk = 500
-	maxBody  = 1 << 20 // bytes
 )
 
 // BulkEntry asks for one block.
@@ -73,8 +75,96 @@ type BulkImporter interface {
 	Import(b edgeguard.Block, spent float64, try bool) (edgeguard.Block, float64, error)
 }
 
-// BulkList is the node's list of blocks.
-type BulkList interface {
-	Now() time.Time
-	Exact(now time.Time, prefix netip.Prefix) (edgeguard.Block, bool)
+// Import makes many blocks. One record of the audit is about all of them.
+func (c *Changes) Import(by access.Caller, request *BulkRequest) (done BulkDone, p *call.Problem) {
+	p = c.Audited(by, "import", "", func(detail *string) *call.Problem {
+		if n := len(request.Blocks); n == 0 || n > MostBulk {
+			return call.NewProblem(http.StatusBadRequest, "blocks", fmt.Sprintf("has %d blocks", n), fmt.Sprintf("send 1 to %d", MostBulk))
+		}
+		if !(request.Spent >= 0 && request.Spent <= 1) {
+			return call.NewProblem(http.StatusBadRequest, "spent", "is not from 0 to 1", "send that of the answer before")
+		}
+		done = c.importAll(request)
+		*detail = fmt.Sprintf("%d added, %d stay, %d refused", done.Added, done.Stays, done.Refused)
+		if request.DryRun {
+			*detail += ", dry run"
+		}
+		return nil
+	})
+	return done, p
+}
+
+// importAll makes the blocks of a request one after the other.
+func (c *Changes) importAll(request *BulkRequest) BulkDone {
+	done := BulkDone{Results: make([]BulkResult, 0, len(request.Blocks)), Spent: request.Spent}
+	for i := range request.Blocks {
+		e := &request.Blocks[i]
+		one := BulkResult{Prefix: call.Clip(e.Prefix), Result: BulkAdded}
+		stays, share, p := c.importOne(e, done.Spent, request.DryRun)
+		switch {
+		case p != nil:
+			one.Result, one.Detail, one.Fix = Refused, p.Detail, p.Fix
+			done.Refused++
+		case stays != nil:
+			one.Result, one.Detail = Stays, fmt.Sprintf("blocked by %s until %s", stays.Rule, stays.Until.UTC().Format(time.RFC3339))
+			done.Stays++
+		default:
+			done.Added++
+		}
+		done.Spent = min(1, done.Spent+share)
+		done.Results = append(done.Results, one)
+	}
+	return done
+}
+
+// importOne makes one block, and returns the share of requests that it newly refuses; or the
+// block that stays.
+func (c *Changes) importOne(e *BulkEntry, spent float64, try bool) (stays *edgeguard.Block, share float64, p *call.Problem) {
+	now := c.view.reader.Now()
+	b, p := planEntry(now, e)
+	if p != nil {
+		return nil, 0, p
+	}
+	if old, ok := c.view.reader.Exact(now, b.Prefix); ok && keeps(&old, &b) {
+		return &old, 0, nil
+	}
+	made, share, err := c.operator.Import(b, spent, try)
+	if p := refusedProblem(err); p != nil {
+		if p.Forceable {
+			p.Fix = "if this is intended, block it by itself, with force"
+		}
+		return nil, 0, p
+	}
+	if made.Rule != b.Rule {
+		return &made, 0, nil // it was made in the meantime
+	}
+	return nil, share, nil
+}
+
+// planEntry makes a block of an entry.
+func planEntry(now time.Time, e *BulkEntry) (b edgeguard.Block, p *call.Problem) {
+	b = edgeguard.Block{Reason: e.Reason, Since: now}
+	if b.Prefix, p = call.ParsePrefix("prefix", e.Prefix); p != nil {
+		return b, p
+	}
+	if b.Until, p = call.Until(now, e.For, e.Until, call.DefaultFor); p != nil {
+		return b, p
+	}
+	if b.Rule, p = OwnerRule(e.Owner, false); p != nil {
+		return b, p
+	}
+	return b, call.CheckReason(e.Reason)
+}
+
+// keeps reports whether a block that is in force stays where another is imported: where
+// it ends later, or says the same, so that the same file can be imported again: its end
+// may have moved with a correction of the clock. An operator's stays before an owner's.
+func keeps(old, b *edgeguard.Block) bool {
+	switch {
+	case edgeguard.Owner(b.Rule) != "" && old.Rule == edgeguard.ManualRule:
+		return true
+	case old.Rule == b.Rule && old.Reason == b.Reason:
+		return b.Until.Sub(old.Until) < time.Second
+	}
+	return old.Until.After(b.Until)
 }

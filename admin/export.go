@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"edgeguard/admin/call"
 	"edgeguard/internal/sheetcell"
 )
 
@@ -18,19 +17,19 @@ var exported = []string{"prefix", "rule", "reason", "origin", "count", "limit", 
 // exportBlocks sends all blocks that match, page by page as it is read: a million
 // rows are never in memory together.
 func (s *reads) exportBlocks(w http.ResponseWriter, r *http.Request, f BlockFilter) {
-	f.Node = s.events.node
-	out := newExport(w, ExportMedia(r), "blocks", exported)
-	for more := true; more && out.Error() == nil; out.Flush() {
-		picked, last, _ := s.pick(r.Context(), &f, call.MaxLimit, false)
-		for _, b := range s.reader.Active(picked.Blocks) {
-			out.Entry(b.cells, &b)
+	out := newExport(w, wantedMedia(r), "blocks", exported)
+	for page := range s.BlockPages(r.Context(), f) {
+		for _, b := range page {
+			out.Entry(func() []string { return blockCells(&b) }, &b)
 		}
-		more, f.After = picked.More || picked.Cut, last
+		if out.Flush(); out.Error() != nil {
+			return
+		}
 	}
 }
 
-// cells returns the block's line of an export.
-func (b *ActiveBlock) cells() []string {
+// blockCells returns a block's line of an export.
+func blockCells(b *ActiveBlock) []string {
 	refused := ""
 	if b.Refused != nil {
 		refused = strconv.FormatUint(uint64(*b.Refused), 10)
@@ -45,8 +44,8 @@ func (b *ActiveBlock) cells() []string {
 // exportMedia are the types in which a list is exported.
 var exportMedia = []string{"text/csv", "application/x-ndjson"}
 
-// ExportMedia returns the type of the export that a client asks for; empty for a page.
-func ExportMedia(r *http.Request) string {
+// wantedMedia returns the type of the export that a client asks for; empty for a page.
+func wantedMedia(r *http.Request) string {
 	for _, one := range exportMedia {
 		if strings.HasPrefix(r.Header.Get("Accept"), one) {
 			return one
@@ -55,8 +54,8 @@ func ExportMedia(r *http.Request) string {
 	return ""
 }
 
-// ExportLines is one export: a line of cells, or a JSON object, for each entry.
-type ExportLines interface {
+// exportLines is one export: a line of cells, or a JSON object, for each entry.
+type exportLines interface {
 	// Entry adds an entry; one of the two is used.
 	Entry(cells func() []string, object any)
 	// Flush sends what was written, and Error says whether the client has gone away.
@@ -66,7 +65,7 @@ type ExportLines interface {
 
 // newExport begins the answer to a client that asks for an export of a type. name is the
 // file's, without its end.
-func newExport(w http.ResponseWriter, media, name string, columns []string) ExportLines {
+func newExport(w http.ResponseWriter, media, name string, columns []string) exportLines {
 	header := w.Header()
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Content-Type-Options", "nosniff")

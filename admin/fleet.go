@@ -8,11 +8,11 @@ import (
 
 // getFleet sends the state of the node in its fleet.
 func (s *reads) getFleet(w http.ResponseWriter, _ *http.Request) *call.Problem {
-	fleet := s.reader.Stats().Fleet
+	fleet := s.Reader().Stats().Fleet
 	if fleet == nil {
 		return noFleet()
 	}
-	call.SendJSON(w, http.StatusOK, FleetDetail{Fleet: *fleet, Nodes: append([]FleetNode{}, s.reader.FleetNodes()...)})
+	call.SendJSON(w, http.StatusOK, FleetDetail{Fleet: *fleet, Nodes: append([]FleetNode{}, s.Reader().FleetNodes()...)})
 	return nil
 }
 
@@ -27,11 +27,11 @@ func (s *reads) getFleetHeld(w http.ResponseWriter, r *http.Request) *call.Probl
 	if p != nil {
 		return p
 	}
-	fleet := s.reader.Stats().Fleet
+	fleet := s.Reader().Stats().Fleet
 	if fleet == nil {
 		return noFleet()
 	}
-	held, err := s.reader.FleetHeld(r.Context())
+	held, err := s.Reader().FleetHeld(r.Context())
 	if err != nil {
 		return call.NewProblem(http.StatusServiceUnavailable, "", "the other nodes cannot be asked: "+err.Error(), "see `edgeguard blocks held` on each node")
 	}

@@ -45,6 +45,23 @@ type Confirmed struct {
 	Confirmed int `json:"confirmed"`
 }
 
+// HeldPage returns one page of the held records, those after cursor.
+func (v *View) HeldPage(cursor netip.Prefix, limit int) HeldPage {
+	held := v.reader.Held()
+	first, found := slices.BinarySearchFunc(held, cursor, comparePrefix)
+	if found {
+		first++
+	}
+	page := HeldPage{Held: append([]HeldBlock{}, held[first:min(first+limit, len(held))]...)}
+	if first+limit < len(held) {
+		page.Next = held[first+limit-1].Prefix.String()
+	}
+	if !cursor.IsValid() {
+		page.Thresholds = heldThresholds(v.reader.Rules())
+	}
+	return page
+}
+
 // heldThresholds returns the rules whose threshold for the whole fleet waits here.
 func heldThresholds(rules []Rule) (held []HeldThreshold) {
 	for i := range rules {

@@ -5,9 +5,11 @@ import (
 	"iter"
 	"net/http"
 	"net/netip"
+	"slices"
 	"time"
 
 	"edgeguard"
+	"edgeguard/admin/access"
 	"edgeguard/admin/call"
 )
 
@@ -110,4 +112,14 @@ func notLifted(b *edgeguard.Block, prefix netip.Prefix) *call.Problem {
 	}
 	return call.NewProblem(http.StatusConflict, "prefix", what+", and cannot be removed here",
 		"allow it (edgeguard allow add "+prefix.String()+"), or have the entry removed from the list")
+}
+
+// ConfirmImport puts in force what awaits confirmation under a name.
+func (c *Changes) ConfirmImport(by access.Caller, name string) *call.Problem {
+	return c.Audited(by, "confirm import", call.Clip(name), func(*string) *call.Problem {
+		if !slices.ContainsFunc(c.view.reader.Imports().Feeds, func(f ImportFeed) bool { return f.Name == name }) {
+			return call.NewProblem(http.StatusNotFound, "name", fmt.Sprintf("%q is not a feed of imported blocks", call.Clip(name)), "`edgeguard imports` lists them")
+		}
+		return c.operator.ConfirmImport(name)
+	})
 }

@@ -10,35 +10,29 @@ import (
 	"edgeguard/admin/call"
 )
 
-// KernelAnswers answers what operators ask of the packet filter.
-type KernelAnswers struct {
-	node KernelOperator
-	// audited makes a change if the caller may, and records it.
-	audited func(by access.Caller, action, target string, change func(detail *string) *call.Problem) *call.Problem
+// kernelAnswers answers what operators ask of the packet filter.
+type kernelAnswers struct {
+	node    KernelOperator
+	changes *Changes
 }
 
-// newKernelAnswers returns the answers of a node.
-func newKernelAnswers(node KernelOperator, audited func(access.Caller, string, string, func(*string) *call.Problem) *call.Problem) *KernelAnswers {
-	return &KernelAnswers{node: node, audited: audited}
-}
-
-// State answers with the state.
-func (k *KernelAnswers) State(w http.ResponseWriter, _ *http.Request) *call.Problem {
+// state answers with the state.
+func (k *kernelAnswers) state(w http.ResponseWriter, _ *http.Request) *call.Problem {
 	return answerKernel(w)(k.node.Kernel())
 }
 
-// Try begins a trial.
-func (k *KernelAnswers) Try(w http.ResponseWriter, r *http.Request) *call.Problem {
+// try begins a trial.
+func (k *kernelAnswers) try(w http.ResponseWriter, r *http.Request) *call.Problem {
 	return k.change(w, r, "try kernel", func(detail *string) (none KernelState, p *call.Problem) {
 		var request TrialRequest
 		if p := call.ReadBody(w, r, &request); p != nil {
 			return none, p
 		}
-		lasts, p := request.lasts()
+		lasts, p := trialLasts(&request)
 		if p != nil {
 			return none, p
 		}
-		spare, p := request.spare()
+		spare, p := trialSpares(&request)
 		if p != nil {
 			return none, p
 		}
@@ -47,8 +41,8 @@ func (k *KernelAnswers) Try(w http.ResponseWriter, r *http.Request) *call.Proble
 	})
 }
 
-// lasts returns how long a trial is to last.
-func (r *TrialRequest) lasts() (time.Duration, *call.Problem) {
+// trialLasts returns how long a trial is to last.
+func trialLasts(r *TrialRequest) (time.Duration, *call.Problem) {
 	if r.For == "" {
 		return DefaultFor, nil
 	}
@@ -59,8 +53,8 @@ func (r *TrialRequest) lasts() (time.Duration, *call.Problem) {
 	return lasts, nil
 }
 
-// spare returns the addresses that are to be spared.
-func (r *TrialRequest) spare() (all []netip.Addr, p *call.Problem) {
+// trialSpares returns the addresses that are to be spared.
+func trialSpares(r *TrialRequest) (all []netip.Addr, p *call.Problem) {
 	if len(r.Spare) > MostSpared {
 		return nil, call.NewProblem(http.StatusBadRequest, "spare", fmt.Sprintf("has %d addresses", len(r.Spare)), fmt.Sprintf("send at most %d", MostSpared))
 	}
@@ -74,13 +68,13 @@ func (r *TrialRequest) spare() (all []netip.Addr, p *call.Problem) {
 	return all, nil
 }
 
-// Confirm ends a trial: what it put in force stays.
-func (k *KernelAnswers) Confirm(w http.ResponseWriter, r *http.Request) *call.Problem {
+// confirm ends a trial: what it put in force stays.
+func (k *kernelAnswers) confirm(w http.ResponseWriter, r *http.Request) *call.Problem {
 	return k.change(w, r, "confirm kernel", func(*string) (KernelState, *call.Problem) { return k.node.ConfirmKernel() })
 }
 
-// Pause empties the packet filter.
-func (k *KernelAnswers) Pause(w http.ResponseWriter, r *http.Request) *call.Problem {
+// pause empties the packet filter.
+func (k *kernelAnswers) pause(w http.ResponseWriter, r *http.Request) *call.Problem {
 	by := access.CallerOf(r)
 	return k.change(w, r, "pause kernel", func(*string) (KernelState, *call.Problem) {
 		return k.node.PauseKernel(r.Context(), clearedBy(by.User))
@@ -95,15 +89,15 @@ func clearedBy(user string) string {
 	return "cleared by an operator (" + user + ")"
 }
 
-// Resume ends a pause.
-func (k *KernelAnswers) Resume(w http.ResponseWriter, r *http.Request) *call.Problem {
+// resume ends a pause.
+func (k *kernelAnswers) resume(w http.ResponseWriter, r *http.Request) *call.Problem {
 	return k.change(w, r, "resume kernel", func(*string) (KernelState, *call.Problem) { return k.node.ResumeKernel() })
 }
 
 // change makes a change, records it and answers with the state after it.
-func (k *KernelAnswers) change(w http.ResponseWriter, r *http.Request, action string, change func(detail *string) (KernelState, *call.Problem)) *call.Problem {
+func (k *kernelAnswers) change(w http.ResponseWriter, r *http.Request, action string, change func(detail *string) (KernelState, *call.Problem)) *call.Problem {
 	var after KernelState
-	p := k.audited(access.CallerOf(r), action, "", func(detail *string) (p *call.Problem) {
+	p := k.changes.Audited(access.CallerOf(r), action, "", func(detail *string) (p *call.Problem) {
 		after, p = change(detail)
 		return p
 	})

@@ -1,10 +1,7 @@
 package admin
 
 import (
-	"edgeguard"
 	"net/http"
-	"net/netip"
-	"slices"
 	"strconv"
 
 	"edgeguard/admin/call"
@@ -16,15 +13,7 @@ func (s *reads) listAllowances(w http.ResponseWriter, r *http.Request) *call.Pro
 	if _, p := call.ReadQuery(r); p != nil {
 		return p
 	}
-	list := AllowanceList{Allowances: []Allowance{}}
-	for _, prefix := range s.reader.Allowlist() {
-		list.Allowances = append(list.Allowances, Allowance{Prefix: prefix, Source: AllowedByConfig})
-	}
-	for b := range s.reader.Allowances(s.reader.Now()) {
-		list.Allowances = append(list.Allowances, NewAllowance(b))
-	}
-	slices.SortStableFunc(list.Allowances, func(a, b Allowance) int { return a.Prefix.Compare(b.Prefix) })
-	call.SendJSON(w, http.StatusOK, list)
+	call.SendJSON(w, http.StatusOK, s.Allowances())
 	return nil
 }
 
@@ -47,7 +36,7 @@ func (s *reads) listAudit(w http.ResponseWriter, r *http.Request) *call.Problem 
 	}
 	page := AuditPage{}
 	var next uint64
-	if page.Audit, next = s.audits.Page(before, limit); next > 0 {
+	if page.Audit, next = s.Audits().Page(before, limit); next > 0 {
 		page.Next = strconv.FormatUint(next, 10)
 	}
 	call.SendJSON(w, http.StatusOK, page)
@@ -60,7 +49,7 @@ func (s *reads) listBlocks(w http.ResponseWriter, r *http.Request) *call.Problem
 	if p != nil {
 		return p
 	}
-	if ExportMedia(r) != "" {
+	if wantedMedia(r) != "" {
 		s.exportBlocks(w, r, f)
 		return nil
 	}
@@ -70,23 +59,8 @@ func (s *reads) listBlocks(w http.ResponseWriter, r *http.Request) *call.Problem
 
 // getBlock sends the block of exactly a prefix.
 func (s *reads) getBlock(w http.ResponseWriter, r *http.Request) *call.Problem {
-	b, p := s.Standing(r.PathValue("prefix"))
-	if p != nil {
-		around := s.reader.ImportedAround(s.reader.Now(), b.Prefix)
-		if b, p = exactly(around, b.Prefix, p); p != nil {
-			return p
-		}
-	}
-	call.SendJSON(w, http.StatusOK, s.reader.Active([]edgeguard.Block{b})[0])
-	return nil
-}
-
-// exactly is exact, and returns p where there is none.
-func exactly(found []edgeguard.Block, prefix netip.Prefix, p *call.Problem) (edgeguard.Block, *call.Problem) {
-	if b, ok := exact(found, prefix); ok {
-		return b, nil
-	}
-	return edgeguard.Block{}, p
+	b, p := s.ActiveBlock(r.PathValue("prefix"))
+	return answered(w, http.StatusOK, b, p)
 }
 
 // listHeld sends one page of the held blocks.
@@ -103,18 +77,6 @@ func (s *reads) listHeld(w http.ResponseWriter, r *http.Request) *call.Problem {
 	if p != nil {
 		return p
 	}
-	held := s.reader.Held()
-	first, found := slices.BinarySearchFunc(held, cursor, comparePrefix)
-	if found {
-		first++
-	}
-	page := HeldPage{Held: append([]HeldBlock{}, held[first:min(first+limit, len(held))]...)}
-	if first+limit < len(held) {
-		page.Next = held[first+limit-1].Prefix.String()
-	}
-	if !cursor.IsValid() {
-		page.Thresholds = heldThresholds(s.reader.Rules())
-	}
-	call.SendJSON(w, http.StatusOK, page)
+	call.SendJSON(w, http.StatusOK, s.HeldPage(cursor, limit))
 	return nil
 }

@@ -25,7 +25,7 @@ func (s *reads) getHealth(w http.ResponseWriter, _ *http.Request) *call.Problem 
 // degrades it is named by the kinds of the alarms, with the sentences in the
 // status: any client may ask here, so the reason contains no address.
 func (s *reads) getReady(w http.ResponseWriter, _ *http.Request) *call.Problem {
-	stats := s.reader.Stats()
+	stats := s.Reader().Stats()
 	status := http.StatusOK
 	if !stats.Ready {
 		status = http.StatusServiceUnavailable
@@ -53,9 +53,7 @@ func degradedBy(stats *Stats) string {
 }
 
 func (s *reads) getStatus(w http.ResponseWriter, _ *http.Request) *call.Problem {
-	stats := s.reader.Stats()
-	stats.SortedBytes = s.sorted.Bytes()
-	call.SendJSON(w, http.StatusOK, stats)
+	call.SendJSON(w, http.StatusOK, s.Stats())
 	return nil
 }
 
@@ -71,12 +69,12 @@ func (s *reads) explain(w http.ResponseWriter, r *http.Request) *call.Problem {
 
 // getRates sends what the node did lately.
 func (s *reads) getRates(w http.ResponseWriter, _ *http.Request) *call.Problem {
-	call.SendJSON(w, http.StatusOK, RateList{AsOf: s.reader.Now().UTC(), Series: s.reader.Rates()})
+	call.SendJSON(w, http.StatusOK, RateList{AsOf: s.Reader().Now().UTC(), Series: s.Reader().Rates()})
 	return nil
 }
 
 func (s *reads) listRules(w http.ResponseWriter, _ *http.Request) *call.Problem {
-	call.SendJSON(w, http.StatusOK, RuleList{Rules: append([]Rule{}, s.reader.Rules()...), Unused: s.reader.Unused()})
+	call.SendJSON(w, http.StatusOK, RuleList{Rules: append([]Rule{}, s.Reader().Rules()...), Unused: s.Reader().Unused()})
 	return nil
 }
 

@@ -20,8 +20,9 @@ type methods map[string]answer
 // resources returns all resources of the API by their paths.
 func (s *Server) resources(view *View) map[string]methods {
 	reads := &reads{View: view}
-	kernel, bouncers, imported := s.changes.kernel, s.changes.bouncers, s.changes.Imported
-	changes, rules := writes{s.changes}, ruleAnswers[Rule]{Changes: s.changes.RuleChanges}
+	changes := writes{s.changes, func() Imports { return s.config.View.Reader().Imports() }}
+	rules := ruleAnswers{s.changes}
+	kernel, bouncers := kernelAnswers{s.config.Operator, s.changes}, bouncerAnswers{s.config.Operator, s.changes}
 	return map[string]methods{
 		"/healthz":                       {"GET": reads.getHealth},
 		"/readyz":                        {"GET": reads.getReady},
@@ -31,12 +32,12 @@ func (s *Server) resources(view *View) map[string]methods {
 		"/api/v1/fleet/held":             {"GET": reads.getFleetHeld},
 		"/api/v1/fleet/sign":             {"POST": changes.sign},
 		"/api/v1/blocks":                 {"GET": reads.listBlocks, "POST": changes.addBlock},
-		"/api/v1/blocks/import":          {"POST": s.changes.imports.Answer},
+		"/api/v1/blocks/import":          {"POST": changes.importBlocks},
 		"/api/v1/blocks/{prefix...}":     {"GET": reads.getBlock, "PATCH": changes.extendBlock, "DELETE": changes.removeBlock},
 		"/api/v1/held":                   {"GET": reads.listHeld},
 		"/api/v1/held/confirm":           {"POST": changes.confirm},
-		"/api/v1/imports":                {"GET": imported.List},
-		"/api/v1/imports/{name}/confirm": {"POST": imported.Confirm},
+		"/api/v1/imports":                {"GET": reads.listImports},
+		"/api/v1/imports/{name}/confirm": {"POST": changes.confirmImport},
 		"/api/v1/allow":                  {"GET": reads.listAllowances, "POST": changes.addAllowance},
 		"/api/v1/allow/{prefix...}":      {"DELETE": changes.removeAllowance},
 		"/api/v1/explain/{address}":      {"GET": reads.explain},
@@ -45,25 +46,25 @@ func (s *Server) resources(view *View) map[string]methods {
 		"/api/v1/audit":                  {"GET": reads.listAudit},
 		"/api/v1/rates":                  {"GET": reads.getRates},
 		"/api/v1/rules":                  {"GET": reads.listRules},
-		"/api/v1/rules/{name}":           {"GET": reads.getRule, "PATCH": rules.SetThreshold},
+		"/api/v1/rules/{name}":           {"GET": reads.getRule, "PATCH": rules.setThreshold},
 		"/api/v1/rules/{name}/outcome":   {"GET": reads.getOutcome},
-		"/api/v1/rules/{name}/overlay":   {"DELETE": rules.EndOverlay},
-		"/api/v1/rules/{name}/history":   {"GET": historyHandler(reads.History, noRule)},
+		"/api/v1/rules/{name}/overlay":   {"DELETE": rules.endOverlay},
+		"/api/v1/rules/{name}/history":   {"GET": reads.getHistory},
 		"/api/v1/top":                    {"GET": reads.getTop},
 		"/api/v1/events":                 {"GET": reads.streamEvents},
 		"/api/v1/watch":                  {"GET": reads.watch},
-		"/api/v1/kernel":                 {"GET": kernel.State},
-		"/api/v1/kernel/try":             {"POST": kernel.Try},
-		"/api/v1/kernel/confirm":         {"POST": kernel.Confirm},
-		"/api/v1/kernel/clear":           {"POST": kernel.Pause},
-		"/api/v1/kernel/resume":          {"POST": kernel.Resume},
-		"/api/v1/bouncers":               {"GET": bouncers.List, "POST": bouncers.Add},
-		"/api/v1/bouncers/{name}":        {"DELETE": bouncers.Remove},
+		"/api/v1/kernel":                 {"GET": kernel.state},
+		"/api/v1/kernel/try":             {"POST": kernel.try},
+		"/api/v1/kernel/confirm":         {"POST": kernel.confirm},
+		"/api/v1/kernel/clear":           {"POST": kernel.pause},
+		"/api/v1/kernel/resume":          {"POST": kernel.resume},
+		"/api/v1/bouncers":               {"GET": bouncers.list, "POST": bouncers.add},
+		"/api/v1/bouncers/{name}":        {"DELETE": bouncers.remove},
 		"/api/v1/reload":                 {"POST": changes.reload},
 		"/api/v1/login-links":            {"POST": access.AnswerLinks},
 		"/api/v1/sessions":               {"DELETE": access.AnswerEndSessions},
 
-		"/api/v1/rules/{name}/candidates/{threshold}": {"PUT": rules.AddCandidate, "DELETE": rules.RemoveCandidate},
+		"/api/v1/rules/{name}/candidates/{threshold}": {"PUT": rules.addCandidate, "DELETE": rules.removeCandidate},
 	}
 }
 

@@ -86,11 +86,11 @@ func New(c Config) (*Server, error) {
 	if s.config.Audit == nil {
 		s.config.Audit = func(Audit) {}
 	}
-	s.changes = newChanges(c.View, c.Operator, s.config.Audit)
+	s.changes = NewChanges(c.View, c.Operator, s.config.Audit)
 	var err error
 	s.access, err = access.New(access.Admitted{
 		TokenFile: c.TokenFile, ReaderTokenFile: c.ReaderTokenFile, ProxyAuth: c.ProxyAuth,
-		Logins: c.Logins, Now: func() time.Time { return c.View.reader.Now() }, Audit: s.changes.login,
+		Logins: c.Logins, Now: func() time.Time { return c.View.Reader().Now() }, Audit: s.changes.Login,
 		Refused: func(reason string) { s.config.Metrics.Refused(reason) },
 	})
 	if err != nil {
@@ -102,7 +102,7 @@ func New(c Config) (*Server, error) {
 		}
 	}
 	s.BoundedServer = &BoundedServer{
-		Handler: s.guard(s.routes(c.View, s.changes), s.routes(c.View.forGuests(), nil)), MayListen: s.access.MayListen,
+		Handler: s.guard(s.routes(c.View, s.changes), s.routes(c.View.ForGuests(), nil)), MayListen: s.access.MayListen,
 		Connected: access.WithPeer, Places: s.config.Connections, Log: c.Log,
 	}
 	return s, nil

@@ -37,22 +37,22 @@ type streamed struct {
 
 // stream answers with a stream, unless too many are open.
 func (s *reads) stream(w http.ResponseWriter, r *http.Request, wanted streamed) *call.Problem {
-	release := s.events.places.Take(watch.StreamReader{Browser: r.Header.Get("Sec-Fetch-Mode") != "", Guest: s.discreet})
+	release := s.Events().Place(watch.StreamReader{Browser: r.Header.Get("Sec-Fetch-Mode") != "", Guest: s.Discreet()})
 	if release == nil {
 		return call.NewProblem(http.StatusServiceUnavailable, "", fmt.Sprintf("the %d streams of the node, or those of its browsers or guests, are all open", watch.MostStreams), "close one, or use the unix socket")
 	}
 	defer release()
-	stream, start := s.events.hub.Listen(cmp.Or(r.Header.Get("Last-Event-ID"), wanted.after), wanted.kinds)
-	defer s.events.hub.Leave(stream)
-	out := eventWriter{watch.NewStreamWriter(w), s.discreet}
+	stream, start := s.Events().Listen(cmp.Or(r.Header.Get("Last-Event-ID"), wanted.after), wanted.kinds)
+	defer s.Events().Leave(stream)
+	out := eventWriter{watch.NewStreamWriter(w), s.Discreet()}
 	if r.Method == http.MethodHead || !out.catchUp(start) {
 		return nil
 	}
 	var figures <-chan watch.Message
 	if wanted.keys != nil {
-		viewer := s.board.Join(wanted.keys)
-		defer s.board.Leave(viewer)
-		if figures = viewer.Messages; !out.figures(s.board.Look(wanted.keys)) {
+		viewer := s.Board().Join(wanted.keys)
+		defer s.Board().Leave(viewer)
+		if figures = viewer.Messages; !out.figures(s.Board().Look(wanted.keys)) {
 			return nil
 		}
 	}
@@ -85,7 +85,7 @@ func (o *eventWriter) catchUp(from watch.StreamStart[*Event]) bool {
 func (o *eventWriter) event(m watch.StreamMessage[*Event]) bool {
 	e := m.Value
 	if o.discreet {
-		e = e.withoutNote()
+		e = e.WithoutNote()
 	}
 	return o.Event(m.ID, m.Kind, e)
 }
@@ -97,8 +97,8 @@ func readKinds(text string) (map[string]bool, *call.Problem) {
 	}
 	kinds := make(map[string]bool)
 	for name := range strings.SplitSeq(text, ",") {
-		if !slices.Contains(eventKinds, name) {
-			return nil, call.NewProblem(http.StatusBadRequest, "kind", call.Clip(name)+" is not a kind of event", "use "+strings.Join(eventKinds, ", "))
+		if !slices.Contains(EventKinds(), name) {
+			return nil, call.NewProblem(http.StatusBadRequest, "kind", call.Clip(name)+" is not a kind of event", "use "+strings.Join(EventKinds(), ", "))
 		}
 		kinds[name] = true
 	}

@@ -11,27 +11,10 @@ import (
 	"edgeguard/admin/call"
 )
 
-// RuleChanges is what operators change of rules, for the API and for pages. R is a rule
-// as the API shows it. Each method records the change and its end, and returns
-// the rule after it: the zero value of one that the config does not have. Make one
-// with New.
-type RuleChanges[R any] struct {
-	tuner   Tuner
-	audited Audited
-	rule    func(name string) R
-}
-
-// Audited makes a change if the caller may, and records it with its detail.
-type Audited func(by access.Caller, action, target string, change func(detail *string) *call.Problem) *call.Problem
-
-// newRuleChanges returns the changes that a tuner makes. rule returns a rule as it is now.
-func newRuleChanges[R any](tuner Tuner, audited Audited, rule func(name string) R) *RuleChanges[R] {
-	return &RuleChanges[R]{tuner, audited, rule}
-}
-
-// SetThreshold puts another threshold of a rule in force.
-func (c *RuleChanges[R]) SetThreshold(ctx context.Context, by access.Caller, rule string, request ThresholdRequest) (R, *call.Problem) {
-	return c.change(by, "threshold", rule, func(detail *string) *call.Problem {
+// SetThreshold puts another threshold of a rule in force. It returns the rule after
+// that, as the others here do: the zero value of one that the config does not have.
+func (c *Changes) SetThreshold(ctx context.Context, by access.Caller, rule string, request ThresholdRequest) (Rule, *call.Problem) {
+	return c.changeRule(by, "threshold", rule, func(detail *string) *call.Problem {
 		if p := checkNote(request.Note); p != nil {
 			return p
 		}
@@ -41,7 +24,7 @@ func (c *RuleChanges[R]) SetThreshold(ctx context.Context, by access.Caller, rul
 		if p := checkScope(request.Scope); p != nil {
 			return p
 		}
-		was, p := c.tuner.SetThreshold(ctx, rule, cmp.Or(by.User, by.Who), request)
+		was, p := c.operator.SetThreshold(ctx, rule, cmp.Or(by.User, by.Who), request)
 		*detail = fmt.Sprintf("%d → %d", cmp.Or(was, request.IfThreshold), request.Threshold)
 		if request.Scope == ScopeFleet {
 			*detail += " on the whole fleet"
@@ -52,9 +35,9 @@ func (c *RuleChanges[R]) SetThreshold(ctx context.Context, by access.Caller, rul
 }
 
 // EndOverlay puts the config's threshold of a rule in force again.
-func (c *RuleChanges[R]) EndOverlay(by access.Caller, rule string) (R, *call.Problem) {
-	return c.change(by, "end overlay", rule, func(detail *string) *call.Problem {
-		was, now, p := c.tuner.EndOverlay(rule)
+func (c *Changes) EndOverlay(by access.Caller, rule string) (Rule, *call.Problem) {
+	return c.changeRule(by, "end overlay", rule, func(detail *string) *call.Problem {
+		was, now, p := c.operator.EndOverlay(rule)
 		if was > 0 {
 			*detail = fmt.Sprintf("%d → %d", was, now)
 		}
@@ -63,9 +46,9 @@ func (c *RuleChanges[R]) EndOverlay(by access.Caller, rule string) (R, *call.Pro
 }
 
 // EndFleet undoes a threshold of the whole fleet.
-func (c *RuleChanges[R]) EndFleet(by access.Caller, rule string, force bool) (R, *call.Problem) {
-	return c.change(by, "end fleet threshold", rule, func(detail *string) *call.Problem {
-		was, now, p := c.tuner.EndFleet(rule, cmp.Or(by.User, by.Who), force)
+func (c *Changes) EndFleet(by access.Caller, rule string, force bool) (Rule, *call.Problem) {
+	return c.changeRule(by, "end fleet threshold", rule, func(detail *string) *call.Problem {
+		was, now, p := c.operator.EndFleet(rule, cmp.Or(by.User, by.Who), force)
 		if was > 0 {
 			*detail = describe(fmt.Sprintf("%d → %d", was, now), "", force)
 		}
@@ -75,29 +58,29 @@ func (c *RuleChanges[R]) EndFleet(by access.Caller, rule string, force bool) (R,
 
 // FleetOffered returns why thresholds cannot be set for the whole fleet; nil if they
 // can.
-func (c *RuleChanges[R]) FleetOffered() *call.Problem { return c.tuner.FleetOffered() }
+func (c *Changes) FleetOffered() *call.Problem { return c.operator.FleetOffered() }
 
 // AddCandidate counts another threshold beside that in force.
-func (c *RuleChanges[R]) AddCandidate(by access.Caller, rule string, threshold uint32, request CandidateRequest) (R, *call.Problem) {
-	return c.change(by, "add candidate", rule, func(detail *string) *call.Problem {
+func (c *Changes) AddCandidate(by access.Caller, rule string, threshold uint32, request CandidateRequest) (Rule, *call.Problem) {
+	return c.changeRule(by, "add candidate", rule, func(detail *string) *call.Problem {
 		if p := checkNote(request.Note); p != nil {
 			return p
 		}
 		*detail = describe(strconv.Itoa(int(threshold)), request.Note, false)
-		return c.tuner.AddCandidate(rule, cmp.Or(by.User, by.Who), threshold, request.Note)
+		return c.operator.AddCandidate(rule, cmp.Or(by.User, by.Who), threshold, request.Note)
 	})
 }
 
 // RemoveCandidate ends that.
-func (c *RuleChanges[R]) RemoveCandidate(by access.Caller, rule string, threshold uint32) (R, *call.Problem) {
-	return c.change(by, "remove candidate", rule, func(detail *string) *call.Problem {
+func (c *Changes) RemoveCandidate(by access.Caller, rule string, threshold uint32) (Rule, *call.Problem) {
+	return c.changeRule(by, "remove candidate", rule, func(detail *string) *call.Problem {
 		*detail = strconv.Itoa(int(threshold))
-		return c.tuner.RemoveCandidate(rule, threshold)
+		return c.operator.RemoveCandidate(rule, threshold)
 	})
 }
 
-func (c *RuleChanges[R]) change(by access.Caller, action, rule string, do func(detail *string) *call.Problem) (after R, p *call.Problem) {
-	if p = c.audited(by, action, call.Clip(rule), do); p == nil {
+func (c *Changes) changeRule(by access.Caller, action, rule string, do func(detail *string) *call.Problem) (after Rule, p *call.Problem) {
+	if p = c.Audited(by, action, call.Clip(rule), do); p == nil {
 		after = c.rule(rule)
 	}
 	return after, p

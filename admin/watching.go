@@ -24,7 +24,7 @@ func (s *reads) watch(w http.ResponseWriter, r *http.Request) *call.Problem {
 	if !asked.Once {
 		return s.stream(w, r, wanted)
 	}
-	call.SendJSON(w, http.StatusOK, s.board.Look(asked.Keys))
+	call.SendJSON(w, http.StatusOK, s.Board().Look(asked.Keys))
 	return nil
 }
 

@@ -8,29 +8,32 @@ import (
 )
 
 // writes answers what operators change.
-type writes struct{ *Changes }
+type writes struct {
+	*Changes
+	imports func() Imports // as they are now
+}
 
 // body reads a request's JSON. What cannot be read is recorded as a change that
 // failed.
-func (s writes) body(w http.ResponseWriter, r *http.Request, record Audit, into any) *call.Problem {
+func (s writes) body(w http.ResponseWriter, r *http.Request, action string, into any) *call.Problem {
 	p := call.ReadBody(w, r, into)
 	if p == nil {
 		return nil
 	}
-	return s.audited(access.CallerOf(r), record, func(*Audit) *call.Problem { return p })
+	return s.Audited(access.CallerOf(r), action, call.Clip(r.PathValue("prefix")), func(*string) *call.Problem { return p })
 }
 
 // parameters reads those of a removal.
 func (s writes) parameters(r *http.Request, action string, known ...string) (call.Query, *call.Problem) {
 	q, p := call.ReadQuery(r, known...)
 	if p != nil {
-		p = s.audited(access.CallerOf(r), Audit{Action: action, Target: call.Clip(r.PathValue("prefix"))}, func(*Audit) *call.Problem { return p })
+		return q, s.Audited(access.CallerOf(r), action, call.Clip(r.PathValue("prefix")), func(*string) *call.Problem { return p })
 	}
 	return q, p
 }
 
-// done sends what was changed, or returns why it was not.
-func done(w http.ResponseWriter, status int, changed any, p *call.Problem) *call.Problem {
+// answered sends what was changed, or returns why it was not.
+func answered(w http.ResponseWriter, status int, changed any, p *call.Problem) *call.Problem {
 	if p == nil {
 		call.SendJSON(w, status, changed)
 	}
@@ -39,20 +42,20 @@ func done(w http.ResponseWriter, status int, changed any, p *call.Problem) *call
 
 func (s writes) addBlock(w http.ResponseWriter, r *http.Request) *call.Problem {
 	var request BlockRequest
-	if p := s.body(w, r, Audit{Action: "block"}, &request); p != nil {
+	if p := s.body(w, r, "block", &request); p != nil {
 		return p
 	}
 	made, p := s.Block(access.CallerOf(r), request)
-	return done(w, http.StatusCreated, made, p)
+	return answered(w, http.StatusCreated, made, p)
 }
 
 func (s writes) extendBlock(w http.ResponseWriter, r *http.Request) *call.Problem {
 	var request ExtendRequest
-	if p := s.body(w, r, Audit{Action: "extend", Target: call.Clip(r.PathValue("prefix"))}, &request); p != nil {
+	if p := s.body(w, r, "extend", &request); p != nil {
 		return p
 	}
 	extended, p := s.Extend(access.CallerOf(r), r.PathValue("prefix"), request)
-	return done(w, http.StatusOK, extended, p)
+	return answered(w, http.StatusOK, extended, p)
 }
 
 func (s writes) removeBlock(w http.ResponseWriter, r *http.Request) *call.Problem {
@@ -66,16 +69,16 @@ func (s writes) removeBlock(w http.ResponseWriter, r *http.Request) *call.Proble
 	} else {
 		lifted, p = s.Unblock(access.CallerOf(r), r.PathValue("prefix"), q["reason"])
 	}
-	return done(w, http.StatusOK, lifted, p)
+	return answered(w, http.StatusOK, lifted, p)
 }
 
 func (s writes) addAllowance(w http.ResponseWriter, r *http.Request) *call.Problem {
 	var request AllowRequest
-	if p := s.body(w, r, Audit{Action: "allow"}, &request); p != nil {
+	if p := s.body(w, r, "allow", &request); p != nil {
 		return p
 	}
 	made, p := s.Allow(access.CallerOf(r), request)
-	return done(w, http.StatusCreated, made, p)
+	return answered(w, http.StatusCreated, made, p)
 }
 
 func (s writes) removeAllowance(w http.ResponseWriter, r *http.Request) *call.Problem {
@@ -84,16 +87,16 @@ func (s writes) removeAllowance(w http.ResponseWriter, r *http.Request) *call.Pr
 		return p
 	}
 	lifted, p := s.Disallow(access.CallerOf(r), r.PathValue("prefix"), q["reason"])
-	return done(w, http.StatusOK, lifted, p)
+	return answered(w, http.StatusOK, lifted, p)
 }
 
 func (s writes) confirm(w http.ResponseWriter, r *http.Request) *call.Problem {
 	var request ConfirmRequest
-	if p := s.body(w, r, Audit{Action: "confirm"}, &request); p != nil {
+	if p := s.body(w, r, "confirm", &request); p != nil {
 		return p
 	}
 	confirmed, p := s.Confirm(access.CallerOf(r), request)
-	return done(w, http.StatusOK, confirmed, p)
+	return answered(w, http.StatusOK, confirmed, p)
 }
 
 // sign reads a body without a record of one that it cannot read: it may only count.
@@ -103,9 +106,9 @@ func (s writes) sign(w http.ResponseWriter, r *http.Request) *call.Problem {
 		return p
 	}
 	signed, p := s.Sign(access.CallerOf(r), request)
-	return done(w, http.StatusOK, signed, p)
+	return answered(w, http.StatusOK, signed, p)
 }
 
 func (s writes) reload(w http.ResponseWriter, r *http.Request) *call.Problem {
-	return done(w, http.StatusOK, Reloaded{OK: true}, s.Reload(r.Context(), access.CallerOf(r)))
+	return answered(w, http.StatusOK, Reloaded{OK: true}, s.Reload(r.Context(), access.CallerOf(r)))
 }

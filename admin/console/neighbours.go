@@ -29,7 +29,7 @@ func (p *Pages) confirmList(w http.ResponseWriter, r *http.Request) (string, any
 		o, before := &ownOutcome{Text: "The newest list of " + name + " is in force.", back: "/neighbours"}, p.reader.Imports()
 		problem := confirmProblem(&before, name, r.PostForm.Get("seen"))
 		if problem == nil {
-			problem = p.changes.Imported.ConfirmImport(access.CallerOf(r), name)
+			problem = p.changes.ConfirmImport(access.CallerOf(r), name)
 		}
 		if problem != nil {
 			o.Text, o.Failed = "Nothing was changed.", []failure{{Name: name, Path: "/neighbours", Problem: problem}}
