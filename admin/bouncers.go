@@ -6,7 +6,7 @@ import (
 	"edgeguard/admin/call"
 )
 
-// This file is the bouncers of CrowdSec that enforce a node's blocks, as operators
+// The bouncers of CrowdSec that enforce a node's blocks, as operators
 // see them by the API, and their keys.
 
 // BouncerList is the bouncers of a node.

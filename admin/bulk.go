@@ -10,8 +10,6 @@ import (
 	"edgeguard"
 )
 
-// This file is the API's import of blocks: many in one request, each with its result.
-
 const (
 	// MostBulk is the most blocks of a request. A thousand longest reasons would not fit
 	// into its body.

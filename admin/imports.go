@@ -13,7 +13,7 @@ import (
 	"edgeguard/admin/call"
 )
 
-// This file is the blocks that a node imports from other people's lists, as operators
+// The blocks that a node imports from other people's lists, as operators
 // see them by the API, and what they confirm of them.
 
 // The states of a feed.

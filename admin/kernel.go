@@ -60,7 +60,7 @@ type TrialRequest struct {
 	Spare []string `json:"spare,omitempty"`
 }
 
-// KernelOperator is what operators change of a node's packet filter. Package node/kernel
+// KernelOperator is what operators change of a node's packet filter. Package node
 // implements it.
 type KernelOperator interface {
 	// Kernel returns the state, and a problem where the config has no such enforcer.

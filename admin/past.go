@@ -6,10 +6,6 @@ import (
 	"edgeguard/tuning"
 )
 
-// Package tuned is the answers about thresholds: how a rule's counts are distributed
-// now, what a threshold would do to them, and what it would have done in windows that
-// have ended.
-
 // Windows are what a rule's keys counted in windows that have ended.
 type Windows struct {
 	// All are those that were kept, the oldest first, and Step is how far apart they

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// This file is the pages that log a browser in and out: with a token, or with a
-// link of `edgeguard console`. Package access decides who is logged in.
+// The pages that log a browser in and out: with a token, or with a link of
+// `edgeguard console`.
 
 // ShowLogin sends a page that says nothing of the node: its template, and what it shows.
 type ShowLogin func(w http.ResponseWriter, r *http.Request, status int, template string, shown any)
