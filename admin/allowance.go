@@ -2,6 +2,7 @@ package admin
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 
 	"edgeguard"
@@ -67,4 +68,34 @@ type AllowRequest struct {
 	Reason string `json:"reason,omitempty"`
 	// Force allows prefixes wider than /16 (IPv4) or /32 (IPv6) too.
 	Force bool `json:"force,omitempty"`
+}
+
+// Allowances returns the config's allowlist and the allowances made at run time, in
+// one list: they are few.
+func (v *View) Allowances() AllowanceList {
+	list := AllowanceList{Allowances: []Allowance{}}
+	for _, prefix := range v.reader.Allowlist() {
+		list.Allowances = append(list.Allowances, Allowance{Prefix: prefix, Source: AllowedByConfig})
+	}
+	for b := range v.reader.Allowances(v.reader.Now()) {
+		list.Allowances = append(list.Allowances, NewAllowance(b))
+	}
+	slices.SortStableFunc(list.Allowances, func(a, b Allowance) int { return a.Prefix.Compare(b.Prefix) })
+	return list
+}
+
+// allowancesAround returns the live allowances made at run time that cover all of
+// a prefix, the longest last.
+func (v *View) allowancesAround(prefix netip.Prefix) (found []edgeguard.Block) {
+	for b := range v.reader.Allowances(v.reader.Now()) {
+		if covers(b.Prefix, prefix) {
+			found = append(found, b)
+		}
+	}
+	return found
+}
+
+// covers reports whether all of inner lies in outer.
+func covers(outer, inner netip.Prefix) bool {
+	return outer.Bits() <= inner.Bits() && outer.Contains(inner.Addr())
 }

@@ -1,11 +1,8 @@
 package admin
 
 import (
-	"net/http"
-	"strconv"
 	"time"
 
-	"edgeguard/admin/call"
 	"edgeguard/admin/watch"
 )
 
@@ -40,30 +37,4 @@ func (v *View) Audits() *watch.Ring[Audit] { return v.audits }
 func (v *View) Record(one Audit) {
 	one.Time = v.reader.Now()
 	v.audits.Add(one)
-}
-
-// listAudit sends one page of the manual actions.
-func (s *reads) listAudit(w http.ResponseWriter, r *http.Request) *call.Problem {
-	q, p := call.ReadQuery(r, "limit", "cursor")
-	if p != nil {
-		return p
-	}
-	limit, p := q.Limit()
-	if p != nil {
-		return p
-	}
-	before := uint64(0)
-	if text, given := q["cursor"]; given {
-		var err error
-		if before, err = strconv.ParseUint(text, 10, 64); err != nil || before == 0 {
-			return call.NewProblem(http.StatusBadRequest, "cursor", strconv.Quote(call.Clip(text))+" is not a cursor", "use next of the previous page")
-		}
-	}
-	page := AuditPage{}
-	var next uint64
-	if page.Audit, next = s.audits.Page(before, limit); next > 0 {
-		page.Next = strconv.FormatUint(next, 10)
-	}
-	call.SendJSON(w, http.StatusOK, page)
-	return nil
 }

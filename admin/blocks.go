@@ -9,31 +9,18 @@ import (
 	"edgeguard/admin/call"
 )
 
-// listBlocks sends one page of the active blocks, filtered.
-func (s *reads) listBlocks(w http.ResponseWriter, r *http.Request) *call.Problem {
-	f, limit, p := ReadBlockFilter(r)
+// ActiveBlock returns the block of exactly a prefix with what is shown beside it, be
+// it imported or not. Its problems are those of Standing.
+func (v *View) ActiveBlock(text string) (shown ActiveBlock, p *call.Problem) {
+	b, p := v.Standing(text)
 	if p != nil {
-		return p
-	}
-	if ExportMedia(r) != "" {
-		s.exportBlocks(w, r, f)
-		return nil
-	}
-	call.SendJSON(w, http.StatusOK, s.BlockPage(r.Context(), f, limit))
-	return nil
-}
-
-// getBlock sends the block of exactly a prefix.
-func (s *reads) getBlock(w http.ResponseWriter, r *http.Request) *call.Problem {
-	b, p := s.Standing(r.PathValue("prefix"))
-	if p != nil {
-		around := s.reader.ImportedAround(s.reader.Now(), b.Prefix)
-		if b, p = exactly(around, b.Prefix, p); p != nil {
-			return p
+		imported, ok := exact(v.reader.ImportedAround(v.reader.Now(), b.Prefix), b.Prefix)
+		if !ok {
+			return shown, p
 		}
+		b = imported
 	}
-	call.SendJSON(w, http.StatusOK, s.reader.Active([]edgeguard.Block{b})[0])
-	return nil
+	return v.reader.Active([]edgeguard.Block{b})[0], nil
 }
 
 // Standing returns the block of exactly a prefix. If there is none, the problem
@@ -59,14 +46,6 @@ func (v *View) Standing(text string) (edgeguard.Block, *call.Problem) {
 		p = notLifted(&imported[0], prefix)
 	}
 	return edgeguard.Block{Prefix: prefix}, p
-}
-
-// exactly is exact, and returns p where there is none.
-func exactly(found []edgeguard.Block, prefix netip.Prefix, p *call.Problem) (edgeguard.Block, *call.Problem) {
-	if b, ok := exact(found, prefix); ok {
-		return b, nil
-	}
-	return edgeguard.Block{}, p
 }
 
 // exact finds the block of exactly a prefix among those around it.

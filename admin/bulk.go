@@ -1,23 +1,19 @@
 package admin
 
 import (
+	"edgeguard/admin/access"
+	"edgeguard/admin/call"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"time"
 
 	"edgeguard"
-	"edgeguard/admin/access"
-	"edgeguard/admin/call"
 )
-
-// This file is the API's import of blocks: many in one request, each with its result.
 
 const (
 	// MostBulk is the most blocks of a request. A thousand longest reasons would not fit
 	// into its body.
 	MostBulk = 500
-	maxBody  = 1 << 20 // bytes
 )
 
 // BulkEntry asks for one block.
@@ -77,59 +73,32 @@ type BulkImporter interface {
 	Import(b edgeguard.Block, spent float64, try bool) (edgeguard.Block, float64, error)
 }
 
-// BulkList is the node's list of blocks.
-type BulkList interface {
-	Now() time.Time
-	Exact(now time.Time, prefix netip.Prefix) (edgeguard.Block, bool)
-}
-
-// BulkAnswers answers imports.
-type BulkAnswers struct {
-	node BulkImporter
-	list BulkList
-	// audited makes a change if the caller may, and records it.
-	audited func(by access.Caller, action, target string, change func(detail *string) *call.Problem) *call.Problem
-}
-
-// newBulkAnswers returns the imports of a node.
-func newBulkAnswers(node BulkImporter, list BulkList, audited func(access.Caller, string, string, func(*string) *call.Problem) *call.Problem) *BulkAnswers {
-	return &BulkAnswers{node: node, list: list, audited: audited}
-}
-
-// Answer answers POST of an import. One record of the audit is about all its blocks.
-func (s *BulkAnswers) Answer(w http.ResponseWriter, r *http.Request) *call.Problem {
-	var done BulkDone
-	p := s.audited(access.CallerOf(r), "import", "", func(detail *string) *call.Problem {
-		var request BulkRequest
-		if p := call.ReadLarge(w, r, maxBody, "send fewer blocks per request", &request); p != nil {
-			return p
-		}
+// Import makes many blocks. One record of the audit is about all of them.
+func (c *Changes) Import(by access.Caller, request *BulkRequest) (done BulkDone, p *call.Problem) {
+	p = c.Audited(by, "import", "", func(detail *string) *call.Problem {
 		if n := len(request.Blocks); n == 0 || n > MostBulk {
 			return call.NewProblem(http.StatusBadRequest, "blocks", fmt.Sprintf("has %d blocks", n), fmt.Sprintf("send 1 to %d", MostBulk))
 		}
 		if !(request.Spent >= 0 && request.Spent <= 1) {
 			return call.NewProblem(http.StatusBadRequest, "spent", "is not from 0 to 1", "send that of the answer before")
 		}
-		done = s.all(&request)
+		done = c.importAll(request)
 		*detail = fmt.Sprintf("%d added, %d stay, %d refused", done.Added, done.Stays, done.Refused)
 		if request.DryRun {
 			*detail += ", dry run"
 		}
 		return nil
 	})
-	if p == nil {
-		call.SendJSON(w, http.StatusOK, done)
-	}
-	return p
+	return done, p
 }
 
-// all makes the blocks of a request one after the other.
-func (s *BulkAnswers) all(request *BulkRequest) BulkDone {
+// importAll makes the blocks of a request one after the other.
+func (c *Changes) importAll(request *BulkRequest) BulkDone {
 	done := BulkDone{Results: make([]BulkResult, 0, len(request.Blocks)), Spent: request.Spent}
 	for i := range request.Blocks {
 		e := &request.Blocks[i]
 		one := BulkResult{Prefix: call.Clip(e.Prefix), Result: BulkAdded}
-		stays, share, p := s.one(e, done.Spent, request.DryRun)
+		stays, share, p := c.importOne(e, done.Spent, request.DryRun)
 		switch {
 		case p != nil:
 			one.Result, one.Detail, one.Fix = Refused, p.Detail, p.Fix
@@ -146,18 +115,18 @@ func (s *BulkAnswers) all(request *BulkRequest) BulkDone {
 	return done
 }
 
-// one makes one block, and returns the share of requests that it newly refuses; or the
+// importOne makes one block, and returns the share of requests that it newly refuses; or the
 // block that stays.
-func (s *BulkAnswers) one(e *BulkEntry, spent float64, try bool) (stays *edgeguard.Block, share float64, p *call.Problem) {
-	now := s.list.Now()
+func (c *Changes) importOne(e *BulkEntry, spent float64, try bool) (stays *edgeguard.Block, share float64, p *call.Problem) {
+	now := c.view.reader.Now()
 	b, p := planEntry(now, e)
 	if p != nil {
 		return nil, 0, p
 	}
-	if old, ok := s.list.Exact(now, b.Prefix); ok && keeps(&old, &b) {
+	if old, ok := c.view.reader.Exact(now, b.Prefix); ok && keeps(&old, &b) {
 		return &old, 0, nil
 	}
-	made, share, err := s.node.Import(b, spent, try)
+	made, share, err := c.operator.Import(b, spent, try)
 	if p := refusedProblem(err); p != nil {
 		if p.Forceable {
 			p.Fix = "if this is intended, block it by itself, with force"

@@ -11,27 +11,17 @@ import (
 
 // Changes is what operators change by hand, for the API and for pages. Each method
 // checks that the caller is an operator, and records the change and its end. It
-// is safe for concurrent use. A [Server] makes it.
+// is safe for concurrent use. Make one with [NewChanges].
 type Changes struct {
-	*RuleChanges[Rule]
 	view     *View // with what operators wrote
 	operator Operator
 	log      func(Audit)
-	imports  *BulkAnswers
-	kernel   *KernelAnswers
-	Imported *ImportAnswers
-	bouncers *BouncerAnswers
 }
 
-func newChanges(view *View, o Operator, log func(Audit)) *Changes {
-	c := &Changes{view: view, operator: o, log: log}
-	audited := func(by access.Caller, action, target string, change func(*string) *call.Problem) *call.Problem {
-		return c.audited(by, Audit{Action: action, Target: target}, func(record *Audit) *call.Problem { return change(&record.Detail) })
-	}
-	c.RuleChanges, c.imports = newRuleChanges(o, audited, c.rule), newBulkAnswers(o, view.reader, audited)
-	c.kernel, c.bouncers = newKernelAnswers(o, audited), newBouncerAnswers(o, audited)
-	c.Imported = newImportAnswers(func() Imports { return view.reader.Imports() }, o, audited)
-	return c
+// NewChanges returns the changes of the node that a view shows. log is called on
+// every manual action.
+func NewChanges(view *View, o Operator, log func(Audit)) *Changes {
+	return &Changes{view: view, operator: o, log: log}
 }
 
 // rule returns a rule as it is now.
@@ -42,6 +32,12 @@ func (c *Changes) rule(name string) (none Rule) {
 		}
 	}
 	return none
+}
+
+// Audited makes a change if the caller may, and records it with its detail and its
+// end.
+func (c *Changes) Audited(by access.Caller, action, target string, change func(detail *string) *call.Problem) *call.Problem {
+	return c.audited(by, Audit{Action: action, Target: target}, func(record *Audit) *call.Problem { return change(&record.Detail) })
 }
 
 // audited makes a change if the caller may, and records it and its end.
@@ -65,8 +61,8 @@ func (c *Changes) record(by access.Caller, a Audit) {
 	c.log(a)
 }
 
-// login records a login, a logout, or that somebody showed too many wrong tokens.
-func (c *Changes) login(by access.Caller, action, result string) {
+// Login records a login, a logout, or that somebody showed too many wrong tokens.
+func (c *Changes) Login(by access.Caller, action, result string) {
 	c.record(by, Audit{Action: action, Result: result})
 }
 

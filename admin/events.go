@@ -121,6 +121,19 @@ func (e *Events) publish(event *Event) {
 	})
 }
 
+// Place takes a place for a stream, and returns what gives it back; nil if too many are
+// open.
+func (e *Events) Place(reader watch.StreamReader) (release func()) { return e.places.Take(reader) }
+
+// Listen begins a stream of the kinds, nil for all, after the event with an ID. It ends
+// by Leave.
+func (e *Events) Listen(after string, kinds map[string]bool) (*watch.Stream[*Event], watch.StreamStart[*Event]) {
+	return e.hub.Listen(after, kinds)
+}
+
+// Leave ends a stream.
+func (e *Events) Leave(stream *watch.Stream[*Event]) { e.hub.Leave(stream) }
+
 // Happened is how many events there were since the start.
 type Happened struct {
 	Made    map[MadeBy]uint64 // blocks

@@ -2,12 +2,10 @@ package admin
 
 import (
 	"fmt"
-	"net/http"
 	"net/netip"
 	"time"
 
 	"edgeguard"
-	"edgeguard/admin/call"
 )
 
 // Evidence is what a key had counted when this node blocked it.
@@ -66,18 +64,4 @@ func (v *View) Evidence(prefix netip.Prefix) (e Evidence, why, fix string) {
 		return e, fmt.Sprintf("node %s made the block of %s, and only that node has its counts", b.Origin, prefix), "ask node " + b.Origin
 	}
 	return e, "what " + prefix.String() + " had counted is not kept: the block is older than 4,096 others, or a network that was blocked for the blocks in it", ""
-}
-
-// getEvidence sends what a key had counted when this node blocked a prefix.
-func (s *reads) getEvidence(w http.ResponseWriter, r *http.Request) *call.Problem {
-	prefix, p := call.ParsePrefix("prefix", r.PathValue("prefix"))
-	if p != nil {
-		return p
-	}
-	e, why, fix := s.Evidence(prefix)
-	if why != "" {
-		return call.NewProblem(http.StatusNotFound, "prefix", why, fix)
-	}
-	call.SendJSON(w, http.StatusOK, e)
-	return nil
 }

@@ -1,12 +1,9 @@
 package admin
 
 import (
-	"net/http"
 	"net/netip"
 	"slices"
 	"time"
-
-	"edgeguard/admin/call"
 )
 
 // HeldBlock is a record of the fleet that is not in force here: a block, an allowance
@@ -48,21 +45,9 @@ type Confirmed struct {
 	Confirmed int `json:"confirmed"`
 }
 
-// listHeld sends one page of the held blocks.
-func (s *reads) listHeld(w http.ResponseWriter, r *http.Request) *call.Problem {
-	q, p := call.ReadQuery(r, "limit", "cursor")
-	if p != nil {
-		return p
-	}
-	limit, p := q.Limit()
-	if p != nil {
-		return p
-	}
-	cursor, p := q.Prefix("cursor")
-	if p != nil {
-		return p
-	}
-	held := s.reader.Held()
+// HeldPage returns one page of the held records, those after cursor.
+func (v *View) HeldPage(cursor netip.Prefix, limit int) HeldPage {
+	held := v.reader.Held()
 	first, found := slices.BinarySearchFunc(held, cursor, comparePrefix)
 	if found {
 		first++
@@ -72,10 +57,9 @@ func (s *reads) listHeld(w http.ResponseWriter, r *http.Request) *call.Problem {
 		page.Next = held[first+limit-1].Prefix.String()
 	}
 	if !cursor.IsValid() {
-		page.Thresholds = heldThresholds(s.reader.Rules())
+		page.Thresholds = heldThresholds(v.reader.Rules())
 	}
-	call.SendJSON(w, http.StatusOK, page)
-	return nil
+	return page
 }
 
 // heldThresholds returns the rules whose threshold for the whole fleet waits here.

@@ -13,7 +13,7 @@ import (
 	"edgeguard/admin/call"
 )
 
-// This file is the blocks that a node imports from other people's lists, as operators
+// The blocks that a node imports from other people's lists, as operators
 // see them by the API, and what they confirm of them.
 
 // The states of a feed.
@@ -103,50 +103,6 @@ type ImportOperator interface {
 	ConfirmImport(name string) *call.Problem
 }
 
-// ImportAnswers answers what is asked of imports.
-type ImportAnswers struct {
-	read    func() Imports
-	node    ImportOperator
-	audited func(by access.Caller, action, target string, change func(detail *string) *call.Problem) *call.Problem
-}
-
-// newImportAnswers returns the answers of a node.
-func newImportAnswers(read func() Imports, node ImportOperator, audited func(access.Caller, string, string, func(*string) *call.Problem) *call.Problem) *ImportAnswers {
-	return &ImportAnswers{read, node, audited}
-}
-
-// List answers with the summary.
-func (a *ImportAnswers) List(w http.ResponseWriter, _ *http.Request) *call.Problem {
-	call.SendJSON(w, http.StatusOK, a.read())
-	return nil
-}
-
-// Confirm puts in force what awaits confirmation under a name, and answers with the feed.
-func (a *ImportAnswers) Confirm(w http.ResponseWriter, r *http.Request) *call.Problem {
-	name := r.PathValue("name")
-	if p := a.ConfirmImport(access.CallerOf(r), name); p != nil {
-		return p
-	}
-	for _, f := range a.read().Feeds {
-		if f.Name == name {
-			call.SendJSON(w, http.StatusOK, f)
-		}
-	}
-	return nil
-}
-
-// ConfirmImport puts in force what awaits confirmation under a name, if the caller may.
-func (a *ImportAnswers) ConfirmImport(by access.Caller, name string) *call.Problem {
-	return a.audited(by, "confirm import", call.Clip(name), func(*string) *call.Problem { return a.confirm(name) })
-}
-
-func (a *ImportAnswers) confirm(name string) *call.Problem {
-	if !slices.ContainsFunc(a.read().Feeds, func(f ImportFeed) bool { return f.Name == name }) {
-		return call.NewProblem(http.StatusNotFound, "name", fmt.Sprintf("%q is not a feed of imported blocks", call.Clip(name)), "`edgeguard imports` lists them")
-	}
-	return a.node.ConfirmImport(name)
-}
-
 // notLifted says why an imported block of a prefix, or around it, cannot be removed, extended
 // or replaced by its prefix: the next fetch would bring it back.
 func notLifted(b *edgeguard.Block, prefix netip.Prefix) *call.Problem {
@@ -156,4 +112,14 @@ func notLifted(b *edgeguard.Block, prefix netip.Prefix) *call.Problem {
 	}
 	return call.NewProblem(http.StatusConflict, "prefix", what+", and cannot be removed here",
 		"allow it (edgeguard allow add "+prefix.String()+"), or have the entry removed from the list")
+}
+
+// ConfirmImport puts in force what awaits confirmation under a name.
+func (c *Changes) ConfirmImport(by access.Caller, name string) *call.Problem {
+	return c.Audited(by, "confirm import", call.Clip(name), func(*string) *call.Problem {
+		if !slices.ContainsFunc(c.view.reader.Imports().Feeds, func(f ImportFeed) bool { return f.Name == name }) {
+			return call.NewProblem(http.StatusNotFound, "name", fmt.Sprintf("%q is not a feed of imported blocks", call.Clip(name)), "`edgeguard imports` lists them")
+		}
+		return c.operator.ConfirmImport(name)
+	})
 }

@@ -2,12 +2,9 @@ package admin
 
 import (
 	"context"
-	"fmt"
-	"net/http"
 	"net/netip"
 	"time"
 
-	"edgeguard/admin/access"
 	"edgeguard/admin/call"
 )
 
@@ -63,7 +60,7 @@ type TrialRequest struct {
 	Spare []string `json:"spare,omitempty"`
 }
 
-// KernelOperator is what operators change of a node's packet filter. Package node/kernel
+// KernelOperator is what operators change of a node's packet filter. Package node
 // implements it.
 type KernelOperator interface {
 	// Kernel returns the state, and a problem where the config has no such enforcer.
@@ -81,114 +78,4 @@ type KernelOperator interface {
 
 	// ResumeKernel ends a pause.
 	ResumeKernel() (KernelState, *call.Problem)
-}
-
-// KernelAnswers answers what operators ask of the packet filter.
-type KernelAnswers struct {
-	node KernelOperator
-	// audited makes a change if the caller may, and records it.
-	audited func(by access.Caller, action, target string, change func(detail *string) *call.Problem) *call.Problem
-}
-
-// newKernelAnswers returns the answers of a node.
-func newKernelAnswers(node KernelOperator, audited func(access.Caller, string, string, func(*string) *call.Problem) *call.Problem) *KernelAnswers {
-	return &KernelAnswers{node: node, audited: audited}
-}
-
-// State answers with the state.
-func (k *KernelAnswers) State(w http.ResponseWriter, _ *http.Request) *call.Problem {
-	return answerKernel(w)(k.node.Kernel())
-}
-
-// Try begins a trial.
-func (k *KernelAnswers) Try(w http.ResponseWriter, r *http.Request) *call.Problem {
-	return k.change(w, r, "try kernel", func(detail *string) (none KernelState, p *call.Problem) {
-		var request TrialRequest
-		if p := call.ReadBody(w, r, &request); p != nil {
-			return none, p
-		}
-		lasts, p := request.lasts()
-		if p != nil {
-			return none, p
-		}
-		spare, p := request.spare()
-		if p != nil {
-			return none, p
-		}
-		*detail = fmt.Sprintf("for %s, %d addresses spared by name", lasts, len(spare))
-		return k.node.TryKernel(r.Context(), lasts, spare)
-	})
-}
-
-// lasts returns how long a trial is to last.
-func (r *TrialRequest) lasts() (time.Duration, *call.Problem) {
-	if r.For == "" {
-		return DefaultFor, nil
-	}
-	lasts, err := call.ParseSpan(r.For)
-	if err != nil || lasts < Least || lasts > Longest {
-		return 0, call.NewProblem(http.StatusBadRequest, "for", fmt.Sprintf("%q is not a time from %s to %s", call.Clip(r.For), Least, Longest), "use 5m")
-	}
-	return lasts, nil
-}
-
-// spare returns the addresses that are to be spared.
-func (r *TrialRequest) spare() (all []netip.Addr, p *call.Problem) {
-	if len(r.Spare) > MostSpared {
-		return nil, call.NewProblem(http.StatusBadRequest, "spare", fmt.Sprintf("has %d addresses", len(r.Spare)), fmt.Sprintf("send at most %d", MostSpared))
-	}
-	for _, text := range r.Spare {
-		addr, p := call.ParseAddr("spare", text)
-		if p != nil {
-			return nil, p
-		}
-		all = append(all, addr)
-	}
-	return all, nil
-}
-
-// Confirm ends a trial: what it put in force stays.
-func (k *KernelAnswers) Confirm(w http.ResponseWriter, r *http.Request) *call.Problem {
-	return k.change(w, r, "confirm kernel", func(*string) (KernelState, *call.Problem) { return k.node.ConfirmKernel() })
-}
-
-// Pause empties the packet filter.
-func (k *KernelAnswers) Pause(w http.ResponseWriter, r *http.Request) *call.Problem {
-	by := access.CallerOf(r)
-	return k.change(w, r, "pause kernel", func(*string) (KernelState, *call.Problem) {
-		return k.node.PauseKernel(r.Context(), clearedBy(by.User))
-	})
-}
-
-// clearedBy says who emptied the packet filter, where that is known.
-func clearedBy(user string) string {
-	if user == "" {
-		return "cleared by an operator"
-	}
-	return "cleared by an operator (" + user + ")"
-}
-
-// Resume ends a pause.
-func (k *KernelAnswers) Resume(w http.ResponseWriter, r *http.Request) *call.Problem {
-	return k.change(w, r, "resume kernel", func(*string) (KernelState, *call.Problem) { return k.node.ResumeKernel() })
-}
-
-// change makes a change, records it and answers with the state after it.
-func (k *KernelAnswers) change(w http.ResponseWriter, r *http.Request, action string, change func(detail *string) (KernelState, *call.Problem)) *call.Problem {
-	var after KernelState
-	p := k.audited(access.CallerOf(r), action, "", func(detail *string) (p *call.Problem) {
-		after, p = change(detail)
-		return p
-	})
-	return answerKernel(w)(after, p)
-}
-
-// answerKernel returns what sends a state, or returns the problem.
-func answerKernel(w http.ResponseWriter) func(KernelState, *call.Problem) *call.Problem {
-	return func(s KernelState, p *call.Problem) *call.Problem {
-		if p == nil {
-			call.SendJSON(w, http.StatusOK, s)
-		}
-		return p
-	}
 }

@@ -36,6 +36,22 @@ func NewView(reader Reader, events *Events) *View {
 // the view leaves it out.
 func (v *View) Reader() Reader { return v.reader }
 
+// Discreet says that the view leaves out what operators wrote.
+func (v *View) Discreet() bool { return v.discreet }
+
+// Events returns what happened on the node.
+func (v *View) Events() *Events { return v.events }
+
+// Board returns the figures of the prefixes that somebody watches.
+func (v *View) Board() *watch.Board { return v.board }
+
+// Stats returns the node's figures with those of the view.
+func (v *View) Stats() Stats {
+	stats := v.reader.Stats()
+	stats.SortedBytes = v.sorted.Bytes()
+	return stats
+}
+
 // historyLength is how many events of an address are shown.
 const historyLength = 20
 
@@ -51,7 +67,7 @@ func (v *View) Explanation(ctx context.Context, addr netip.Addr) Explanation {
 	e.History = v.events.history(addr, historyLength)
 	if v.discreet {
 		for i := range e.History {
-			e.History[i] = *e.History[i].withoutNote()
+			e.History[i] = *e.History[i].WithoutNote()
 		}
 	}
 	return e
@@ -209,7 +225,7 @@ func (v *View) Recent(n int, kind string) []Event {
 	recent := []Event{}
 	for _, e := range v.events.hub.Newest(n, func(e *Event) bool { return kind == "" || e.Kind == kind }) {
 		if v.discreet {
-			e = e.withoutNote()
+			e = e.WithoutNote()
 		}
 		recent = append(recent, *e)
 	}

@@ -10,8 +10,8 @@ import (
 	"edgeguard/blocklist"
 )
 
-// forGuests returns the same view without what operators wrote.
-func (v *View) forGuests() *View {
+// ForGuests returns the same view without what operators wrote.
+func (v *View) ForGuests() *View {
 	guests := *v
 	guests.reader, guests.discreet = withoutNotes{v.reader}, true
 	return &guests
@@ -94,9 +94,9 @@ func (r withoutNotes) Explain(now time.Time, addr netip.Addr) Explanation {
 // Samples implements Reader: clients wrote them, and paths can hold personal data.
 func (withoutNotes) Samples(netip.Prefix) KeptSamples { return KeptSamples{} }
 
-// withoutNote returns an event without what an operator wrote. That of a removal
+// WithoutNote returns an event without what an operator wrote. That of a removal
 // is always an operator's.
-func (e *Event) withoutNote() *Event {
+func (e *Event) WithoutNote() *Event {
 	shown := *e
 	if e.Block != nil {
 		b := *e.Block

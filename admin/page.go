@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/admin/call"
 	"edgeguard/admin/watch"
 	"edgeguard/blocklist"
 )
@@ -39,6 +40,20 @@ func (v *View) BlockPage(ctx context.Context, f BlockFilter, limit int) BlockPag
 		page.Looked = picked.Looked
 	}
 	return page
+}
+
+// BlockPages returns all blocks that match a filter, page by page as they are read.
+func (v *View) BlockPages(ctx context.Context, f BlockFilter) iter.Seq[[]ActiveBlock] {
+	f.Node = v.events.node
+	return func(yield func([]ActiveBlock) bool) {
+		for f, more := f, true; more; {
+			picked, last, _ := v.pick(ctx, &f, call.MaxLimit, false)
+			if !yield(v.reader.Active(picked.Blocks)) {
+				return
+			}
+			more, f.After = picked.More || picked.Cut, last
+		}
+	}
 }
 
 // importedPage is BlockPage where the filter's rule is that of a feed of imported blocks:

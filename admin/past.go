@@ -1,16 +1,10 @@
 package admin
 
 import (
-	"net/http"
 	"time"
 
-	"edgeguard/admin/call"
 	"edgeguard/tuning"
 )
-
-// Package tuned is the answers about thresholds: how a rule's counts are distributed
-// now, what a threshold would do to them, and what it would have done in windows that
-// have ended.
 
 // Windows are what a rule's keys counted in windows that have ended.
 type Windows struct {
@@ -80,33 +74,4 @@ func newRuleHistory(rule string, threshold, limit, tried uint32, windows Windows
 
 func windowOutcome(counts tuning.Sparse, limit uint32, requests uint64) WindowOutcome {
 	return WindowOutcome{Keys: counts.Above(limit), RequestShare: float64(counts.Excess(limit)) / float64(max(requests, 1))}
-}
-
-// historyHandler answers GET /api/v1/rules/{name}/history by a function that returns what
-// the threshold in force and another one would have done; false if there is no such
-// rule.
-func historyHandler(of func(name string, hours int, tried uint32) (RuleHistory, bool), missing func(name string) *call.Problem) func(http.ResponseWriter, *http.Request) *call.Problem {
-	return func(w http.ResponseWriter, r *http.Request) *call.Problem {
-		q, p := call.ReadQuery(r, "hours", "threshold")
-		if p != nil {
-			return p
-		}
-		hours, tried := uint32(tuning.Length/time.Hour), uint32(0)
-		if _, given := q["hours"]; given {
-			if hours, p = q.Number("hours", hours); p != nil {
-				return p
-			}
-		}
-		if _, given := q["threshold"]; given {
-			if tried, p = readThreshold(q["threshold"]); p != nil {
-				return p
-			}
-		}
-		h, found := of(r.PathValue("name"), int(hours), tried)
-		if !found {
-			return missing(r.PathValue("name"))
-		}
-		call.SendJSON(w, http.StatusOK, h)
-		return nil
-	}
 }

@@ -11,7 +11,7 @@ import (
 	"edgeguard/blocklist"
 )
 
-// This file says in the API's words why a node refuses a block or an allowance,
+// This says in the API's words why a node refuses a block or an allowance,
 // and whether force would change that.
 
 // TooMuchError is why a node refuses a block that was not forced.

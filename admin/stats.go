@@ -223,3 +223,16 @@ type Top struct {
 	// events goes, the newest first.
 	Newest []Block `json:"newest"`
 }
+
+// Health is the answer of a process that runs.
+type Health struct {
+	OK bool `json:"ok"`
+}
+
+// Readiness is whether a node has restored its state and listens, and what
+// degrades it, without an address.
+type Readiness struct {
+	Ready    bool   `json:"ready"`
+	Degraded bool   `json:"degraded"`
+	Reason   string `json:"reason,omitempty"`
+}

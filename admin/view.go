@@ -128,8 +128,7 @@ type Operator interface {
 	// sets Origin and Version and returns the block that is in force. force
 	// confirms that a wide or protected prefix is meant. The error wraps one of
 	// package blocklist where the list refuses, or is a
-	// *refused.TooMuchError where a
-	// block that was not forced would refuse too much.
+	// *TooMuchError where a block that was not forced would refuse too much.
 	Block(b edgeguard.Block, force bool) (edgeguard.Block, error)
 
 	// Weigh returns the part of the last five minutes' requests that a block would

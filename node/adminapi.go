@@ -14,6 +14,7 @@ import (
 	"edgeguard/admin/console"
 	"edgeguard/admin/metrics"
 	"edgeguard/admin/openapi"
+	"edgeguard/admin/server"
 	"edgeguard/admin/watch"
 	"edgeguard/config"
 	"edgeguard/internal/unixsocket"
@@ -52,7 +53,7 @@ type adminListener struct {
 	config  config.Admin
 	address string
 	full    checks.Full
-	server  atomic.Pointer[admin.Server]
+	server  atomic.Pointer[server.Server]
 }
 
 // settle makes the listeners that run those of the config.
@@ -73,7 +74,7 @@ func (l *adminListener) Report(*admin.Stats)     {}
 
 // Run answers until ctx is done.
 func (l *adminListener) Run(ctx context.Context, ready func()) error {
-	c := admin.Config{
+	c := server.Config{
 		View: l.view, Operator: l.operator, TokenFile: l.config.TokenFile, ReaderTokenFile: l.config.ReaderTokenFile,
 		ProxyAuth: access.ProxyAuth(l.config.ProxyAuth), Connections: l.config.Connections,
 		Audit: l.audit, Metrics: metrics.New(l.status, l.events, l.latency), Log: l.log, Document: openapi.Document, Logins: l.logins,
@@ -83,7 +84,7 @@ func (l *adminListener) Run(ctx context.Context, ready func()) error {
 			return console.New(view, changes).Routes()
 		}
 	}
-	server, err := admin.New(c)
+	serverHere, err := server.New(c)
 	if err != nil {
 		return err
 	}
@@ -93,12 +94,12 @@ func (l *adminListener) Run(ctx context.Context, ready func()) error {
 	}
 	ready()
 	l.log.Info("listening", "for", "admin", "at", l.address)
-	l.server.Store(server)
+	l.server.Store(serverHere)
 	defer func() {
 		l.server.Store(nil)
 		l.alarms.Ends(alarm.AdminFull, l.address)
 	}()
-	return server.Serve(ctx, listener)
+	return serverHere.Serve(ctx, listener)
 }
 
 // audit logs what an operator did by hand, and has it saved.
@@ -110,8 +111,8 @@ func (l *adminListener) audit(a admin.Audit) {
 // readTokens has the admin listeners that stayed read their tokens again.
 func (a *adminAPI) readTokens() error {
 	for _, l := range a.listeners.All() {
-		if server := l.server.Load(); server != nil {
-			if err := server.ReadTokens(); err != nil {
+		if serverHere := l.server.Load(); serverHere != nil {
+			if err := serverHere.ReadTokens(); err != nil {
 				return fmt.Errorf("the previous token of %s stays in use: %w", l.address, err)
 			}
 		}
@@ -164,8 +165,8 @@ func (a *adminAPI) noteRates(now time.Time, p *pipeline.Pipeline) {
 // check raises the alarm about listeners that are full.
 func (a *adminAPI) check(now time.Time) {
 	for _, l := range a.listeners.All() {
-		if server := l.server.Load(); server != nil {
-			l.full.Check(now, server.Connections())
+		if serverHere := l.server.Load(); serverHere != nil {
+			l.full.Check(now, serverHere.Connections())
 		}
 	}
 }

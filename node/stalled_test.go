@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/admin"
 	"edgeguard/admin/access"
 	"edgeguard/admin/console"
+	"edgeguard/admin/server"
 	"edgeguard/internal/lobby"
 )
 
@@ -64,7 +64,7 @@ func (s *stalled) piece() error {
 // desk is the admin API of a node, and clients of it that read nothing.
 type desk struct {
 	*underTest
-	server  *admin.Server
+	server  *server.Server
 	free    chan struct{}
 	clients sync.WaitGroup
 }

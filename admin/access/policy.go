@@ -1,7 +1,10 @@
-// Package access decides who may connect to the admin API, and what they may do
-// there. It knows a client by its connection: the user of a unix socket, or the
-// address and the token of a TCP client. It answers nothing: package admin sends
-// the refusals.
+// Package access decides what a client of the admin API may do there.
+//
+// It knows a client by its connection, the user of a unix socket or the address and
+// the token of a TCP client; by what a reverse proxy says of it; or by its session,
+// which begins with a token or with a link that works once. It keeps hashes of
+// secrets, in memory only, and all of it is bounded: a restart logs everybody out.
+// The pages that log in and out are here as well; others draw them.
 package access
 
 import (

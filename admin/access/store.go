@@ -8,10 +8,6 @@ import (
 	"time"
 )
 
-// This file keeps who is logged in at the admin API, the links that log
-// somebody in once, and who guesses tokens. It keeps hashes of secrets, in memory
-// only, and all of it is bounded: a restart logs everybody out.
-
 const (
 	// SessionIdle is how long a session lasts without a request, and Longest how long
 	// it lasts at all.

@@ -1,6 +1,7 @@
-// Package call reads a call of the admin API (its query, its JSON, prefixes and
-// spans of time) and answers it, with JSON or with a Problem that names the field
-// and the fix.
+// Package call hides how a call of the admin API is read from its request.
+//
+// It reads the query, the JSON, prefixes and spans of time, and answers with JSON or
+// with a [Problem] that names the field and the fix.
 package call
 
 import (

@@ -1,6 +1,5 @@
 // Package client talks to the admin API of a running node, over its unix
-// socket or over TCP with a token. The commands `blocks`, `explain` and `top`
-// use it.
+// socket or over TCP with a token.
 //
 // What the node refuses is an *[call.Problem]: its text names the field and
 // the fix. A node that cannot be reached is an error that names the address

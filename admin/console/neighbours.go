@@ -47,7 +47,7 @@ func (p *neighbourHandlers) confirmList(w http.ResponseWriter, r *http.Request) 
 		o, before := &outcome{Text: "The newest list of " + name + " is in force.", back: "/neighbours"}, p.reader.Imports()
 		problem := confirmProblem(&before, name, r.PostForm.Get("seen"))
 		if problem == nil {
-			problem = p.changes.Imported.ConfirmImport(access.CallerOf(r), name)
+			problem = p.changes.ConfirmImport(access.CallerOf(r), name)
 		}
 		if problem != nil {
 			o.Text, o.Failed = "Nothing was changed.", []failure{{Name: name, Path: "/neighbours", Problem: problem}}

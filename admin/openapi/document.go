@@ -1,5 +1,5 @@
-// Package openapi describes the admin API as an OpenAPI 3.1 document, for
-// programs that make clients, and for people with a viewer.
+// Package openapi describes the admin API as an OpenAPI 3.1 document, of which
+// programs make clients.
 //
 // It is made of the routes that the server has and of the Go types that they
 // read and send: a new field is in it without an edit, and so is a new route,

@@ -13,6 +13,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/call"
 	"edgeguard/admin/openapi"
+	"edgeguard/admin/server"
 )
 
 // noMetrics answers nothing.
@@ -23,7 +24,7 @@ func (noMetrics) Refused(string) {}
 // routes are those of a real server.
 func routes(t *testing.T) []string {
 	t.Helper()
-	s, err := admin.New(admin.Config{View: admin.NewView(nil, nil), Metrics: noMetrics{http.NotFoundHandler()}})
+	s, err := server.New(server.Config{View: admin.NewView(nil, nil), Metrics: noMetrics{http.NotFoundHandler()}})
 	if err != nil {
 		t.Fatal(err)
 	}

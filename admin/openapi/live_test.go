@@ -41,8 +41,8 @@ enforce: {files: [{file: $DIR/geo.conf, format: nginx-geo}]}
 fleet: {redis: "redis://%s", namespace: test, key_file: $DIR/fleet.key}
 `
 
-// server is a running node, and what it says of its API.
-type server struct {
+// liveNode is a running node, and what it says of its API.
+type liveNode struct {
 	*validator
 	t      *testing.T
 	admin  *http.Client
@@ -50,7 +50,7 @@ type server struct {
 	called map[string]bool // the operations that succeeded
 }
 
-func startServer(t *testing.T) *server {
+func startServer(t *testing.T) *liveNode {
 	t.Helper()
 	store := redistest.Start(t, redistest.Options{})
 	if _, err := redis.Install(t.Context(), store.Client()); err != nil {
@@ -72,7 +72,7 @@ func startServer(t *testing.T) *server {
 	}
 	n.Launch()
 	t.Cleanup(n.Stop)
-	s := &server{t: t, node: n, called: make(map[string]bool), validator: new(validator)}
+	s := &liveNode{t: t, node: n, called: make(map[string]bool), validator: new(validator)}
 	s.admin = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", n.Path("admin.sock"))
 	}}}
@@ -98,13 +98,13 @@ type answer struct {
 	body   []byte
 }
 
-func (s *server) send(method, path, body string) answer {
+func (s *liveNode) send(method, path, body string) answer {
 	s.t.Helper()
 	return s.sendFor("", method, path, body)
 }
 
 // sendFor asks for an answer of a type.
-func (s *server) sendFor(accept, method, path, body string) answer {
+func (s *liveNode) sendFor(accept, method, path, body string) answer {
 	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), method, "http://node"+path, strings.NewReader(body))
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *server) sendFor(accept, method, path, body string) answer {
 
 // call sends a request and compares the answer with the document. route is as
 // in the document.
-func (s *server) call(route, path, body string, status int) []byte {
+func (s *liveNode) call(route, path, body string, status int) []byte {
 	s.t.Helper()
 	method, _, _ := strings.Cut(route, " ")
 	got := s.send(method, path, body)
@@ -141,7 +141,7 @@ func (s *server) call(route, path, body string, status int) []byte {
 	return got.body
 }
 
-func (s *server) compare(route string, got answer) {
+func (s *liveNode) compare(route string, got answer) {
 	s.t.Helper()
 	o, ok := operationsOf(s.document)[route]
 	if !ok {
@@ -176,7 +176,7 @@ func (s *server) compare(route string, got answer) {
 }
 
 // ask asks forward auth about a client, a number of times.
-func (s *server) ask(client string, times int) {
+func (s *liveNode) ask(client string, times int) {
 	s.t.Helper()
 	conn, err := net.Dial("unix", s.node.Path("auth.sock"))
 	if err != nil {
@@ -347,7 +347,7 @@ func TestAnswers(t *testing.T) {
 
 // packetFilter calls the routes of the packet filter on a node in a network of its own,
 // which has one. Where there can be no such network they count as called.
-func (s *server) packetFilter() {
+func (s *liveNode) packetFilter() {
 	s.t.Helper()
 	type request struct {
 		route, body string
@@ -406,7 +406,7 @@ func (s *server) packetFilter() {
 
 // stream compares events, from the node's start on, until each kind that this
 // node has had was there.
-func (s *server) stream() {
+func (s *liveNode) stream() {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(s.t.Context())
 	defer cancel()
@@ -441,7 +441,7 @@ func (s *server) stream() {
 }
 
 // exports asks for the blocks as other types, each of which the document has.
-func (s *server) exports() {
+func (s *liveNode) exports() {
 	s.t.Helper()
 	for _, media := range []string{"text/csv", "application/x-ndjson"} {
 		got := s.sendFor(media, "GET", "/api/v1/blocks", "")
@@ -453,7 +453,7 @@ func (s *server) exports() {
 
 // refusals compares the parameters and fields of the document with those that
 // the node accepts: it refuses others, and names what it knows.
-func (s *server) refusals() {
+func (s *liveNode) refusals() {
 	s.t.Helper()
 	for route, o := range operationsOf(s.document) {
 		method, path, _ := strings.Cut(route, " ")

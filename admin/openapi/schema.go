@@ -1,6 +1,8 @@
 package openapi
 
 import (
+	"edgeguard/crowdsec"
+	"edgeguard/notify"
 	"encoding"
 	"math"
 	"net/netip"
@@ -18,6 +20,12 @@ var written = map[reflect.Type]object{
 	reflect.TypeFor[time.Time]():    {"type": "string", "format": "date-time"},
 	reflect.TypeFor[netip.Addr]():   {"type": "string", "description": "an IPv4 or IPv6 address", "examples": []string{"203.0.113.7"}},
 	reflect.TypeFor[netip.Prefix](): {"type": "string", "description": "a prefix without host bits", "examples": []string{"203.0.113.0/24"}},
+}
+
+// renamed are the types whose names are another's too.
+var renamed = map[reflect.Type]string{
+	reflect.TypeFor[crowdsec.Figures](): "CrowdSec",
+	reflect.TypeFor[notify.Figures]():   "Notified",
 }
 
 // schemas makes JSON Schema of Go types, as encoding/json writes them, so that a
@@ -73,14 +81,23 @@ func unsigned(t reflect.Type) object {
 // structure returns a reference to the component of a struct, which it makes
 // before its fields: a type may contain itself.
 func (s *schemas) structure(t reflect.Type) object {
-	if t.Name() == "" {
+	name := nameOf(t)
+	if name == "" {
 		return s.fields(t)
 	}
 	if !s.named[t] {
 		s.named[t] = true
-		s.components[t.Name()] = s.fields(t)
+		s.components[name] = s.fields(t)
 	}
-	return object{"$ref": "#/components/schemas/" + t.Name()}
+	return object{"$ref": "#/components/schemas/" + name}
+}
+
+// nameOf returns the name of a type's component, which packages do not tell apart.
+func nameOf(t reflect.Type) string {
+	if name, ok := renamed[t]; ok {
+		return name
+	}
+	return t.Name()
 }
 
 func (s *schemas) fields(t reflect.Type) object {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// This file keeps sorted copies of a long list's prefixes, so that it is paged
+// Sorted copies of a long list's prefixes let it be paged
 // through in an order that nobody maintains.
 //
 // A copy is made when somebody asks, one at a time, and is shared by all who read. It

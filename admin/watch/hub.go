@@ -7,10 +7,6 @@ import (
 	"sync"
 )
 
-// This file sends what happens on a node to the readers of its streams, as
-// server-sent events: a [Hub] keeps the last messages, a [Writer] writes one
-// reader's stream.
-
 const (
 	// StreamMemory is how many messages a hub keeps, for streams that come back.
 	StreamMemory = 4096

@@ -8,10 +8,6 @@ import (
 	"time"
 )
 
-// This file keeps what a node did in each 5 seconds of the last five minutes
-// and in each minute of the last hour: differences of the counters that it has
-// anyway, read every five seconds.
-
 const (
 	// steps is how many steps each series keeps.
 	steps = 60

@@ -5,8 +5,6 @@ import (
 	"sync"
 )
 
-// This file keeps the last things that happened, and returns them page by page.
-
 // MostRecent is how many are kept.
 const MostRecent = 1000
 

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// This file shares one look at all keys among all who ask for it, so that fifty
-// open pages cost as much as one. Where nobody asks, nothing is looked at.
+// One look at all keys is shared among all who ask for it, so that fifty open pages
+// cost as much as one. Where nobody asks, nothing is looked at.
 
 const (
 	// lifetime is how long the result of a look is used.

@@ -1,6 +1,11 @@
-// Package watch sends the figures of what pages show to all who look, once in five
-// seconds: a [Board] looks at each key once for all of them. While nobody looks it
-// has no timer and no goroutine.
+// Package watch keeps what many viewers of a node share, so that a hundred cost as
+// much as one.
+//
+// A [Board] sends the figures of the keys that pages show, once in five seconds; a
+// [Hub] what happens, to the streams of all readers; [Shared] is one look at all keys
+// for all who ask, and [Copies] are a long list in an order of theirs; [Rates] is
+// what the node did lately, and a [Ring] what happened last. While nobody looks
+// there is no timer and no goroutine.
 package watch
 
 import (

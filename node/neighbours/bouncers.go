@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"edgeguard/admin"
+	adminserver "edgeguard/admin/server"
 	"edgeguard/clockguard"
 	"edgeguard/config"
 	"edgeguard/crowdsec/lapi"
@@ -127,7 +128,7 @@ type bouncerListener struct {
 	config   config.LAPI
 	address  string
 	full     checks.Full
-	server   atomic.Pointer[admin.BoundedServer]
+	server   atomic.Pointer[adminserver.BoundedServer]
 }
 
 // Key implements supervisor.service.
@@ -141,7 +142,7 @@ func (l *bouncerListener) Report(*admin.Stats) {}
 
 // Run implements supervisor.service.
 func (l *bouncerListener) Run(ctx context.Context, ready func()) error {
-	server := &admin.BoundedServer{
+	serverHere := &adminserver.BoundedServer{
 		Handler: l.services.server, Places: l.config.Connections, // and no Log: strangers would fill it with their handshakes
 		MayListen: func(net.Addr) error { return nil }, // the config was checked
 	}
@@ -150,7 +151,7 @@ func (l *bouncerListener) Run(ctx context.Context, ready func()) error {
 		if err != nil {
 			return fmt.Errorf("crowdsec.lapi %s: %w", l.address, err)
 		}
-		server.TLS = c
+		serverHere.TLS = c
 	}
 	select {
 	case <-l.services.filled: // or bouncers that start would hear of no blocks
@@ -163,12 +164,12 @@ func (l *bouncerListener) Run(ctx context.Context, ready func()) error {
 	}
 	ready()
 	l.services.Log.Info("listening", "for", "bouncers", "at", l.address)
-	l.server.Store(server)
+	l.server.Store(serverHere)
 	defer func() {
 		l.server.Store(nil)
 		l.services.Alarms.Ends(alarm.LAPIFull, l.address)
 	}()
-	return server.Serve(ctx, listener)
+	return serverHere.Serve(ctx, listener)
 }
 
 func certificates(f config.LAPIFiles) certfiles.Files {
