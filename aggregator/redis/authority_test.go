@@ -261,7 +261,7 @@ func TestRubbishIsRemoved(t *testing.T) {
 	began := time.Now()
 	left := func(after time.Duration) int64 {
 		t.Helper()
-		if err := link.replaceWrong(ctx, began.Add(after)); err != nil {
+		if err := link.list.replaceWrong(ctx, began.Add(after)); err != nil {
 			t.Fatal(err)
 		}
 		return s.Client().HLen(ctx, newNames("test", 4).blocks).Val()
@@ -374,10 +374,10 @@ func TestTwoModes(t *testing.T) {
 	if n := accepts.link.Stats().Published + requires.link.Stats().Replaced; n > 8 {
 		t.Errorf("%d writes about one record in 3 s", n)
 	}
-	first, _ := accepts.link.mirror.Digest(0)
+	first, _ := accepts.link.list.mirror.Digest(0)
 	requires.eventually(t, "one digest", func() bool {
-		first, _ = accepts.link.mirror.Digest(0)
-		second, _ := requires.link.mirror.Digest(0)
+		first, _ = accepts.link.list.mirror.Digest(0)
+		second, _ := requires.link.list.mirror.Digest(0)
 		return first == second
 	})
 }

@@ -24,7 +24,7 @@ func withFigures(c *Config) {
 // said returns whose figures a node shows, which makes it look.
 func (m *member) said() string {
 	var names []string
-	for _, s := range m.config.Figures.Look(time.Now(), m.name, m.link.config.Boot) {
+	for _, s := range m.config.Figures.Look(time.Now(), m.name, m.link.beats.boot) {
 		names = append(names, fmt.Sprintf("%s:%c:%v", s.Node, rune(s.Blocks), s.Signed))
 	}
 	return strings.Join(names, " ")
@@ -82,10 +82,10 @@ func TestFiguresOfAFleet(t *testing.T) {
 			})
 			var from []uint64
 			for _, m := range nodes {
-				from = append(from, m.link.seq.Load())
+				from = append(from, m.link.beats.seq.Load())
 			}
 			for i, m := range nodes {
-				m.eventually(t, "some heartbeats", func() bool { return m.link.seq.Load() >= from[i]+3 })
+				m.eventually(t, "some heartbeats", func() bool { return m.link.beats.seq.Load() >= from[i]+3 })
 			}
 			if n := commands.Load(); n != 0 {
 				t.Errorf("%d commands about figures before anybody looked", n)
@@ -125,8 +125,8 @@ func TestFiguresTooLarge(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.eventually(t, "an error", func() bool { a.said(); return a.link.Stats().Errors["figures"] > 0 })
-	from := a.link.seq.Load()
-	a.eventually(t, "heartbeats after it", func() bool { return a.link.seq.Load() >= from+2 })
+	from := a.link.beats.seq.Load()
+	a.eventually(t, "heartbeats after it", func() bool { return a.link.beats.seq.Load() >= from+2 })
 	if got := a.link.Stats(); !got.Up || got.Reconnects != joins {
 		t.Errorf("%+v", got)
 	}

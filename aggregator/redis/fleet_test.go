@@ -132,9 +132,9 @@ func TestRestartsHeal(t *testing.T) {
 }
 
 func sameDigest(fleet []*member) bool {
-	first, version := fleet[0].link.mirror.Digest(0)
+	first, version := fleet[0].link.list.mirror.Digest(0)
 	for _, m := range fleet[1:] {
-		if d, v := m.link.mirror.Digest(0); d != first || v != version {
+		if d, v := m.link.list.mirror.Digest(0); d != first || v != version {
 			return false
 		}
 	}

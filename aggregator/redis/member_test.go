@@ -160,9 +160,9 @@ func (m *member) start(t testing.TB) *member {
 		t.Fatal(err)
 	}
 	m.link = link
-	link.draw = func() float64 { return 0 } // answers wait for nothing
+	link.asks.draw = func() float64 { return 0 } // answers wait for nothing
 	if m.pace > 0 {
-		link.outbox = fleet.NewOutbox(m.pace, testPeer{m}.Refused)
+		link.publisher.outbox = fleet.NewOutbox(m.pace, testPeer{m}.Refused)
 	}
 	m.list.OnChange(func(b edgeguard.Block) { link.Changed(b, m.list.Trust(b.Prefix)) })
 	ctx, end := context.WithCancel(context.Background())

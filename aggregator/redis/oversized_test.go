@@ -185,14 +185,14 @@ func TestListThatIsNotReadInTime(t *testing.T) {
 	defer l.client.Close()
 	short, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := l.scan(short, key, func(string, string) {}); !errors.Is(err, context.Canceled) || !l.scanFailed {
-		t.Fatalf("%v, failed %v", err, l.scanFailed)
+	if err := l.list.scan(short, key, func(string, string) {}); !errors.Is(err, context.Canceled) || !l.list.scanFailed {
+		t.Fatalf("%v, failed %v", err, l.list.scanFailed)
 	}
-	state, err := l.heartbeat(ctx, true)
+	state, err := l.beats.beat(ctx, true)
 	if err == nil {
-		err = l.fullSync(ctx, state)
+		err = l.list.sync(ctx, state)
 	}
-	if err != nil || l.scanFailed || s.Client().HExists(ctx, key, "10.0.0.0/24").Val() {
-		t.Errorf("%v, failed %v", err, l.scanFailed)
+	if err != nil || l.list.scanFailed || s.Client().HExists(ctx, key, "10.0.0.0/24").Val() {
+		t.Errorf("%v, failed %v", err, l.list.scanFailed)
 	}
 }

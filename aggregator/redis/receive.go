@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -55,22 +56,42 @@ func isID(text string) bool {
 	return err == nil && seqErr == nil
 }
 
-// receiveLoop reads the changes of the fleet's list, and what the fleet
+// listReader brings the fleet's list to the node: by the stream, and in full when it
+// joins, when there was a gap, or when asked. One goroutine at a time reads: who
+// joins, then the receive loop. The publish loop merges, too, what it finds
+// replaced in Redis.
+type listReader struct {
+	*wire
+	keys       *keyring
+	clock      *fleetClock
+	beats      *heartbeats
+	pushes     *pushLoop
+	clears     *clearing
+	publisher  *publisher
+	rejections *rejections
+	mirror     *fleet.Mirror // the fleet's list as it was read
+	resync     chan struct{} // read the whole list again
+	signAll    atomic.Bool   // the next full read has MACs of another key replaced
+	noRoom     atomic.Bool   // an operator's block of the fleet found no room here
+	scanFailed bool          // the last step of a full read; of who reads
+}
+
+// run reads the changes of the fleet's list, and what the fleet
 // watches.
-func (l *Link) receiveLoop(ctx context.Context, at position) error {
+func (r *listReader) run(ctx context.Context, at position) error {
 	synced := time.Now()
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-l.resync:
-			l.reloadKey()
+		case <-r.resync:
+			r.keys.reload()
 			// Invalid entries in the stream must not make every node read the
 			// whole list again and again.
 			sleep(ctx, resyncEvery-time.Since(synced))
-			s, err := l.heartbeat(ctx, false)
+			s, err := r.beats.beat(ctx, false)
 			if err == nil {
-				err = l.fullSync(ctx, s)
+				err = r.sync(ctx, s)
 			}
 			if err != nil {
 				return err
@@ -78,62 +99,62 @@ func (l *Link) receiveLoop(ctx context.Context, at position) error {
 			at.changes, synced = startPosition(s, 0).changes, time.Now()
 		default:
 		}
-		news, err := l.read(ctx, at)
+		news, err := r.read(ctx, at)
 		if err != nil {
 			return err
 		}
 		for _, stream := range news {
-			if stream.Stream == l.pusher.names.watch {
-				if at.watch, err = l.receiveWatches(ctx, stream.Messages); err != nil {
+			if stream.Stream == r.names.watch {
+				if at.watch, err = r.watches(ctx, stream.Messages); err != nil {
 					return err
 				}
 				continue
 			}
-			at.changes = l.applyChanges(stream.Messages)
+			at.changes = r.apply(stream.Messages)
 		}
 	}
 }
 
 // read waits for new entries of the two streams.
-func (l *Link) read(ctx context.Context, at position) ([]goredis.XStream, error) {
-	ctx, cancel := context.WithTimeout(ctx, readWait+l.config.Timeout)
+func (r *listReader) read(ctx context.Context, at position) ([]goredis.XStream, error) {
+	ctx, cancel := context.WithTimeout(ctx, readWait+r.config.Timeout)
 	defer cancel()
-	news, err := l.client.XRead(ctx, &goredis.XReadArgs{
-		Streams: []string{l.pusher.names.stream, l.pusher.names.watch, at.changes, at.watch},
+	news, err := r.client.XRead(ctx, &goredis.XReadArgs{
+		Streams: []string{r.names.stream, r.names.watch, at.changes, at.watch},
 		Count:   readBatch, Block: readWait,
 	}).Result()
 	if err != nil && !errors.Is(err, goredis.Nil) {
-		l.stats.failed("stream")
+		r.stats.failed("stream")
 		return nil, fmt.Errorf("stream of changes: %w", err)
 	}
 	return news, nil
 }
 
-// receiveWatches passes watched keys to the push loop. It ignores entries that
+// watches passes watched keys to the push loop. It ignores entries that
 // do not parse or are not of this node's meters. It deletes a watch list that
 // accepts no more entries, and returns where reading continues.
-func (l *Link) receiveWatches(ctx context.Context, messages []goredis.XMessage) (last string, err error) {
+func (r *listReader) watches(ctx context.Context, messages []goredis.XMessage) (last string, err error) {
 	for _, m := range messages {
 		last = m.ID
 		text, _ := m.Values["k"].(string)
-		if k, err := aggregator.ParseKey([]byte(text)); err == nil && l.node.Width(k.Meter) != 0 {
-			l.PushNow(k)
+		if k, err := aggregator.ParseKey([]byte(text)); err == nil && r.node.Width(k.Meter) != 0 {
+			r.pushes.pushNow(k)
 		}
 	}
 	if last != lastID {
 		return last, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, r.config.Timeout)
 	defer cancel()
-	if err := l.client.Del(ctx, l.pusher.names.watch).Err(); err != nil {
+	if err := r.client.Del(ctx, r.names.watch).Err(); err != nil {
 		return "", fmt.Errorf("watch list: %w", err)
 	}
-	return idAt(l.fleetNow().Add(-time.Second)), nil
+	return idAt(r.clock.now().Add(-time.Second)), nil
 }
 
-// applyChanges applies changes of the list. After a gap, a full sync does the
+// apply applies changes of the list. After a gap, a full sync does the
 // rest.
-func (l *Link) applyChanges(messages []goredis.XMessage) (last string) {
+func (r *listReader) apply(messages []goredis.XMessage) (last string) {
 	for _, m := range messages {
 		last = m.ID
 		prefix, _ := m.Values["p"].(string)
@@ -142,15 +163,15 @@ func (l *Link) applyChanges(messages []goredis.XMessage) (last string) {
 		text, _ := m.Values["v"].(string)
 		gone := m.Values["d"] != nil // evicted for another record, and not unblocked
 		version, err := strconv.ParseInt(text, 10, 64)
-		j := l.check(prefix, record, mac)
-		if err != nil || !l.mirror.Follow(prefix, record, j.mark(), gone, version) {
-			signal(l.resync)
+		j := r.keys.check(prefix, record, mac)
+		if err != nil || !r.mirror.Follow(prefix, record, j.mark(), gone, version) {
+			signal(r.resync)
 			continue
 		}
 		if !gone {
-			l.merge(prefix, j, true)
+			r.merge(prefix, j, true)
 		}
-		l.mirror.Merged()
+		r.mirror.Merged()
 	}
 	return last
 }
@@ -158,64 +179,92 @@ func (l *Link) applyChanges(messages []goredis.XMessage) (last string) {
 // merge merges one record of the fleet into the node's list; fresh says that it
 // has just been made. Records that are invalid, or that the list refuses, are
 // dropped.
-func (l *Link) merge(prefix string, j judged, fresh bool) {
-	now := l.node.Epoch(l.node.Now())
+func (r *listReader) merge(prefix string, j judged, fresh bool) {
+	now := r.node.Epoch(r.node.Now())
 	if j.err != nil {
-		l.reject(prefix, j.err)
+		r.rejections.reject(prefix, j.err)
 		return
 	}
 	b, t := j.record.Block, j.trust
-	if !fresh && l.node.Crowded(b, t) {
+	if !fresh && r.node.Crowded(b, t) {
 		return
 	}
-	if fresh && b.Origin != l.config.Node {
-		l.stats.travelled(now.Sub(b.Since))
+	if fresh && b.Origin != r.config.Node {
+		r.stats.travelled(now.Sub(b.Since))
 	}
-	b.Since, b.Until = l.node.Local(b.Since), l.node.Local(b.Until)
-	changed, err := l.node.Merge(b, t)
+	b.Since, b.Until = r.node.Local(b.Since), r.node.Local(b.Until)
+	changed, err := r.node.Merge(b, t)
 	switch {
 	case errors.Is(err, blocklist.ErrExpired), errors.Is(err, aggregator.ErrHeld):
 	case errors.Is(err, blocklist.ErrFull):
-		l.noRoom.Store(true)
-		l.node.Alarm("no_room", "list", "an operator's block or allowance of the fleet does not fit into this node's list, and is in force on other nodes only: "+
+		r.noRoom.Store(true)
+		r.node.Alarm("no_room", "list", "an operator's block or allowance of the fleet does not fit into this node's list, and is in force on other nodes only: "+
 			shorten(err.Error())+": raise memory or max_blocks here, or remove blocks that are not needed")
 	case err != nil:
-		l.reject(prefix, err)
+		r.rejections.reject(prefix, err)
 		return
 	case changed:
-		l.stats.received.Add(1)
+		r.stats.received.Add(1)
 		if b.Forgets() {
-			l.clear(b)
-			l.node.Cleared(b.Prefix, b.Since)
+			r.clears.clear(b)
+			r.node.Cleared(b.Prefix, b.Since)
 		}
 	}
-	l.accepted(prefix)
+	r.rejections.accepted(prefix)
+}
+
+// rejections has one alarm for each prefix whose record was rejected, as long as that
+// is in the fleet's list. It is safe for concurrent use.
+type rejections struct {
+	*wire
+	standing fleet.Rejected
 }
 
 // reject counts an invalid record, and raises one alarm for each prefix. Those of a
 // later version and those that are not signed have an alarm of their own.
-func (l *Link) reject(prefix string, err error) {
+func (r *rejections) reject(prefix string, err error) {
 	newer := errors.Is(err, aggregator.ErrNewer)
 	if !newer {
-		l.stats.rejected.Add(1)
+		r.stats.rejected.Add(1)
 	}
 	if newer || errors.Is(err, fleet.ErrUnsigned) {
-		l.accepted(prefix)
-	} else if l.rejected.First(prefix) {
-		l.node.Alarm("rejected", shorten(prefix), "a record of the fleet was rejected: "+shorten(err.Error()))
+		r.accepted(prefix)
+	} else if r.standing.First(prefix) {
+		r.node.Alarm("rejected", shorten(prefix), "a record of the fleet was rejected: "+shorten(err.Error()))
 	}
 }
 
 // accepted ends the alarm about a rejected record of a prefix.
-func (l *Link) accepted(prefix string) {
-	if l.rejected.Over(prefix) {
-		l.node.Calm("rejected", shorten(prefix))
+func (r *rejections) accepted(prefix string) {
+	if r.standing.Over(prefix) {
+		r.node.Calm("rejected", shorten(prefix))
 	}
 }
 
-// calmRejected ends the alarms about records that are gone.
-func (l *Link) calmRejected(has func(prefix string) bool) {
-	for _, prefix := range l.rejected.Gone(has) {
-		l.accepted(prefix)
+// calm ends the alarms about records that are gone.
+func (r *rejections) calm(has func(prefix string) bool) {
+	for _, prefix := range r.standing.Gone(has) {
+		r.accepted(prefix)
 	}
+}
+
+func (r *listReader) alarmUnsigned() {
+	judge := r.keys.judge.Load()
+	switch {
+	case r.unsigned() == 0:
+		r.node.Calm("unsigned", "list")
+	case judge.Requires():
+		r.node.Alarm("unsigned", "list", "the fleet's list has records without a signature, which are ignored here (fleet.key_mode: require): find the nodes without the key, or who else writes to Redis")
+	default:
+		r.node.Alarm("unsigned", "list", "the fleet's list has records without a signature, which are accepted here (fleet.key_mode: accept): find the nodes without the key, or who else writes to Redis")
+	}
+}
+
+// unsigned returns how many records of the fleet's list have no valid MAC; 0 on
+// a node without a key.
+func (r *listReader) unsigned() int {
+	if !r.keys.judge.Load().Signs() {
+		return 0
+	}
+	return r.mirror.Unsigned()
 }

@@ -35,7 +35,7 @@ func TestFarewell(t *testing.T) {
 		t.Errorf("%d nodes are alive in Redis after one has ended", n)
 	}
 	a.eventually(t, "the other to be gone", func() bool { return a.link.Stats().Nodes == 1 })
-	if name := a.link.nodes.Name(b.link.pusher.id); name != "edge-b" {
+	if name := a.link.beats.nodes.Name(b.link.pushes.pusher.id); name != "edge-b" {
 		t.Errorf("the node that went is named %q", name)
 	}
 }
@@ -49,12 +49,12 @@ func TestForgedHeartbeat(t *testing.T) {
 	a, b := nodes[0], nodes[1]
 	a.eventually(t, "both", func() bool { return a.link.Stats().Nodes == 2 })
 	names := newNames("test", 4)
-	field := b.config.Node + "/" + b.link.config.Boot
+	field := b.config.Node + "/" + b.link.beats.boot
 	last := s.Client().HGet(context.Background(), names.nodes, field).Val()
 	b.stop()
 	a.eventually(t, "the other to be gone", func() bool { return a.link.Stats().Nodes == 1 })
 	_, last, _ = strings.Cut(last, " ")
-	beats := a.link.seq.Load()
+	beats := a.link.beats.seq.Load()
 	write := func(field, text string) {
 		t.Helper()
 		value := strconv.FormatInt(time.Now().Unix(), 10) + " " + text
@@ -69,7 +69,7 @@ func TestForgedHeartbeat(t *testing.T) {
 		if n := a.link.Stats().Nodes; n != 1 {
 			t.Fatalf("%d nodes are alive", n)
 		}
-		return a.link.seq.Load() >= beats+4
+		return a.link.beats.seq.Load() >= beats+4
 	})
 }
 

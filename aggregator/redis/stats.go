@@ -117,13 +117,13 @@ func (c *counters) pushLag() time.Duration {
 
 // Stats returns the link's state. It resets FanOutMost.
 func (l *Link) Stats() Stats {
-	c := &l.stats
+	c := l.stats
 	s := Stats{
 		PushLag: c.pushLag(),
 		Rounds:  c.rounds.Load(), Calls: c.calls.Load(), Keys: c.keys.Load(), Dropped: c.dropped.Load(),
 		Published: c.published.Load(), Received: c.received.Load(), Rejected: c.rejected.Load(),
-		Unsigned: l.unsigned(), Replaced: c.replaced.Load(),
-		Kept: c.kept.Load(), Records: l.mirror.Len(), Waiting: l.outbox.Len(), Syncs: c.syncs.Load(),
+		Unsigned: l.list.unsigned(), Replaced: c.replaced.Load(),
+		Kept: c.kept.Load(), Records: l.list.mirror.Len(), Waiting: l.publisher.outbox.Len(), Syncs: c.syncs.Load(),
 		FanOut: time.Duration(c.fanOut.Load()), FanOutMost: time.Duration(c.fanOutMost.Swap(0)),
 		Nodes: int(c.nodes.Load()), Reconnects: c.reconnects.Load(),
 		Ahead: time.Duration(c.ahead.Load()), Within: time.Duration(c.within.Load()),
