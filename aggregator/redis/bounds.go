@@ -5,17 +5,14 @@ import (
 	"errors"
 	"net"
 	"syscall"
-	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 )
 
-// This file bounds what an answer of Redis may take of a node's memory. Who
-// can write to Redis can have an answer be of any size, and who replaces the
-// functions can as well.
-
-// The bounds of one answer. The largest of a fleet's own are the list of all nodes,
-// and a thousand records: some megabytes.
+// The bounds of one answer, of what it may take of a node's memory: who can write
+// to Redis can have an answer be of any size, and who replaces the functions can as
+// well. The largest of a fleet's own are the list of all nodes, and a thousand
+// records: some megabytes.
 const (
 	mostBytes  = 32 << 20
 	mostText   = 1 << 20 // bytes of one string
@@ -46,22 +43,7 @@ func bound(c net.Conn) net.Conn {
 	return b
 }
 
-// shrinkBatches removes what is too long for a fleet's record from hashes of Redis that could
-// not be read in time. Each step may take so long. It ignores errors: they come again
-// where a hash is read.
-func shrinkBatches(ctx context.Context, client goredis.UniversalClient, timeout time.Duration, hashes ...string) {
-	for _, hash := range hashes {
-		for cursor := "0"; ; {
-			step, cancel := context.WithTimeout(ctx, timeout)
-			next, err := client.FCall(step, Function("shrink"), []string{hash}, cursor).Text()
-			cancel()
-			if cursor = next; err != nil || cursor == "0" {
-				break
-			}
-		}
-	}
-}
-
+// conn is a connection whose answers are bounded.
 type conn struct {
 	net.Conn
 	left scanner

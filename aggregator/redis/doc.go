@@ -18,10 +18,9 @@
 // alone, and Run joins again after a jittered wait. A request never waits for
 // anything here.
 //
-// The function library (library.lua, blocks.lua) alone judges and merges what is
-// stored;
-// internal/redistwin is its reference in Go. A Pusher is the counting half
-// without goroutines, for replays.
+// The function library (library.lua, blocks.lua) writes the counts, the blocks and
+// the heartbeats in Redis; internal/redistwin is its reference in Go. A Pusher is
+// the counting half without goroutines, for replays.
 //
 // The package decides nothing: package aggregator says what is pushed, what an
 // answer means and what a record may contain, and the block list says who is

@@ -73,7 +73,7 @@ func (c *leaseCrew) step(after time.Duration, node, holder int, spare ...bool) {
 func (c *leaseCrew) holds(holder int) {
 	c.t.Helper()
 	for i, n := range c.nodes {
-		if until, held := n.Until(time.Now()); held != (i == holder) || held && time.Until(until) > LeaseLasts-margin {
+		if until, held := n.Until(time.Now()); held != (i == holder) || held && time.Until(until) > LeaseLasts-leaseMargin {
 			c.t.Errorf("node %d holds the lease: %t, until %v from now; it is node %d's", i, held, time.Until(until), holder)
 		}
 	}
@@ -102,7 +102,7 @@ func TestOneHolds(t *testing.T) {
 	if n, err := c.server.Client().HLen(t.Context(), leaseKey+name).Result(); err != nil || n != 1 {
 		t.Errorf("%d terms are left, %v", n, err)
 	}
-	if ttl := c.server.Client().TTL(t.Context(), leaseKey+name).Val(); ttl <= 0 || ttl > keeps {
+	if ttl := c.server.Client().TTL(t.Context(), leaseKey+name).Val(); ttl <= 0 || ttl > leaseKept {
 		t.Errorf("Redis keeps it for %v", ttl)
 	}
 	c.server.Client().FlushAll(t.Context())
@@ -281,7 +281,7 @@ func TestRedisAway(t *testing.T) {
 		}
 	}
 	c.holds(0)
-	if _, held := c.nodes[0].Until(time.Now().Add(LeaseLasts - margin)); held {
+	if _, held := c.nodes[0].Until(time.Now().Add(LeaseLasts - leaseMargin)); held {
 		t.Error("it is held longer than it lasts")
 	}
 }
@@ -291,7 +291,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add("1099511627776", "{}")
 	l, x := NewLease(name, "edge"), LeaseWay{Judge: open(), Now: begin}
 	f.Fuzz(func(t *testing.T, field, value string) {
-		if got, ok := l.open(&x, field, value); ok && (got.number == 0 || got.number > mostTerm || got.Until > begin.Add(LeaseLasts+margin).UnixMilli() || fmt.Sprint(got.number) != field) {
+		if got, ok := l.open(&x, field, value); ok && (got.number == 0 || got.number > mostTerm || got.Until > begin.Add(LeaseLasts+leaseMargin).UnixMilli() || fmt.Sprint(got.number) != field) {
 			t.Errorf("%+v of %q", got, field)
 		}
 	})

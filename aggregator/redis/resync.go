@@ -3,8 +3,11 @@ package redis
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"edgeguard/aggregator/fleet"
+
+	goredis "github.com/redis/go-redis/v9"
 )
 
 const (
@@ -24,7 +27,7 @@ func (r *listReader) sync(ctx context.Context, s fleet.State) error {
 	r.mirror.Begin(s.Changes)
 	r.noRoom.Store(false)
 	if r.scanFailed {
-		shrinkBatches(ctx, r.client, r.config.Timeout, r.names.macs, r.names.blocks)
+		shrink(ctx, r.client, r.config.Timeout, r.names.macs, r.names.blocks)
 	}
 	if err := r.readAll(ctx); err != nil {
 		r.stats.failed("sync")
@@ -120,4 +123,20 @@ func (p *publisher) live() []fleet.Change {
 		}
 	}
 	return out
+}
+
+// shrink removes what is too long for a fleet's record from hashes of Redis that could
+// not be read in time. Each step may take so long. It ignores errors: they come again
+// where a hash is read.
+func shrink(ctx context.Context, client goredis.UniversalClient, timeout time.Duration, hashes ...string) {
+	for _, hash := range hashes {
+		for cursor := "0"; ; {
+			step, cancel := context.WithTimeout(ctx, timeout)
+			next, err := client.FCall(step, Function("shrink"), []string{hash}, cursor).Text()
+			cancel()
+			if cursor = next; err != nil || cursor == "0" {
+				break
+			}
+		}
+	}
 }

@@ -2,8 +2,10 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
 )
 
@@ -187,10 +189,32 @@ func (l *Link) thresholdLoop(ctx context.Context) error {
 // exchangeFigures reports this node's figures, and reads those of the others, if
 // somebody looks at the fleet. An error does not end the session.
 func (l *Link) exchangeFigures(ctx context.Context) {
-	err := l.figures.Step(ctx, Turn{
+	err := l.figures.Step(ctx, figuresTurn{
 		Now: l.node.Now(), Fleet: l.clock.now(), Node: l.config.Node, Boot: l.beats.boot, Alive: l.beats.nodes.Alive(), Judge: l.keys.judge.Load(),
 	})
 	if err != nil {
 		l.stats.failed("figures")
 	}
+}
+
+// errEnded is of a loop that ended without an error.
+var errEnded = errors.New("ended")
+
+// runTogether runs loops until all have ended. The first that ends ends the others, and its
+// error is returned.
+func runTogether(ctx context.Context, loops ...func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var running sync.WaitGroup
+	for _, loop := range loops {
+		running.Go(func() {
+			err := loop(ctx)
+			if err == nil {
+				err = errEnded
+			}
+			cancel(err)
+		})
+	}
+	running.Wait()
+	return context.Cause(ctx)
 }

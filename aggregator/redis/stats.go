@@ -9,15 +9,12 @@ import (
 	"edgeguard/aggregator/fleet"
 )
 
-// Fault is why a node is cut off from its fleet.
-type Fault = fleet.Fault
-
 // Stats is the link's state and what it did since it was made.
 type Stats struct {
 	// Up is false while Fault, which began at Since, lasts; before the first join
 	// that is "starting".
 	Up    bool
-	Fault Fault
+	Fault fleet.Fault
 	Since time.Time
 	// LastError is the newest error's text, even if it no longer applies; "" if
 	// none.

@@ -227,7 +227,7 @@ func TestLarge(t *testing.T) {
 	a := joinThresholds(t, s)
 	a.sets("site", 20, 700)
 	c := s.Client()
-	c.HSet(t.Context(), thresholdsKey, "login", strings.Repeat("x", longest+1))
+	c.HSet(t.Context(), thresholdsKey, "login", strings.Repeat("x", longestThreshold+1))
 	var flood []any
 	for i := range 20_000 {
 		flood = append(flood, fmt.Sprint("rule-", i), "x")
