@@ -19,9 +19,9 @@ const (
 	mostValues = 1 << 18
 )
 
-// ErrLarge is the error of a connection whose answer exceeds a bound. Nothing more
+// errLarge is the error of a connection whose answer exceeds a bound. Nothing more
 // can be read from it.
-var ErrLarge = errors.New("answer of Redis is too large")
+var errLarge = errors.New("answer of Redis is too large")
 
 // boundedDialer returns how go-redis dials, in RESP2, with bounded answers.
 func boundedDialer(o *goredis.Options) func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -58,7 +58,7 @@ type rawConn struct {
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if !c.left.scan(p[:n]) {
-		return 0, ErrLarge // the text that is announced is not even allocated
+		return 0, errLarge // the text that is announced is not even allocated
 	}
 	return n, err
 }

@@ -103,7 +103,7 @@ func (p *Pusher) forget(ctx context.Context, keys []aggregator.Cleared) error {
 		for len(names) > 0 {
 			some := names[:min(callKeys, len(names))]
 			names = names[len(some):]
-			pipe.FCall(ctx, Function("forget"), some, at.Slot, at.Width)
+			pipe.FCall(ctx, function("forget"), some, at.Slot, at.Width)
 		}
 	}
 	if pipe.Len() == 0 {

@@ -42,7 +42,7 @@ func (d *driftCheck) compare(ctx context.Context, s fleet.State) {
 func (d *driftCheck) repair(ctx context.Context, s fleet.State, digest string) {
 	ctx, cancel := context.WithTimeout(ctx, d.config.Timeout)
 	defer cancel()
-	err := d.client.FCall(ctx, Function("repair"), []string{d.names.state},
+	err := d.client.FCall(ctx, function("repair"), []string{d.names.state},
 		strconv.FormatInt(s.Changes, 10), s.Digest, digest).Err()
 	if err != nil {
 		d.stats.failed("repair")

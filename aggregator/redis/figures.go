@@ -16,10 +16,10 @@ import (
 // figuresChunk is how many nodes' figures are read by one command.
 const figuresChunk = 128
 
-// exchange writes one node's figures to Redis, and reads those of the others: one
+// figuresExchange writes one node's figures to Redis, and reads those of the others: one
 // hash with a field for each node's name, which expires. Its board may be nil. It is
 // of the heartbeat loop.
-type exchange struct {
+type figuresExchange struct {
 	Board   *fleet.Board
 	Client  goredis.UniversalClient
 	Key     string
@@ -41,7 +41,7 @@ var errFiguresLarge = errors.New("figures in Redis are too large")
 // if somebody looks here. It sends nothing to Redis while nobody looks anywhere. An
 // error concerns the figures alone. What could not be read is deleted where another
 // client wrote it, and nothing is read for a minute.
-func (x *exchange) Step(ctx context.Context, t figuresTurn) error {
+func (x *figuresExchange) Step(ctx context.Context, t figuresTurn) error {
 	if x.Board == nil {
 		return nil
 	}
@@ -63,10 +63,10 @@ func (x *exchange) Step(ctx context.Context, t figuresTurn) error {
 
 // foreign reports whether an error is of what no node writes.
 func foreign(err error) bool {
-	return errors.Is(err, errFiguresLarge) || errors.Is(err, ErrLarge) || err != nil && strings.Contains(err.Error(), "WRONGTYPE")
+	return errors.Is(err, errFiguresLarge) || errors.Is(err, errLarge) || err != nil && strings.Contains(err.Error(), "WRONGTYPE")
 }
 
-func (x *exchange) write(ctx context.Context, t *figuresTurn) error {
+func (x *figuresExchange) write(ctx context.Context, t *figuresTurn) error {
 	f, due := x.Board.Due(t.Now, t.Node, t.Alive)
 	if !due {
 		return nil
@@ -79,7 +79,7 @@ func (x *exchange) write(ctx context.Context, t *figuresTurn) error {
 	return err
 }
 
-func (x *exchange) read(ctx context.Context, t *figuresTurn, names []string) error {
+func (x *figuresExchange) read(ctx context.Context, t *figuresTurn, names []string) error {
 	all, err := x.Client.HMGet(ctx, x.Key, names...).Result()
 	if err != nil {
 		return err

@@ -32,7 +32,7 @@ type crew struct {
 	t      *testing.T
 	server *redistest.Server
 	now    time.Time
-	nodes  []*exchange
+	nodes  []*figuresExchange
 	judges []*fleet.Authority
 	looks  bool
 }
@@ -42,7 +42,7 @@ func newCrew(t *testing.T, judges ...*fleet.Authority) *crew {
 	line := strings.NewReplacer("ACL SETUSER", "user", "PASSWORD", "secret").Replace(ACL("edge", "test"))
 	c := &crew{t: t, server: redistest.Start(t, redistest.Options{Users: []string{line}}), now: epoch, judges: judges}
 	for i := range judges {
-		c.nodes = append(c.nodes, &exchange{Client: c.client(), Key: figuresKey, Timeout: 20 * time.Second,
+		c.nodes = append(c.nodes, &figuresExchange{Client: c.client(), Key: figuresKey, Timeout: 20 * time.Second,
 			Board: fleet.NewBoard(func() fleet.Figures { return fleet.Figures{Blocks: uint32(i + 1), Rules: boot} })})
 	}
 	return c
@@ -121,7 +121,8 @@ func (c *crew) calls() (n int) {
 	return n
 }
 
-func judge(t *testing.T, digit string, require bool) *fleet.Authority {
+// judge returns who judges by a key of this hex digit, or by none if it is "".
+func judge(t testing.TB, digit string, require bool) *fleet.Authority {
 	t.Helper()
 	if digit == "" {
 		return fleet.NewAuthority(nil, require, namespace)
@@ -142,7 +143,7 @@ func unsigned(t *testing.T, n int) (all []*fleet.Authority) {
 
 // While nobody looks nothing is sent; while somebody does, each node's figures are
 // there, and half a minute later nothing is sent again.
-func TestOnlyWhileSomebodyLooks(t *testing.T) {
+func TestFiguresOnlyWhileSomebodyLooks(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t, unsigned(t, 3)...)
 	quiet := func(when string) {
@@ -190,7 +191,7 @@ func TestOnlyWhileSomebodyLooks(t *testing.T) {
 
 // A node without figures writes none, and of one that ended they are too old
 // soon.
-func TestSilentNodes(t *testing.T) {
+func TestFiguresOfSilentNodes(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t, unsigned(t, 3)...)
 	c.nodes[2].Board = nil
@@ -210,7 +211,7 @@ func TestSilentNodes(t *testing.T) {
 
 // Figures count as heartbeats do: by the fleet's key, and where that is not required
 // also without it.
-func TestSigned(t *testing.T) {
+func TestFiguresSigned(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name   string
@@ -233,7 +234,7 @@ func TestSigned(t *testing.T) {
 
 // With a key that is required, nobody else says anything in a node's name: not by
 // figures of another node, or of a heartbeat, or of an hour ago.
-func TestForged(t *testing.T) {
+func TestFiguresForged(t *testing.T) {
 	t.Parallel()
 	j := judge(t, "5", true)
 	c := newCrew(t, j, j, j)
@@ -288,7 +289,7 @@ func (c *crew) two(t *testing.T) {
 
 // Whatever a stranger writes costs the node that looks a read a minute, and what is
 // right again is shown then.
-func TestHostile(t *testing.T) {
+func TestFiguresHostile(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	text := fleet.Figures{Boot: boot, Blocks: 99, Rules: boot}.Encode(epoch.Add(time.Hour))

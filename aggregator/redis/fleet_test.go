@@ -179,7 +179,7 @@ func TestWrongRecordsAreRejected(t *testing.T) {
 	}
 	args = append(args, "not a prefix", recordOf(t, good), "")
 	names := newNames("test", 4)
-	if err := s.Client().FCall(context.Background(), Function("publish"), names.publishKeys(), args...).Err(); err != nil {
+	if err := s.Client().FCall(context.Background(), function("publish"), names.publishKeys(), args...).Err(); err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range fleet {

@@ -101,7 +101,7 @@ func (b *heartbeats) checkBoot(s *fleet.State) error {
 
 // call calls the beat function.
 func (b *heartbeats) call(ctx context.Context, field, value, since, changed string) (fleet.State, error) {
-	answer, err := b.client.FCall(ctx, Function("beat"), b.names.memberKeys(),
+	answer, err := b.client.FCall(ctx, function("beat"), b.names.memberKeys(),
 		field, value, b.config.Partitions, since, changed, b.config.Run).Slice()
 	if err != nil {
 		return fleet.State{}, err

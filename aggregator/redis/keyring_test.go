@@ -84,7 +84,7 @@ func forged(t testing.TB, prefix string, version uint64, change func(*aggregator
 func publishAs(t testing.TB, c *goredis.Client, prefix, record string) {
 	t.Helper()
 	n := newNames("test", 4)
-	if err := c.FCall(context.Background(), Function("publish"), n.publishKeys(), time.Now().UnixMilli(), prefix, record, "").Err(); err != nil {
+	if err := c.FCall(context.Background(), function("publish"), n.publishKeys(), time.Now().UnixMilli(), prefix, record, "").Err(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -218,7 +218,7 @@ func TestRejectedEnds(t *testing.T) {
 			return somewhere
 		},
 		"removed": func() string {
-			if err := c.FCall(ctx, Function("replace"), n.publishKeys(), removed, rejected(removed), "", "").Err(); err != nil {
+			if err := c.FCall(ctx, function("replace"), n.publishKeys(), removed, rejected(removed), "", "").Err(); err != nil {
 				t.Fatal(err)
 			}
 			return removed

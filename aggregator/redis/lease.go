@@ -177,7 +177,7 @@ func newest(terms []term) (last term) {
 // next.
 func (l *Lease) read(ctx context.Context, f *LeaseWay) (terms []term, err error) {
 	fields, err := f.Client.HGetAll(ctx, f.Key+l.name).Result()
-	if errors.Is(err, ErrLarge) || err != nil && strings.HasPrefix(err.Error(), "WRONGTYPE") || len(fields) > mostTerms {
+	if errors.Is(err, errLarge) || err != nil && strings.HasPrefix(err.Error(), "WRONGTYPE") || len(fields) > mostTerms {
 		return nil, f.Client.Del(ctx, f.Key+l.name).Err()
 	}
 	if err != nil {

@@ -29,5 +29,5 @@ const replayName = LibraryName + "_replay"
 // sources are the libraries that Install loads, by name.
 var sources = map[string]string{LibraryName: LibrarySource, replayName: replayText}
 
-// Function returns the full name of one of the library's functions.
-func Function(what string) string { return LibraryName + "_" + what }
+// function returns the full name of one of the library's functions.
+func function(what string) string { return LibraryName + "_" + what }

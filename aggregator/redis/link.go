@@ -43,7 +43,7 @@ type Link struct {
 	drift     driftCheck
 	asks      macAsks
 	evictions evictionWatch
-	figures   exchange
+	figures   figuresExchange
 	loader    loader
 }
 
@@ -80,7 +80,7 @@ func New(c Config, node Peer) (*Link, error) {
 	l.drift = driftCheck{wire: w, mirror: mirror, beats: l.beats, pushes: l.pushes, resync: resync}
 	l.asks = macAsks{wire: w, keys: l.keys, clock: l.clock, mirror: mirror, resync: resync, draw: rand.Float64}
 	l.evictions, l.loader = evictionWatch{wire: w}, loader{wire: w}
-	l.figures = exchange{Board: c.Figures, Client: client, Key: w.names.figures, Timeout: c.Timeout}
+	l.figures = figuresExchange{Board: c.Figures, Client: client, Key: w.names.figures, Timeout: c.Timeout}
 	pusher.live, pusher.forged = true, l.clears.forged
 	pusher.refreshNames = func(ctx context.Context) { _, _ = l.beats.beat(ctx, false) } // it counts its errors
 	return l, nil

@@ -275,7 +275,7 @@ func held(t testing.TB, s *redistest.Server, addr string) (total int) {
 	n := newNames(c.Namespace, c.Partitions)
 	k := key(addr)
 	name := n.counts[k.Partition(c.Partitions)] + string(k.Append(nil))
-	answer, err := s.Client().FCallRO(context.Background(), Function("split"), []string{name}, time.Now().Unix()/testWidth).Slice()
+	answer, err := s.Client().FCallRO(context.Background(), function("split"), []string{name}, time.Now().Unix()/testWidth).Slice()
 	if err != nil {
 		t.Fatal(err)
 	}

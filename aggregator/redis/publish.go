@@ -157,7 +157,7 @@ func (p *publisher) apply(sent []fleet.Change, answers []int64) {
 func (p *publisher) call(ctx context.Context, args []any) ([]int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.config.Timeout)
 	defer cancel()
-	taken, err := p.client.FCall(ctx, Function("publish"), p.names.publishKeys(), args...).Int64Slice()
+	taken, err := p.client.FCall(ctx, function("publish"), p.names.publishKeys(), args...).Int64Slice()
 	if err != nil {
 		p.stats.failed("publish")
 		return nil, fmt.Errorf("publish %d blocks: %w", len(args)/3, err)

@@ -37,7 +37,7 @@ func (c *clearing) refloor(ctx context.Context, now time.Time) error {
 		}
 		c.node.Alarm("forged", "marks", fmt.Sprintf("Redis counts nothing of %s, as after an unblock, and there was none: another client writes to Redis: the mark is taken back", one.Key.Prefix))
 		bounded, cancel := context.WithTimeout(ctx, c.config.Timeout)
-		err := c.client.FCall(bounded, Function("forget"), []string{c.names.suspect(one.Key)}, 0, one.Width, one.Slot).Err()
+		err := c.client.FCall(bounded, function("forget"), []string{c.names.suspect(one.Key)}, 0, one.Width, one.Slot).Err()
 		cancel()
 		if err != nil {
 			c.stats.failed("forget")

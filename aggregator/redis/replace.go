@@ -71,7 +71,7 @@ func (r *listReader) replaceWrong(ctx context.Context, now time.Time) error {
 func (r *listReader) callReplace(ctx context.Context, args []any) error {
 	ctx, cancel := context.WithTimeout(ctx, r.config.Timeout)
 	defer cancel()
-	done, err := r.client.FCall(ctx, Function("replace"), r.names.publishKeys(), args...).Int64Slice()
+	done, err := r.client.FCall(ctx, function("replace"), r.names.publishKeys(), args...).Int64Slice()
 	if err != nil {
 		r.stats.failed("publish")
 		return fmt.Errorf("replace %d records: %w", len(args)/4, err)

@@ -104,7 +104,7 @@ func (r *listReader) scan(ctx context.Context, hash string, each func(prefix, va
 			read++
 		}
 		if read > mostRecords {
-			return fmt.Errorf("the fleet's list has over %d records: %w", mostRecords, ErrLarge)
+			return fmt.Errorf("the fleet's list has over %d records: %w", mostRecords, errLarge)
 		}
 		if cursor = next; cursor == 0 {
 			return nil
@@ -132,7 +132,7 @@ func shrink(ctx context.Context, client goredis.UniversalClient, timeout time.Du
 	for _, hash := range hashes {
 		for cursor := "0"; ; {
 			step, cancel := context.WithTimeout(ctx, timeout)
-			next, err := client.FCall(step, Function("shrink"), []string{hash}, cursor).Text()
+			next, err := client.FCall(step, function("shrink"), []string{hash}, cursor).Text()
 			cancel()
 			if cursor = next; err != nil || cursor == "0" {
 				break

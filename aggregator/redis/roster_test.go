@@ -140,7 +140,7 @@ func (h *herd) call(i int, since int64) fleet.State {
 	h.t.Helper()
 	h.longest, h.called[i] = max(h.longest, time.Since(h.called[i])), time.Now()
 	mine := h.own(i)
-	answer, err := h.client.FCall(context.Background(), Function("beat"), h.names.memberKeys(),
+	answer, err := h.client.FCall(context.Background(), function("beat"), h.names.memberKeys(),
 		mine.Field(), mine.Encode()+strings.Repeat(" ", 52), "16", since, "0", mine.Run).Slice() // as long as with a MAC
 	if err != nil {
 		h.t.Fatal(err)
@@ -181,7 +181,7 @@ func (h *herd) run(long time.Duration, restart func(i int)) (beats int) {
 // whole list.
 func (h *herd) restart(i int) {
 	mine := h.own(i)
-	err := h.client.FCall(context.Background(), Function("beat"), h.names.memberKeys(), mine.Field(), "", "16", "-1", "0", mine.Run).Err()
+	err := h.client.FCall(context.Background(), function("beat"), h.names.memberKeys(), mine.Field(), "", "16", "-1", "0", mine.Run).Err()
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -85,7 +85,7 @@ func (s *thresholdSync) Run(ctx context.Context) error {
 func (s *thresholdSync) once(ctx context.Context) error {
 	book := s.Node.Book()
 	values, err := s.read(ctx, thresholdNames(s.Node.Rules(), book))
-	if errors.Is(err, ErrLarge) || err != nil && strings.HasPrefix(err.Error(), "WRONGTYPE") {
+	if errors.Is(err, errLarge) || err != nil && strings.HasPrefix(err.Error(), "WRONGTYPE") {
 		err = s.bounded(ctx, func(ctx context.Context) error { return s.Client.Del(ctx, s.Key).Err() })
 	}
 	if err != nil {
