@@ -72,7 +72,7 @@ func (c *choir) text(i int) string {
 // beat sends a node's heartbeat and returns the version for the next.
 func (c *choir) beat(i int, since int64) int64 {
 	c.t.Helper()
-	answer, err := c.client.FCall(context.Background(), Function("beat"), c.names.memberKeys(),
+	answer, err := c.client.FCall(context.Background(), function("beat"), c.names.memberKeys(),
 		c.field(i), c.text(i), "16", strconv.FormatInt(since, 10), "0", fmt.Sprintf("%08x", i)).Slice()
 	if err != nil {
 		c.t.Fatal(err)
@@ -84,7 +84,7 @@ func (c *choir) beat(i int, since int64) int64 {
 // had.
 func (c *choir) restart(i int, keep bool) {
 	c.t.Helper()
-	if err := c.client.FCall(context.Background(), Function("beat"), c.names.memberKeys(), c.field(i), "", "16", "-1", "0", "").Err(); err != nil {
+	if err := c.client.FCall(context.Background(), function("beat"), c.names.memberKeys(), c.field(i), "", "16", "-1", "0", "").Err(); err != nil {
 		c.t.Fatal(err)
 	}
 	if !keep {

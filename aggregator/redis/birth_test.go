@@ -20,7 +20,7 @@ func TestBirth(t *testing.T) {
 	ctx := context.Background()
 	born := func() string {
 		t.Helper()
-		standing, err := l.heartbeat(ctx, false)
+		standing, err := l.beats.beat(ctx, false)
 		if err != nil || standing.Born == "" {
 			t.Fatalf("born %q: %v", standing.Born, err)
 		}

@@ -40,15 +40,15 @@ func TestCheckBoot(t *testing.T) {
 			}
 			defer l.client.Close()
 			for _, s := range test.answers {
-				err = l.checkBoot(&s)
+				err = l.beats.checkBoot(&s)
 			}
 			alarmed := m.alarmed("duplicate_boot/redis") != ""
 			if alarmed != test.another || (drawn != "") != test.another {
 				t.Errorf("%s: alarmed %v, drawn %q; want %v", test.name, alarmed, drawn, test.another)
 			}
 			changed := test.another && !once
-			if errors.Is(err, errBoot) != changed || (l.config.Boot == drawn) != changed {
-				t.Errorf("%s, changed before %v: %v, the boot is %s", test.name, once, err, l.config.Boot)
+			if errors.Is(err, errBoot) != changed || (l.beats.boot == drawn) != changed {
+				t.Errorf("%s, changed before %v: %v, the boot is %s", test.name, once, err, l.beats.boot)
 			}
 		}
 	}

@@ -5,26 +5,23 @@ import (
 	"errors"
 	"net"
 	"syscall"
-	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 )
 
-// This file bounds what an answer of Redis may take of a node's memory. Who
-// can write to Redis can have an answer be of any size, and who replaces the
-// functions can as well.
-
-// The bounds of one answer. The largest of a fleet's own are the list of all nodes,
-// and a thousand records: some megabytes.
+// The bounds of one answer, of what it may take of a node's memory: who can write
+// to Redis can have an answer be of any size, and who replaces the functions can as
+// well. The largest of a fleet's own are the list of all nodes, and a thousand
+// records: some megabytes.
 const (
 	mostBytes  = 32 << 20
 	mostText   = 1 << 20 // bytes of one string
 	mostValues = 1 << 18
 )
 
-// ErrLarge is the error of a connection whose answer exceeds a bound. Nothing more
+// errLarge is the error of a connection whose answer exceeds a bound. Nothing more
 // can be read from it.
-var ErrLarge = errors.New("answer of Redis is too large")
+var errLarge = errors.New("answer of Redis is too large")
 
 // boundedDialer returns how go-redis dials, in RESP2, with bounded answers.
 func boundedDialer(o *goredis.Options) func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -46,22 +43,7 @@ func bound(c net.Conn) net.Conn {
 	return b
 }
 
-// shrinkBatches removes what is too long for a fleet's record from hashes of Redis that could
-// not be read in time. Each step may take so long. It ignores errors: they come again
-// where a hash is read.
-func shrinkBatches(ctx context.Context, client goredis.UniversalClient, timeout time.Duration, hashes ...string) {
-	for _, hash := range hashes {
-		for cursor := "0"; ; {
-			step, cancel := context.WithTimeout(ctx, timeout)
-			next, err := client.FCall(step, Function("shrink"), []string{hash}, cursor).Text()
-			cancel()
-			if cursor = next; err != nil || cursor == "0" {
-				break
-			}
-		}
-	}
-}
-
+// conn is a connection whose answers are bounded.
 type conn struct {
 	net.Conn
 	left scanner
@@ -76,7 +58,7 @@ type rawConn struct {
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if !c.left.scan(p[:n]) {
-		return 0, ErrLarge // the text that is announced is not even allocated
+		return 0, errLarge // the text that is announced is not even allocated
 	}
 	return n, err
 }

@@ -52,7 +52,7 @@ func TestBounds(t *testing.T) {
 				continue
 			}
 			err := read(test.text, step)
-			if large := errors.Is(err, ErrLarge); large != test.large || !large && err != nil {
+			if large := errors.Is(err, errLarge); large != test.large || !large && err != nil {
 				t.Errorf("%s, read by %d: %v", test.name, step, err)
 			}
 		}

@@ -7,37 +7,48 @@ import (
 
 	"edgeguard"
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/fleet"
 	"edgeguard/clockguard"
 )
 
-// clearLifted repeats the unblocks of the last window, made before this node
+// clearing owes Redis the keys that are to be forgotten there after an unblock, and
+// watches its marks of them. It is safe for concurrent use.
+type clearing struct {
+	*wire
+	pusher *Pusher // whose forget may be called during a round
+	mirror *fleet.Mirror
+	queue  *aggregator.ClearedQueue // keys to be forgotten in Redis
+	floors aggregator.ClearedFloors // marks in Redis without an unblock
+}
+
+// repeat repeats the unblocks of the last window, made before this node
 // joined or while it was away. Older ones concern only slots that have left
 // every window. The keys may have counted since, and forgetting them left that
 // unreported: so they are watched.
-func (l *Link) clearLifted() {
-	now := l.node.Now()
-	for b := range l.node.Records() {
-		if !b.Forgets() || !now.Before(b.Since.Add(l.config.Retention)) {
+func (c *clearing) repeat() {
+	now := c.node.Now()
+	for b := range c.node.Records() {
+		if !b.Forgets() || !now.Before(b.Since.Add(c.config.Retention)) {
 			continue
 		}
-		for _, k := range l.clear(b) {
-			l.node.Counts().Watch(k, now)
+		for _, k := range c.clear(b) {
+			c.node.Counts().Watch(k, now)
 		}
 	}
 }
 
 // clear removes an unblocked prefix from what the node pushes, and returns its
 // keys. The tombstone's times are local.
-func (l *Link) clear(tombstone edgeguard.Block) []aggregator.Key {
-	at := l.node.Epoch(tombstone.Since)
-	keys := l.node.Counts().Forget(tombstone.Prefix, at)
+func (c *clearing) clear(tombstone edgeguard.Block) []aggregator.Key {
+	at := c.node.Epoch(tombstone.Since)
+	keys := c.node.Counts().Forget(tombstone.Prefix, at)
 	marks := make([]aggregator.Cleared, 0, len(keys))
 	for _, k := range keys {
-		if one, ok := clearedAt(l.node, k, at); ok {
+		if one, ok := clearedAt(c.node, k, at); ok {
 			marks = append(marks, aggregator.Cleared{Key: k, ClearedMark: one})
 		}
 	}
-	l.clears.Add(marks)
+	c.queue.Add(marks)
 	return keys
 }
 
@@ -52,8 +63,8 @@ func clearedAt(n Counter, k aggregator.Key, at time.Time) (aggregator.ClearedMar
 }
 
 // forget forgets the queued keys in Redis; what fails stays queued.
-func (l *Link) forget(ctx context.Context) error {
-	owed := l.clears.Take()
+func (c *clearing) forget(ctx context.Context) error {
+	owed := c.queue.Take()
 	for len(owed) > 0 {
 		some := make([]aggregator.Cleared, 0, pipelined*callKeys)
 		for k, one := range owed {
@@ -62,8 +73,8 @@ func (l *Link) forget(ctx context.Context) error {
 			}
 			some = append(some, aggregator.Cleared{Key: k, ClearedMark: one})
 		}
-		if err := l.pusher.forget(ctx, some); err != nil {
-			l.clears.PutBack(owed)
+		if err := c.pusher.forget(ctx, some); err != nil {
+			c.queue.PutBack(owed)
 			return err
 		}
 		for _, one := range some {
@@ -92,7 +103,7 @@ func (p *Pusher) forget(ctx context.Context, keys []aggregator.Cleared) error {
 		for len(names) > 0 {
 			some := names[:min(callKeys, len(names))]
 			names = names[len(some):]
-			pipe.FCall(ctx, Function("forget"), some, at.Slot, at.Width)
+			pipe.FCall(ctx, function("forget"), some, at.Slot, at.Width)
 		}
 	}
 	if pipe.Len() == 0 {

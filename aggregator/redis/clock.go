@@ -11,11 +11,23 @@ import (
 	"edgeguard/clockguard"
 )
 
+// fleetClock knows Redis' time, which is the fleet's, and judges the clocks of the
+// nodes by it. Asking it for the time is safe for concurrent use.
+type fleetClock struct {
+	*wire
+	skew clockguard.Skew // Redis' clock against this host's
+
+	// The alarms that the last whole list of nodes raised; of who joins, then of
+	// the heartbeat loop.
+	wrong      map[string]string // the text of each wrong clock
+	redisWrong bool              // most nodes disagree with Redis' clock
+}
+
 // measure asks Redis for the time.
-func (l *Link) measure(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
+func (c *fleetClock) measure(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
-	master, err := l.master(ctx)
+	master, err := c.master(ctx)
 	if err != nil {
 		return fmt.Errorf("time: %w", err)
 	}
@@ -23,34 +35,34 @@ func (l *Link) measure(ctx context.Context) error {
 	now, err := master.Time(ctx).Result()
 	received := clockguard.Read().Mono
 	if err != nil {
-		l.stats.failed("connect")
+		c.stats.failed("connect")
 		return fmt.Errorf("time: %w", err)
 	}
-	l.measured(clockguard.Sample{Sent: sent, Received: received, Server: now})
+	c.measured(clockguard.Sample{Sent: sent, Received: received, Server: now})
 	return nil
 }
 
 // measured adds an answer of Redis that has its time.
-func (l *Link) measured(sample clockguard.Sample) {
-	l.skew.Add(sample)
-	_, within, _ := l.skew.Server(sample.Received)
-	l.stats.ahead.Store(int64(l.ahead()))
-	l.stats.within.Store(int64(within))
+func (c *fleetClock) measured(sample clockguard.Sample) {
+	c.skew.Add(sample)
+	_, within, _ := c.skew.Server(sample.Received)
+	c.stats.ahead.Store(int64(c.ahead()))
+	c.stats.within.Store(int64(within))
 }
 
-// fleetNow returns Redis' time as far as this node knows it; before the first
+// now returns Redis' time as far as this node knows it; before the first
 // measurement, the node's own.
-func (l *Link) fleetNow() time.Time {
-	if now, _, ok := l.skew.Server(clockguard.Read().Mono); ok {
+func (c *fleetClock) now() time.Time {
+	if now, _, ok := c.skew.Server(clockguard.Read().Mono); ok {
 		return now
 	}
-	return l.node.Epoch(l.node.Now())
+	return c.node.Epoch(c.node.Now())
 }
 
 // ahead returns how far the time that this node reports is ahead of Redis'.
-func (l *Link) ahead() time.Duration {
-	now := l.fleetNow()
-	return l.node.Epoch(l.node.Now()).Round(0).Sub(now)
+func (c *fleetClock) ahead() time.Duration {
+	now := c.now()
+	return c.node.Epoch(c.node.Now()).Round(0).Sub(now)
 }
 
 // redisServer is a connection to one Redis.
@@ -59,38 +71,38 @@ type redisServer interface {
 }
 
 // master returns the Redis that stores the list and whose clock is the fleet's.
-func (l *Link) master(ctx context.Context) (redisServer, error) {
-	if cluster, ok := l.client.(*goredis.ClusterClient); ok {
-		return cluster.MasterForKey(ctx, l.pusher.names.nodes)
+func (c *fleetClock) master(ctx context.Context) (redisServer, error) {
+	if cluster, ok := c.client.(*goredis.ClusterClient); ok {
+		return cluster.MasterForKey(ctx, c.names.nodes)
 	}
-	return l.client, nil
+	return c.client, nil
 }
 
-// judgeClocks compares the clocks of the live nodes with Redis' and with each
+// judge compares the clocks of the live nodes with Redis' and with each
 // other, and raises alarms about the wrong ones.
-func (l *Link) judgeClocks(alive []aggregator.Heartbeat) {
-	skews := []aggregator.Skew{{Node: l.config.Node, Ahead: l.ahead()}}
+func (c *fleetClock) judge(alive []aggregator.Heartbeat) {
+	skews := []aggregator.Skew{{Node: c.config.Node, Ahead: c.ahead()}}
 	for _, b := range alive {
-		if b.Node != l.config.Node {
+		if b.Node != c.config.Node {
 			skews = append(skews, aggregator.Skew{Node: b.Node, Ahead: time.Duration(b.AheadMS * float64(time.Millisecond))})
 		}
 	}
-	verdict := aggregator.Vote(skews, l.config.MaxSkew)
+	verdict := aggregator.Vote(skews, c.config.MaxSkew)
 	wrong := verdict.Texts()
 	for about, text := range wrong {
-		l.node.Alarm("clock", about, text)
+		c.node.Alarm("clock", about, text)
 	}
-	for about := range l.alarms.clocks {
+	for about := range c.wrong {
 		if wrong[about] == "" {
-			l.node.Calm("clock", about)
+			c.node.Calm("clock", about)
 		}
 	}
-	l.alarms.clocks, l.alarms.redis = wrong, verdict.Redis
+	c.wrong, c.redisWrong = wrong, verdict.Redis
 }
 
-// followClock passes to the node how far its wall clock is from the fleet's.
-func (l *Link) followClock() {
-	if offset, _, ok := l.skew.Offset(clockguard.Read()); ok {
-		l.node.Skew(offset, !l.alarms.redis)
+// follow passes to the node how far its wall clock is from the fleet's.
+func (c *fleetClock) follow() {
+	if offset, _, ok := c.skew.Offset(clockguard.Read()); ok {
+		c.node.Skew(offset, !c.redisWrong)
 	}
 }

@@ -90,7 +90,7 @@ func (f *clusterFleet) exact(what string, want int) {
 func (f *clusterFleet) total(addr string) (n int, err error) {
 	k := key(addr)
 	name := f.names.counts[k.Partition(f.config.Partitions)] + string(k.Append(nil))
-	answer, err := f.client.FCallRO(context.Background(), Function("split"), []string{name}, time.Now().Unix()/testWidth).Slice()
+	answer, err := f.client.FCallRO(context.Background(), function("split"), []string{name}, time.Now().Unix()/testWidth).Slice()
 	for i := 1; i < len(answer); i += 2 {
 		one, _ := answer[i].(int64)
 		n += int(one)

@@ -65,7 +65,7 @@ type Config struct {
 	// DefaultMaxSkew.
 	MaxSkew time.Duration
 
-	// KeyFile has the fleet's key, or two during a rotation (sign.ParseKeys). With
+	// KeyFile has the fleet's key, or two during a rotation ([aggregator.ParseSigningKeys]). With
 	// it the node signs what it publishes. The file is read at each join and each
 	// Resync. Optional.
 	KeyFile string

@@ -41,7 +41,7 @@ func BenchmarkPublishFull(b *testing.B) {
 	}
 	next := 0
 	publish := func(prefix func(i int) string) {
-		if err := s.Client().FCall(ctx, Function("publish"), names.publishKeys(), blocksOf(b, now, next, "", prefix)...).Err(); err != nil {
+		if err := s.Client().FCall(ctx, function("publish"), names.publishKeys(), blocksOf(b, now, next, "", prefix)...).Err(); err != nil {
 			b.Fatal(err)
 		}
 		next += publishBatch

@@ -48,10 +48,10 @@ func settle(t *testing.T, s *redistest.Server, fleet ...*member) (records int) {
 	ctx, names := context.Background(), newNames("test", 4)
 	for _, m := range fleet {
 		m.eventually(t, "the fleet's digest", func() bool {
-			st, err := m.link.heartbeat(ctx, false)
-			digest, version := m.link.mirror.Digest(st.Cutoff)
+			st, err := m.link.beats.beat(ctx, false)
+			digest, version := m.link.list.mirror.Digest(st.Cutoff)
 			records = int(s.Client().HLen(ctx, names.blocks).Val())
-			return err == nil && m.link.outbox.Len() == 0 && version == st.Changes && digest == st.Digest && m.link.Stats().Records == records
+			return err == nil && m.link.publisher.outbox.Len() == 0 && version == st.Changes && digest == st.Digest && m.link.Stats().Records == records
 		})
 	}
 	return records

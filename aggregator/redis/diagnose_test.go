@@ -177,7 +177,7 @@ func TestTwoNodesOfOneName(t *testing.T) {
 		m.eventually(t, "the alarm", func() bool { return m.alarmed("duplicate_name/edge") != "" })
 	}
 	fleet[1].stop()
-	gone := fleet[1].config.Node + "/" + fleet[1].link.config.Boot
+	gone := fleet[1].config.Node + "/" + fleet[1].link.beats.boot
 	if n, err := s.Client().HDel(context.Background(), newNames("test", 4).nodes, gone).Result(); n != 1 || err != nil {
 		t.Fatalf("%d heartbeats of the second node: %v", n, err)
 	}

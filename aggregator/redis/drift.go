@@ -7,20 +7,31 @@ import (
 	"edgeguard/aggregator/fleet"
 )
 
-// compareLists compares the mirror with the fleet's list, and has the whole list
+// driftCheck finds out whether this node's copy of the fleet's list agrees with Redis. It
+// is of the goroutine that joins, then of the heartbeat loop.
+type driftCheck struct {
+	*wire
+	mirror *fleet.Mirror
+	beats  *heartbeats
+	pushes *pushLoop
+	resync chan<- struct{}
+	drift  fleet.Drift
+}
+
+// compare compares the mirror with the fleet's list, and has the whole list
 // read or Redis' digest replaced where they differ.
-func (l *Link) compareLists(ctx context.Context, s fleet.State) {
-	l.cutoff.Store(s.Cutoff)
-	digest, version := l.mirror.Digest(s.Cutoff)
-	do := l.drift.Compare(&s, fleet.ListCopy{Digest: digest, Version: version, Syncs: l.stats.syncs.Load()})
+func (d *driftCheck) compare(ctx context.Context, s fleet.State) {
+	d.beats.cutoff.Store(s.Cutoff)
+	digest, version := d.mirror.Digest(s.Cutoff)
+	do := d.drift.Compare(&s, fleet.ListCopy{Digest: digest, Version: version, Syncs: d.stats.syncs.Load()})
 	if do.Lost {
-		l.lost()
+		d.pushes.lost()
 	}
 	if do.Read {
-		signal(l.resync)
+		signal(d.resync)
 	}
 	if do.Repair {
-		l.repair(ctx, s, digest)
+		d.repair(ctx, s, digest)
 	}
 }
 
@@ -28,13 +39,13 @@ func (l *Link) compareLists(ctx context.Context, s fleet.State) {
 // was evicted or blocks were written without the library. If another node was
 // first, or the list has changed, nothing happens. An error does not end the
 // session: the next mismatches bring it again.
-func (l *Link) repair(ctx context.Context, s fleet.State, digest string) {
-	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
+func (d *driftCheck) repair(ctx context.Context, s fleet.State, digest string) {
+	ctx, cancel := context.WithTimeout(ctx, d.config.Timeout)
 	defer cancel()
-	err := l.client.FCall(ctx, Function("repair"), []string{l.pusher.names.state},
+	err := d.client.FCall(ctx, function("repair"), []string{d.names.state},
 		strconv.FormatInt(s.Changes, 10), s.Digest, digest).Err()
 	if err != nil {
-		l.stats.failed("repair")
-		l.stats.note(err)
+		d.stats.failed("repair")
+		d.stats.note(err)
 	}
 }

@@ -28,20 +28,20 @@ func alone(t *testing.T, s *redistest.Server) *Link {
 func (l *Link) look(t *testing.T) (fits bool) {
 	t.Helper()
 	ctx := context.Background()
-	s, err := l.heartbeat(ctx, false)
+	s, err := l.beats.beat(ctx, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.compareLists(ctx, s)
+	l.drift.compare(ctx, s)
 	select {
-	case <-l.resync:
-		if err := l.fullSync(ctx, s); err != nil {
+	case <-l.list.resync:
+		if err := l.list.sync(ctx, s); err != nil {
 			t.Fatal(err)
 		}
 		return false
 	default:
 	}
-	digest, version := l.mirror.Digest(s.Cutoff)
+	digest, version := l.list.mirror.Digest(s.Cutoff)
 	return digest == s.Digest && version == s.Changes
 }
 
@@ -74,7 +74,7 @@ func TestWrongDigestIsRepaired(t *testing.T) {
 				}
 				return text
 			}
-			if _, err := l.callPublish(ctx, []any{now.UnixMilli(), key("203.0.113.7").Prefix.String(), record("203.0.113.7"), ""}); err != nil {
+			if _, err := l.publisher.call(ctx, []any{now.UnixMilli(), key("203.0.113.7").Prefix.String(), record("203.0.113.7"), ""}); err != nil {
 				t.Fatal(err)
 			}
 			redistest.Eventually(t, "the list", func() bool { return l.look(t) })
@@ -82,7 +82,7 @@ func TestWrongDigestIsRepaired(t *testing.T) {
 			if err := harm(s, record("203.0.113.8")); err != nil {
 				t.Fatal(err)
 			}
-			signal(l.resync) // as one that joins
+			signal(l.list.resync) // as one that joins
 			beats := 0
 			for fit := 0; fit < 3 && beats < 40; beats++ {
 				if fit++; !l.look(t) {
@@ -136,13 +136,13 @@ func TestListThatWentBackIsReconciled(t *testing.T) {
 	}
 	m.counts.Answered(&push, aggregator.Answer{Peak: 7, Total: 7}, time.Now())
 	m.counts.Reconcile(time.Now(), 10)
-	l.mirror.Begin(5)
-	l.compareLists(ctx, fleet.State{Changes: 5})
-	if again, _ := m.counts.Reconcile(time.Now(), 10); len(l.wake) != 0 || len(again) != 0 {
+	l.list.mirror.Begin(5)
+	l.drift.compare(ctx, fleet.State{Changes: 5})
+	if again, _ := m.counts.Reconcile(time.Now(), 10); len(l.pushes.wake) != 0 || len(again) != 0 {
 		t.Fatal("an unchanged list is pushed again")
 	}
-	l.compareLists(ctx, fleet.State{Changes: 4})
-	if again, _ := m.counts.Reconcile(time.Now(), 10); len(l.wake) != 1 || len(l.resync) != 1 || len(again) != 1 {
+	l.drift.compare(ctx, fleet.State{Changes: 4})
+	if again, _ := m.counts.Reconcile(time.Now(), 10); len(l.pushes.wake) != 1 || len(l.list.resync) != 1 || len(again) != 1 {
 		t.Errorf("after the list went back: %v", again)
 	}
 }
@@ -152,12 +152,12 @@ func TestListThatWentBackIsReconciled(t *testing.T) {
 func TestHeldOfTheVersion(t *testing.T) {
 	t.Parallel()
 	l := alone(t, startRedis(t, redistest.Options{}))
-	l.mirror.Begin(5)
-	if h := l.ownHeartbeat(); h.Held != nil || h.Changes != 5 {
+	l.list.mirror.Begin(5)
+	if h := l.beats.own(); h.Held != nil || h.Changes != 5 {
 		t.Errorf("during a full read: %v held at version %d", h.Held, h.Changes)
 	}
-	l.mirror.End()
-	if h := l.ownHeartbeat(); h.Held == nil || *h.Held != 0 || h.Changes != 5 {
+	l.list.mirror.End()
+	if h := l.beats.own(); h.Held == nil || *h.Held != 0 || h.Changes != 5 {
 		t.Errorf("after it: %v held at version %d", h.Held, h.Changes)
 	}
 }

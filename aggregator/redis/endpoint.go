@@ -12,9 +12,6 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 )
 
-// This file reads how a Redis is reached: an address of the config, and the
-// certificates of the connection.
-
 // TLS is how the connection is secured, beside what a rediss:// URL says.
 type TLS struct {
 	// On secures addresses that are not URLs.

@@ -2,14 +2,13 @@ package redis
 
 import (
 	"context"
+	"edgeguard/aggregator/fleet"
 	"errors"
 	"strconv"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 )
-
-// This file reads whether Redis drops keys, or may.
 
 // server is a connection to one Redis.
 type server interface {
@@ -56,4 +55,24 @@ func masters(ctx context.Context, client goredis.UniversalClient) []server {
 		all = append(all, <-found)
 	}
 	return all
+}
+
+// evictionWatch alarms while Redis drops keys, or may. It is of the heartbeat loop.
+type evictionWatch struct {
+	*wire
+	evictions fleet.Evictions
+}
+
+// check raises an alarm if Redis evicts keys, or may. It ignores errors:
+// the user may lack the permission, and other calls notice a Redis that fails.
+func (e *evictionWatch) check(ctx context.Context) {
+	evicted, policy, ok := readEvictions(ctx, e.client, e.config.Timeout)
+	if !ok {
+		return
+	}
+	if text := e.evictions.Text(time.Now(), evicted, policy); text != "" {
+		e.node.Alarm("eviction", "redis", text)
+	} else {
+		e.node.Calm("eviction", "redis")
+	}
 }

@@ -20,7 +20,7 @@ func pushAs(t *testing.T, s *redistest.Server, id [8]byte, addr string, slot uin
 	push := aggregator.Push{First: slot, Sum: uint32(n), Counts: []uint16{n}}
 	keys := []string{names.clocks[key(addr).Partition(c.Partitions)], names.suspect(key(addr))}
 	header := aggregator.NewHeader(id, time.Now(), testWidth).Append(nil)
-	if err := s.Client().FCall(context.Background(), Function("push"), keys, header, push.AppendBody(nil)).Err(); err != nil {
+	if err := s.Client().FCall(context.Background(), function("push"), keys, header, push.AppendBody(nil)).Err(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -137,7 +137,7 @@ func BenchmarkStrangers(b *testing.B) {
 			for some := range slices.Chunk(keys, each) {
 				header := aggregator.NewHeader([8]byte{1}, time.Now(), testWidth).Append(nil)
 				args := append([]any{header}, slices.Repeat([]any{body}, len(some))...)
-				if err := s.Client().FCall(context.Background(), Function("push"), append([]string{names.clocks[part]}, some...), args...).Err(); err != nil {
+				if err := s.Client().FCall(context.Background(), function("push"), append([]string{names.clocks[part]}, some...), args...).Err(); err != nil {
 					b.Fatal(err)
 				}
 			}

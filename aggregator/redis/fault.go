@@ -17,9 +17,6 @@ import (
 	"edgeguard/internal/safetext"
 )
 
-// This file names what an error of Redis means for an operator: why a node is
-// cut off from its fleet, and how to fix it.
-
 // signs are the words in Redis' errors, most specific first, with the fault
 // that each means. A text has at most one %s, for the ACL line.
 var signs = []struct{ sign, kind, text string }{
@@ -64,6 +61,14 @@ const (
 	unreachable = time.Second
 )
 
+// diagnose returns the fault that err means: why a node is cut off from its fleet, and
+// how to fix it. err is not nil.
+func (c *Config) diagnose(err error) fleet.Fault { return faultOf(err, c.User, c.Namespace) }
+
+// Explain turns an error of a Pusher into one for an operator: what is wrong
+// with Redis, and how to fix it.
+func (c *Config) Explain(err error) error { return errors.New(c.diagnose(err).Text) }
+
 // faultOf returns the fault that err means, for a node of this user and namespace;
 // err is not nil.
 func faultOf(err error, user, namespace string) fleet.Fault {
@@ -77,9 +82,9 @@ func faultOf(err error, user, namespace string) fleet.Fault {
 			fix = fmt.Sprintf(fix, ACL(user, namespace))
 		}
 		// After what is too large was deleted, nothing keeps a node out for long.
-		return fleet.Fault{Kind: s.kind, Text: fix + " (" + shortenFault(text) + ")", Patience: answering, Answered: s.kind != "too large"}
+		return fleet.Fault{Kind: s.kind, Text: fix + " (" + shorten(text) + ")", Patience: answering, Answered: s.kind != "too large"}
 	}
-	return fleet.Fault{Kind: connectKind(err), Text: connectText(err) + " (" + shortenFault(text) + ")", Patience: unreachable, Answered: connectKind(err) == "refused"}
+	return fleet.Fault{Kind: connectKind(err), Text: connectText(err) + " (" + shorten(text) + ")", Patience: unreachable, Answered: connectKind(err) == "refused"}
 }
 
 // connectKind names an error that is not covered by signs.
@@ -124,8 +129,8 @@ func isTimeout(err error) bool {
 		errors.Is(err, goredis.ErrPoolTimeout) || (errors.As(err, &timeout) && timeout.Timeout())
 }
 
-// shortenFault cuts and cleans a server's text, which may be any client's.
-func shortenFault(text string) string {
+// shorten cuts and cleans a server's text, which may be any client's.
+func shorten(text string) string {
 	const most = 160
 	if len(text) > most {
 		text = text[:most] + "…"

@@ -132,9 +132,9 @@ func TestRestartsHeal(t *testing.T) {
 }
 
 func sameDigest(fleet []*member) bool {
-	first, version := fleet[0].link.mirror.Digest(0)
+	first, version := fleet[0].link.list.mirror.Digest(0)
 	for _, m := range fleet[1:] {
-		if d, v := m.link.mirror.Digest(0); d != first || v != version {
+		if d, v := m.link.list.mirror.Digest(0); d != first || v != version {
 			return false
 		}
 	}
@@ -179,7 +179,7 @@ func TestWrongRecordsAreRejected(t *testing.T) {
 	}
 	args = append(args, "not a prefix", recordOf(t, good), "")
 	names := newNames("test", 4)
-	if err := s.Client().FCall(context.Background(), Function("publish"), names.publishKeys(), args...).Err(); err != nil {
+	if err := s.Client().FCall(context.Background(), function("publish"), names.publishKeys(), args...).Err(); err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range fleet {

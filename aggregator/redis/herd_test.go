@@ -63,7 +63,7 @@ func TestCatchingUpIsPaced(t *testing.T) {
 	m.eventually(t, "all pushed", func() bool { return m.counts.Stats().Answered >= keys })
 	m.link.health.Lasts(time.Now(), 2000)
 	before, begun := m.counts.Stats().Reconciled, time.Now()
-	m.link.lost()
+	m.link.pushes.lost()
 	m.eventually(t, "some compared", func() bool { return m.counts.Stats().Reconciled >= before+200 })
 	n := m.counts.Stats().Reconciled - before
 	took := time.Since(begun)

@@ -108,14 +108,14 @@ func TestSkewIsReported(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer l.client.Close()
-		l.followClock() // Redis was not asked yet
+		l.clock.follow() // Redis was not asked yet
 		mono := clockguard.Read()
-		l.skew.Add(clockguard.Sample{Sent: mono.Mono, Received: mono.Mono, Server: mono.Wall.Add(behind)})
-		if ahead := l.ahead(); (ahead + behind - corrected).Abs() > 100*time.Millisecond {
+		l.clock.skew.Add(clockguard.Sample{Sent: mono.Mono, Received: mono.Mono, Server: mono.Wall.Add(behind)})
+		if ahead := l.clock.ahead(); (ahead + behind - corrected).Abs() > 100*time.Millisecond {
 			t.Errorf("%v ahead of Redis, not %v", ahead, corrected-behind)
 		}
-		l.judgeClocks(nil)
-		l.followClock()
+		l.clock.judge(nil)
+		l.clock.follow()
 		if len(told) != 1 || (told[0]-behind).Abs() > 100*time.Millisecond {
 			t.Errorf("reported %v, not %v", told, behind)
 		}

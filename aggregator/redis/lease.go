@@ -16,32 +16,19 @@ import (
 	"edgeguard/aggregator/fleet"
 )
 
-// This file has one node of a fleet at a time do what all of them would do: keep a
-// list that the whole fleet shares.
-//
-// A lease is a hash in Redis with a field for each term, named by its number. The highest
-// term that has not ended is in force. Who takes the next one writes its field where
-// there is none (HSETNX), which one node alone can do; its holder alone writes it again,
-// before it ends. No script, no SET and no new function of the library: the rights of a
-// node's Redis user stay as they were.
-//
-// Who can write to Redis can take a lease from all nodes, or give it to two. With the
-// fleet's key he can only do so by dropping what they write. What a lease guards must
-// bear two holders for a moment, and that nobody holds it is to be an alarm.
-
 const (
 	// LeaseLasts is how long a term lasts that is not renewed, and Every the time between two
 	// steps.
 	LeaseLasts, Every = time.Minute, 20 * time.Second
-	// margin is how long before its end a term is given up, for clocks that do not run
-	// alike. It is also how much longer than Lasts a term of an honest node may seem.
-	margin = 5 * time.Second
+	// leaseMargin is how long before its end a term is given up, for clocks that do not run
+	// alike. It is also how much longer than LeaseLasts a term of an honest node may seem.
+	leaseMargin = 5 * time.Second
 	// mostTerm and mostValue bound what a field may be.
 	mostTerm, mostValue = 1 << 40, 1024
 	// mostTerms is more fields than nodes leave.
 	mostTerms = 16
-	// keeps is how long Redis keeps a lease that nobody renews.
-	keeps = 10 * LeaseLasts
+	// leaseKept is how long Redis keeps a lease that nobody renews.
+	leaseKept = 10 * LeaseLasts
 )
 
 // LeaseWay is the way to the others.
@@ -53,8 +40,19 @@ type LeaseWay struct {
 	Timeout time.Duration
 }
 
-// Lease is one node's part in a lease. Its methods are safe for concurrent use; make it
-// with [NewLease].
+// Lease is one node's part in a lease, by which one node of a fleet at a time does what
+// all of them would do: keep a list that the whole fleet shares. Its methods are safe
+// for concurrent use; make it with [NewLease].
+//
+// A lease is a hash in Redis with a field for each term, named by its number. The highest
+// term that has not ended is in force. Who takes the next one writes its field where
+// there is none (HSETNX), which one node alone can do; its holder alone writes it again,
+// before it ends. No script, no SET and no new function of the library: the rights of a
+// node's Redis user stay as they were.
+//
+// Who can write to Redis can take a lease from all nodes, or give it to two. With the
+// fleet's key he can only do so by dropping what they write. What a lease guards must
+// bear two holders for a moment, and that nobody holds it is to be an alarm.
 type Lease struct {
 	name, node, run string
 
@@ -179,7 +177,7 @@ func newest(terms []term) (last term) {
 // next.
 func (l *Lease) read(ctx context.Context, f *LeaseWay) (terms []term, err error) {
 	fields, err := f.Client.HGetAll(ctx, f.Key+l.name).Result()
-	if errors.Is(err, ErrLarge) || err != nil && strings.HasPrefix(err.Error(), "WRONGTYPE") || len(fields) > mostTerms {
+	if errors.Is(err, errLarge) || err != nil && strings.HasPrefix(err.Error(), "WRONGTYPE") || len(fields) > mostTerms {
 		return nil, f.Client.Del(ctx, f.Key+l.name).Err()
 	}
 	if err != nil {
@@ -207,7 +205,7 @@ func (l *Lease) open(f *LeaseWay, field, value string) (t term, ok bool) {
 		return t, false
 	}
 	text, ok := f.Judge.OpenLease(l.signed(number), value)
-	if !ok || json.Unmarshal([]byte(text), &t) != nil || t.Until > f.Now.Add(LeaseLasts+margin).UnixMilli() {
+	if !ok || json.Unmarshal([]byte(text), &t) != nil || t.Until > f.Now.Add(LeaseLasts+leaseMargin).UnixMilli() {
 		return t, false
 	}
 	t.number = number
@@ -244,9 +242,9 @@ func (l *Lease) write(ctx context.Context, f *LeaseWay, start time.Time, number 
 		return nil
 	}
 	l.idle = time.Time{}
-	l.set(number, start.Add(LeaseLasts-margin), "")
+	l.set(number, start.Add(LeaseLasts-leaseMargin), "")
 	pipe := f.Client.Pipeline()
-	pipe.Expire(ctx, key, keeps)
+	pipe.Expire(ctx, key, leaseKept)
 	for _, t := range terms {
 		if t.number < number {
 			pipe.HDel(ctx, key, strconv.FormatUint(t.number, 10))

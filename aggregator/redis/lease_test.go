@@ -12,7 +12,6 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"edgeguard/aggregator"
 	"edgeguard/aggregator/fleet"
 	"edgeguard/internal/redistest"
 )
@@ -48,15 +47,6 @@ func newLeaseCrew(t *testing.T, nodes int, judge *fleet.Authority) *leaseCrew {
 	return c
 }
 
-func withLeaseKey(t *testing.T, digit string, require bool) *fleet.Authority {
-	t.Helper()
-	keys, err := aggregator.ParseSigningKeys(strings.Repeat(digit, 64))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fleet.NewAuthority(keys, require, "test")
-}
-
 func open() *fleet.Authority { return fleet.NewAuthority(nil, false, "test") }
 
 // step has a node make a step so long after the begin, and fails unless the node with
@@ -73,13 +63,13 @@ func (c *leaseCrew) step(after time.Duration, node, holder int, spare ...bool) {
 func (c *leaseCrew) holds(holder int) {
 	c.t.Helper()
 	for i, n := range c.nodes {
-		if until, held := n.Until(time.Now()); held != (i == holder) || held && time.Until(until) > LeaseLasts-margin {
+		if until, held := n.Until(time.Now()); held != (i == holder) || held && time.Until(until) > LeaseLasts-leaseMargin {
 			c.t.Errorf("node %d holds the lease: %t, until %v from now; it is node %d's", i, held, time.Until(until), holder)
 		}
 	}
 }
 
-func TestOneHolds(t *testing.T) {
+func TestLeaseHasOneHolder(t *testing.T) {
 	c := newLeaseCrew(t, 3, open())
 	c.step(0, 0, 0)
 	c.step(time.Second, 1, 0)
@@ -102,7 +92,7 @@ func TestOneHolds(t *testing.T) {
 	if n, err := c.server.Client().HLen(t.Context(), leaseKey+name).Result(); err != nil || n != 1 {
 		t.Errorf("%d terms are left, %v", n, err)
 	}
-	if ttl := c.server.Client().TTL(t.Context(), leaseKey+name).Val(); ttl <= 0 || ttl > keeps {
+	if ttl := c.server.Client().TTL(t.Context(), leaseKey+name).Val(); ttl <= 0 || ttl > leaseKept {
 		t.Errorf("Redis keeps it for %v", ttl)
 	}
 	c.server.Client().FlushAll(t.Context())
@@ -111,7 +101,7 @@ func TestOneHolds(t *testing.T) {
 }
 
 // A node that can do nothing with the lease lets another have it.
-func TestRest(t *testing.T) {
+func TestLeaseRests(t *testing.T) {
 	c := newLeaseCrew(t, 2, open())
 	c.step(0, 0, 0)
 	c.nodes[0].Rest(time.Now().Add(time.Hour))
@@ -124,7 +114,7 @@ func TestRest(t *testing.T) {
 
 // A node in mode monitor takes a lease that nobody wants for a term, and gives it to the
 // first that does.
-func TestSpare(t *testing.T) {
+func TestLeaseSpare(t *testing.T) {
 	c := newLeaseCrew(t, 2, open())
 	c.step(0, 0, -1, true)
 	c.step(59*time.Second, 0, -1, true)
@@ -142,7 +132,7 @@ func TestSpare(t *testing.T) {
 }
 
 // However many ask at the same time, one gets it.
-func TestTogether(t *testing.T) {
+func TestLeaseTakenTogether(t *testing.T) {
 	c := newLeaseCrew(t, 12, open())
 	for round := range 5 {
 		c.fleet.Now = begin.Add(time.Duration(round) * 2 * LeaseLasts)
@@ -174,7 +164,7 @@ func TestTogether(t *testing.T) {
 
 // Nodes that step, are away, give up and come back in any order never hold one lease at
 // one time of the fleet's clock.
-func TestRandom(t *testing.T) {
+func TestLeaseRandom(t *testing.T) {
 	c := newLeaseCrew(t, 4, open())
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -221,7 +211,7 @@ func TestLeaseHostile(t *testing.T) {
 	}
 	for what, terms := range fields {
 		t.Run(what, func(t *testing.T) {
-			judge := withLeaseKey(t, "a", true)
+			judge := judge(t, "a", true)
 			c := newLeaseCrew(t, 1, judge)
 			for field, value := range terms {
 				if value == "" && field == "9" {
@@ -255,7 +245,7 @@ func TestLeaseHostile(t *testing.T) {
 }
 
 // Without a key, what another client writes counts for as long as a term, and no longer.
-func TestUnsigned(t *testing.T) {
+func TestLeaseUnsigned(t *testing.T) {
 	c := newLeaseCrew(t, 1, open())
 	value, err := json.Marshal(term{Node: "ghost", Run: "x", Until: begin.Add(LeaseLasts).UnixMilli()})
 	if err != nil {
@@ -270,7 +260,7 @@ func TestUnsigned(t *testing.T) {
 }
 
 // Without Redis the lease lasts to its end, and a node that lost it can take none.
-func TestRedisAway(t *testing.T) {
+func TestLeaseRedisAway(t *testing.T) {
 	c := newLeaseCrew(t, 2, open())
 	c.step(0, 0, 0)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -281,7 +271,7 @@ func TestRedisAway(t *testing.T) {
 		}
 	}
 	c.holds(0)
-	if _, held := c.nodes[0].Until(time.Now().Add(LeaseLasts - margin)); held {
+	if _, held := c.nodes[0].Until(time.Now().Add(LeaseLasts - leaseMargin)); held {
 		t.Error("it is held longer than it lasts")
 	}
 }
@@ -291,7 +281,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add("1099511627776", "{}")
 	l, x := NewLease(name, "edge"), LeaseWay{Judge: open(), Now: begin}
 	f.Fuzz(func(t *testing.T, field, value string) {
-		if got, ok := l.open(&x, field, value); ok && (got.number == 0 || got.number > mostTerm || got.Until > begin.Add(LeaseLasts+margin).UnixMilli() || fmt.Sprint(got.number) != field) {
+		if got, ok := l.open(&x, field, value); ok && (got.number == 0 || got.number > mostTerm || got.Until > begin.Add(LeaseLasts+leaseMargin).UnixMilli() || fmt.Sprint(got.number) != field) {
 			t.Errorf("%+v of %q", got, field)
 		}
 	})

@@ -2,11 +2,6 @@ package redis
 
 import _ "embed"
 
-// This file is the function library that Redis runs for the fleet: its
-// text in Lua, its name, the users that may call it or load it, and its
-// installation.
-// the Lua files
-
 // LibraryName is the name of the function library and the prefix of its functions'
 // names. A change that older nodes would not understand takes another number:
 // then Redis has both libraries until the last old node is gone.
@@ -34,5 +29,5 @@ const replayName = LibraryName + "_replay"
 // sources are the libraries that Install loads, by name.
 var sources = map[string]string{LibraryName: LibrarySource, replayName: replayText}
 
-// Function returns the full name of one of the library's functions.
-func Function(what string) string { return LibraryName + "_" + what }
+// function returns the full name of one of the library's functions.
+func function(what string) string { return LibraryName + "_" + what }

@@ -145,7 +145,7 @@ func TestLibraryReplacesOnce(t *testing.T) {
 		var all sync.WaitGroup
 		for range 8 {
 			all.Go(func() {
-				n, err := r.node.FCall(context.Background(), Function("replace"), r.names.publishKeys(), somePrefix, bad, good, "").Int64Slice()
+				n, err := r.node.FCall(context.Background(), function("replace"), r.names.publishKeys(), somePrefix, bad, good, "").Int64Slice()
 				if err != nil || len(n) != 1 {
 					t.Errorf("%v, %v", n, err)
 					return
@@ -154,7 +154,7 @@ func TestLibraryReplacesOnce(t *testing.T) {
 			})
 		}
 		all.Wait()
-		r.reference.Call(r.now, Function("replace"), r.names.publishKeys(), []string{somePrefix, bad, good, ""})
+		r.reference.Call(r.now, function("replace"), r.names.publishKeys(), []string{somePrefix, bad, good, ""})
 	}
 	if done.Load() != 20 {
 		t.Errorf("%d of 20 rounds of 8", done.Load())
@@ -190,7 +190,7 @@ func TestLibraryRemovesMACs(t *testing.T) {
 		if n > 100 {
 			t.Fatalf("%d MACs beside 2 records after %d calls", ended(), n)
 		}
-		if err := r.node.FCall(ctx, Function("publish"), r.names.publishKeys(), args...).Err(); err != nil {
+		if err := r.node.FCall(ctx, function("publish"), r.names.publishKeys(), args...).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -217,7 +217,7 @@ func TestMACBytes(t *testing.T) {
 		before := s.Memory()
 		for n := range batches {
 			args := blocksOf(t, now, n*publishBatch, mac, func(i int) string { return fmt.Sprintf("10.0.%d.%d/32", i>>8, i&255) })
-			if err := s.Client().FCall(ctx, Function("publish"), names.publishKeys(), args...).Err(); err != nil {
+			if err := s.Client().FCall(ctx, function("publish"), names.publishKeys(), args...).Err(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -240,7 +240,7 @@ func BenchmarkPublish(b *testing.B) {
 	prefix := func(i int) string { return fmt.Sprintf("10.%d.%d.%d/32", i>>16, i>>8&255, i&255) }
 	publish := func(from int, mac string) {
 		args := blocksOf(b, now, from, mac, prefix)
-		if err := s.Client().FCall(ctx, Function("publish"), names.publishKeys(), args...).Err(); err != nil {
+		if err := s.Client().FCall(ctx, function("publish"), names.publishKeys(), args...).Err(); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -51,10 +51,10 @@ type answer struct {
 	known                    int64
 	other, before            int64
 	more, whole, asked, macs int64
-	news                     []member3
+	news                     []saidMember
 }
 
-type member3 struct {
+type saidMember struct {
 	field string
 	alive bool
 	text  string
@@ -70,7 +70,7 @@ func (b *beats) parse(got any) (a answer) {
 		*to = list[7+i].(int64)
 	}
 	for some := range slices.Chunk(list[14:], 3) {
-		a.news = append(a.news, member3{some[0].(string), some[1].(int64) == 1, some[2].(string)})
+		a.news = append(a.news, saidMember{some[0].(string), some[1].(int64) == 1, some[2].(string)})
 	}
 	return a
 }
@@ -78,7 +78,7 @@ func (b *beats) parse(got any) (a answer) {
 // raw is a beat at the server alone.
 func (b *beats) raw(args ...any) answer {
 	b.t.Helper()
-	got, err := b.node.FCall(context.Background(), Function("beat"), b.names.memberKeys(), args...).Result()
+	got, err := b.node.FCall(context.Background(), function("beat"), b.names.memberKeys(), args...).Result()
 	if err != nil {
 		b.fail("beat %q: %v", args, err)
 	}
@@ -95,13 +95,13 @@ func (b *beats) beat(args ...string) answer {
 	for _, a := range args {
 		list = append(list, a)
 	}
-	want, err := b.reference.Call(b.now, Function("beat"), b.names.memberKeys(), args)
+	want, err := b.reference.Call(b.now, function("beat"), b.names.memberKeys(), args)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	x, y := b.raw(list...), b.parse(want)
 	if x.whole == 1 {
-		slices.SortFunc(x.news, func(a, b member3) int { return strings.Compare(a.field, b.field) })
+		slices.SortFunc(x.news, func(a, b saidMember) int { return strings.Compare(a.field, b.field) })
 	}
 	if fmt.Sprintf("%+v", x) != fmt.Sprintf("%+v", y) {
 		b.fail("the library returns %+v;\nthe reference %+v", x, y)

@@ -58,7 +58,7 @@ func (r *tripped) push(node byte, p aggregator.Push, keys ...string) []aggregato
 	for range keys {
 		args = append(args, string(p.AppendBody(nil)))
 	}
-	text, err := r.node.FCall(context.Background(), Function("push"), append([]string{clockKey}, keys...), args...).Text()
+	text, err := r.node.FCall(context.Background(), function("push"), append([]string{clockKey}, keys...), args...).Text()
 	if err != nil {
 		r.t.Fatalf("push: %v", err)
 	}
@@ -180,10 +180,10 @@ func TestLibraryReadsNoBrokenRing(t *testing.T) {
 		}
 		r.push(1, aggregator.Push{First: r.slot, Sum: 5, Counts: []uint16{5}}, key)
 		spoil(key)
-		if err := r.node.FCallRO(ctx, Function("split"), []string{key}, r.slot).Err(); err != nil {
+		if err := r.node.FCallRO(ctx, function("split"), []string{key}, r.slot).Err(); err != nil {
 			t.Errorf("%s: split: %v", name, err)
 		}
-		if err := r.node.FCall(ctx, Function("forget"), []string{key}, r.slot, r.width).Err(); err != nil {
+		if err := r.node.FCall(ctx, function("forget"), []string{key}, r.slot, r.width).Err(); err != nil {
 			t.Errorf("%s: forget: %v", name, err)
 		}
 		if a := r.push(1, aggregator.Push{First: r.slot, Sum: 6, Counts: []uint16{6}}, key)[0]; a.Total != 6 || a.ClearedBefore != r.slot {
@@ -227,11 +227,11 @@ func TestLibraryReadsAnyRing(t *testing.T) {
 		}
 		r.push(byte(random.IntN(3)), p, r.keys...)
 		ctx := context.Background()
-		if err := r.node.FCallRO(ctx, Function("split"), []string{key}, int(r.slot)-random.IntN(80)).Err(); err != nil {
+		if err := r.node.FCallRO(ctx, function("split"), []string{key}, int(r.slot)-random.IntN(80)).Err(); err != nil {
 			r.fail("split: %v", err)
 		}
 		if random.IntN(40) == 0 {
-			if err := r.node.FCall(ctx, Function("forget"), r.keys, int(r.slot)-random.IntN(80), r.width).Err(); err != nil {
+			if err := r.node.FCall(ctx, function("forget"), r.keys, int(r.slot)-random.IntN(80), r.width).Err(); err != nil {
 				r.fail("forget: %v", err)
 			}
 		}
@@ -264,7 +264,7 @@ func TestLibraryLooksAtTypesFirst(t *testing.T) {
 					t.Fatal(err)
 				}
 				before := b.dump()
-				err := b.node.FCall(ctx, Function(c.function), c.keys, c.args...).Err()
+				err := b.node.FCall(ctx, function(c.function), c.keys, c.args...).Err()
 				if err == nil || !strings.HasPrefix(err.Error(), "EDGEGUARD type: "+key+" ") || !strings.Contains(err.Error(), "delete it") {
 					t.Errorf("%s, where %v was done: %v", c.function, other, err)
 				}
@@ -276,7 +276,7 @@ func TestLibraryLooksAtTypesFirst(t *testing.T) {
 		if err := b.admin().FlushAll(ctx).Err(); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.node.FCall(ctx, Function(c.function), c.keys, c.args...).Err(); err != nil {
+		if err := b.node.FCall(ctx, function(c.function), c.keys, c.args...).Err(); err != nil {
 			t.Errorf("%s: %v", c.function, err)
 		}
 	}
@@ -300,11 +300,11 @@ func TestLibraryCountsOnFromAnyState(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			taken, err := b.node.FCall(ctx, Function("publish"), names.publishKeys(), now.UnixMilli(), prefix, text, "").Int64Slice()
+			taken, err := b.node.FCall(ctx, function("publish"), names.publishKeys(), now.UnixMilli(), prefix, text, "").Int64Slice()
 			if err != nil || !slices.Equal(taken, []int64{1}) {
 				t.Fatalf("%s %q: %v, %v", field, value, taken, err)
 			}
-			answer, err := b.node.FCall(ctx, Function("beat"), names.memberKeys(), "", "", "16", "0", "0", "").Slice()
+			answer, err := b.node.FCall(ctx, function("beat"), names.memberKeys(), "", "", "16", "0", "0", "").Slice()
 			if err != nil {
 				t.Fatalf("%s %q: %v", field, value, err)
 			}
@@ -312,7 +312,7 @@ func TestLibraryCountsOnFromAnyState(t *testing.T) {
 			if field == "version" && version < 1 || len(digest) != 16 {
 				t.Errorf("%s %q: version %d, digest %q", field, value, version, digest)
 			}
-			done, err := b.node.FCall(ctx, Function("repair"), []string{names.state}, version, digest, "0123456789abcdef").Int64()
+			done, err := b.node.FCall(ctx, function("repair"), []string{names.state}, version, digest, "0123456789abcdef").Int64()
 			if err != nil || done != 1 {
 				t.Errorf("%s %q: repaired %d, %v", field, value, done, err)
 			}
@@ -330,7 +330,7 @@ func (b *both) exhausted(names names) {
 		b.t.Fatal(err)
 	}
 	_, text := randomRecord(b.t, rand.New(rand.NewPCG(1, 2)), now)
-	if err := b.node.FCall(ctx, Function("publish"), names.publishKeys(), now.UnixMilli(), "198.51.100.1/32", text, "").Err(); err != nil {
+	if err := b.node.FCall(ctx, function("publish"), names.publishKeys(), now.UnixMilli(), "198.51.100.1/32", text, "").Err(); err != nil {
 		b.t.Fatal(err)
 	}
 	entries := b.admin().XRange(ctx, names.stream, "-", "+").Val()

@@ -11,13 +11,20 @@ import (
 // loadEvery is the least time between two tries of a node to load the library.
 const loadEvery = 5 * time.Second
 
+// loader installs the function library where Redis lacks it. It is of Run's
+// goroutine.
+type loader struct {
+	*wire
+	tried time.Time // the last time
+}
+
 // load installs the library with the loader's credentials, if the node has
 // some.
-func (l *Link) load(ctx context.Context) {
-	if l.config.LoaderFile == "" || (!l.loaded.IsZero() && time.Since(l.loaded) < loadEvery) {
+func (l *loader) load(ctx context.Context) {
+	if l.config.LoaderFile == "" || (!l.tried.IsZero() && time.Since(l.tried) < loadEvery) {
 		return
 	}
-	l.loaded = time.Now()
+	l.tried = time.Now()
 	if err := l.config.load(ctx); err != nil {
 		l.stats.failed("install")
 		l.stats.note(err)

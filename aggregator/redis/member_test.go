@@ -160,9 +160,9 @@ func (m *member) start(t testing.TB) *member {
 		t.Fatal(err)
 	}
 	m.link = link
-	link.draw = func() float64 { return 0 } // answers wait for nothing
+	link.asks.draw = func() float64 { return 0 } // answers wait for nothing
 	if m.pace > 0 {
-		link.outbox = fleet.NewOutbox(m.pace, testPeer{m}.Refused)
+		link.publisher.outbox = fleet.NewOutbox(m.pace, testPeer{m}.Refused)
 	}
 	m.list.OnChange(func(b edgeguard.Block) { link.Changed(b, m.list.Trust(b.Prefix)) })
 	ctx, end := context.WithCancel(context.Background())
@@ -275,7 +275,7 @@ func held(t testing.TB, s *redistest.Server, addr string) (total int) {
 	n := newNames(c.Namespace, c.Partitions)
 	k := key(addr)
 	name := n.counts[k.Partition(c.Partitions)] + string(k.Append(nil))
-	answer, err := s.Client().FCallRO(context.Background(), Function("split"), []string{name}, time.Now().Unix()/testWidth).Slice()
+	answer, err := s.Client().FCallRO(context.Background(), function("split"), []string{name}, time.Now().Unix()/testWidth).Slice()
 	if err != nil {
 		t.Fatal(err)
 	}

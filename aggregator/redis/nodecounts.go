@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/fleet"
 	"edgeguard/clockguard"
 )
 
@@ -13,48 +14,54 @@ import (
 // just added to the watch list.
 const settling = 300 * time.Millisecond
 
-// NodeCounts returns what each node counts of keys, the greatest count first. A
-// node that is far from the limit does not report what it counts: so the keys
-// are added to the fleet's watch list first, and with settle the call waits for
-// what the nodes then push. It waits for Redis, at most the config's timeout. A
-// key that no node counts has none.
-func (l *Link) NodeCounts(ctx context.Context, keys []aggregator.Key, settle bool) ([][]aggregator.NodeCount, error) {
-	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
+// nodeCounts asks the fleet's nodes what each of them counts of a key. It is safe
+// for concurrent use.
+type nodeCounts struct {
+	*wire
+	clock  *fleetClock
+	nodes  *fleet.Roster
+	pushes *pushLoop
+	asked  aggregator.AskedKeys // keys whose node counts were asked for
+}
+
+// read returns what each node counts of keys; see [Link.NodeCounts].
+func (n *nodeCounts) read(ctx context.Context, keys []aggregator.Key, settle bool) ([][]aggregator.NodeCount, error) {
+	ctx, cancel := context.WithTimeout(ctx, n.config.Timeout)
 	defer cancel()
-	if fresh := l.asked.New(keys, time.Now()); len(fresh) > 0 {
-		if err := l.pusher.addWatches(ctx, fresh); err != nil {
+	if fresh := n.asked.New(keys, time.Now()); len(fresh) > 0 {
+		if err := n.pushes.pusher.addWatches(ctx, fresh); err != nil {
 			return nil, err
 		}
 		for _, k := range fresh {
-			l.PushNow(k)
+			n.pushes.pushNow(k)
 		}
 	}
 	if settle {
 		sleep(ctx, settling)
 	}
-	splits, err := l.presentSplits(ctx, keys)
+	splits, err := n.present(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
 	out := make([][]aggregator.NodeCount, len(keys))
 	for i, fields := range splits {
-		out[i] = aggregator.SplitByNode(fields, l.nodes.Name)
+		out[i] = aggregator.SplitByNode(fields, n.nodes.Name)
 	}
 	return out, nil
 }
 
-// presentSplits returns the split of each key in the present window; that of a key
+// present returns the split of each key in the present window; that of a key
 // whose meter a reload dropped is empty.
-func (l *Link) presentSplits(ctx context.Context, keys []aggregator.Key) ([][]aggregator.SplitField, error) {
+func (n *nodeCounts) present(ctx context.Context, keys []aggregator.Key) ([][]aggregator.SplitField, error) {
 	looks := make([]aggregator.SplitLook, len(keys))
 	for i, k := range keys {
-		if looks[i].Key = k; l.node.Width(k.Meter) != 0 {
-			looks[i].Heads = []uint32{clockguard.Slot(l.fleetNow(), l.node.Width(k.Meter))}
+		if looks[i].Key = k; n.node.Width(k.Meter) != 0 {
+			looks[i].Heads = []uint32{clockguard.Slot(n.clock.now(), n.node.Width(k.Meter))}
 		}
 	}
-	splits, err := l.pusher.splits(ctx, looks)
+	splits, err := n.pushes.pusher.splits(ctx, looks)
 	if err != nil {
-		l.stats.failed("split")
+		n.stats.failed("split")
 		return nil, err
 	}
 	out := make([][]aggregator.SplitField, len(keys))

@@ -76,7 +76,7 @@ func (p *Pusher) splits(ctx context.Context, keys []aggregator.SplitLook) ([][][
 	var cmds []*goredis.Cmd
 	for _, o := range keys {
 		for _, head := range o.Heads {
-			cmds = append(cmds, pipe.FCallRO(ctx, Function("split"), []string{p.names.suspect(o.Key)}, head))
+			cmds = append(cmds, pipe.FCallRO(ctx, function("split"), []string{p.names.suspect(o.Key)}, head))
 		}
 	}
 	if _, err := pipe.Exec(ctx); err != nil {

@@ -99,7 +99,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	if err := s.Client().HSet(ctx, key, "10.0.0.0/24", huge).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if err := client.HGetAll(ctx, key).Err(); !errors.Is(err, ErrLarge) {
+	if err := client.HGetAll(ctx, key).Err(); !errors.Is(err, errLarge) {
 		t.Errorf("an answer of %d bytes: %v", len(huge), err)
 	}
 	if err := client.Ping(ctx).Err(); err != nil {
@@ -153,7 +153,7 @@ func TestShrink(t *testing.T) {
 	steps := 0
 	for cursor := "0"; steps == 0 || cursor != "0"; steps++ {
 		var err error
-		if cursor, err = b.node.FCall(ctx, Function("shrink"), []string{key}, cursor).Text(); err != nil {
+		if cursor, err = b.node.FCall(ctx, function("shrink"), []string{key}, cursor).Text(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -161,7 +161,7 @@ func TestShrink(t *testing.T) {
 		t.Errorf("%d are left after %d steps", n, steps)
 	}
 	for _, args := range [][]any{nil, {"-1"}, {"x"}, {"0", "0"}, {strings.Repeat("1", 21)}} {
-		if err := b.node.FCall(ctx, Function("shrink"), []string{key}, args...).Err(); err == nil || !strings.HasPrefix(err.Error(), "EDGEGUARD arguments") {
+		if err := b.node.FCall(ctx, function("shrink"), []string{key}, args...).Err(); err == nil || !strings.HasPrefix(err.Error(), "EDGEGUARD arguments") {
 			t.Errorf("%q: %v", args, err)
 		}
 	}
@@ -185,14 +185,14 @@ func TestListThatIsNotReadInTime(t *testing.T) {
 	defer l.client.Close()
 	short, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := l.scan(short, key, func(string, string) {}); !errors.Is(err, context.Canceled) || !l.scanFailed {
-		t.Fatalf("%v, failed %v", err, l.scanFailed)
+	if err := l.list.scan(short, key, func(string, string) {}); !errors.Is(err, context.Canceled) || !l.list.scanFailed {
+		t.Fatalf("%v, failed %v", err, l.list.scanFailed)
 	}
-	state, err := l.heartbeat(ctx, true)
+	state, err := l.beats.beat(ctx, true)
 	if err == nil {
-		err = l.fullSync(ctx, state)
+		err = l.list.sync(ctx, state)
 	}
-	if err != nil || l.scanFailed || s.Client().HExists(ctx, key, "10.0.0.0/24").Val() {
-		t.Errorf("%v, failed %v", err, l.scanFailed)
+	if err != nil || l.list.scanFailed || s.Client().HExists(ctx, key, "10.0.0.0/24").Val() {
+		t.Errorf("%v, failed %v", err, l.list.scanFailed)
 	}
 }

@@ -69,17 +69,17 @@ func TestNoDigestForLong(t *testing.T) {
 	ctx := context.Background()
 	for range 2 {
 		for range fleet.MostBlind - 1 {
-			l.compareLists(ctx, fleet.State{})
+			l.drift.compare(ctx, fleet.State{})
 		}
-		if len(l.resync) != 0 {
+		if len(l.list.resync) != 0 {
 			t.Fatal("the list is read too soon")
 		}
-		l.compareLists(ctx, fleet.State{Digest: "0000000000000000"})
+		l.drift.compare(ctx, fleet.State{Digest: "0000000000000000"})
 	}
 	for range fleet.MostBlind {
-		l.compareLists(ctx, fleet.State{})
+		l.drift.compare(ctx, fleet.State{})
 	}
-	if len(l.resync) != 1 {
+	if len(l.list.resync) != 1 {
 		t.Error("the list is not read")
 	}
 }

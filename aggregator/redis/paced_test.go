@@ -187,7 +187,7 @@ func TestWhatHasEndedDoesNotGo(t *testing.T) {
 	}
 	var left []netip.Prefix
 	for block := range a.list.All(time.Now()) {
-		if a.link.outbox.Waits(block.Prefix) {
+		if a.link.publisher.outbox.Waits(block.Prefix) {
 			left = append(left, block.Prefix)
 		}
 	}

@@ -22,114 +22,97 @@ const (
 	publishRounds = 8
 )
 
-// Changed queues a change of the node's list to be published; times are local.
-// It never waits: if there is no room, a full sync publishes the change. What
-// came from the fleet is recognized and not published. An unblock also removes
-// the prefix's counts from what the node pushes, immediately, and from Redis.
-func (l *Link) Changed(b edgeguard.Block, t blocklist.Trust) {
+// publisher carries changes of the node's list to the fleet. Queueing is safe for
+// concurrent use, and so is publishing: who joins, the publish loop and a full read do
+// it, and Redis accepts or refuses each record by itself.
+type publisher struct {
+	*wire
+	keys    *keyring
+	clock   *fleetClock
+	nodes   *fleet.Roster
+	mirror  *fleet.Mirror
+	clears  *clearing
+	counts  *nodeCounts
+	outbox  *fleet.Outbox         // changes to be published
+	news    chan struct{}         // the outbox has some
+	resync  chan<- struct{}       // the outbox had no room: the whole list goes
+	crowded fleet.CrowdedNetworks // networks of which the fleet keeps no more
+}
+
+// changed queues a change; see [Link.Changed].
+func (p *publisher) changed(b edgeguard.Block, t blocklist.Trust) {
 	if b.Forgets() {
-		l.clear(b)
+		p.clears.clear(b)
 	}
-	if l.config.Monitor {
+	if p.config.Monitor {
 		return
 	}
 	c := fleet.Change{Block: b, Trust: t}
 	switch {
-	case b.Origin != l.config.Node && !l.lacks(c):
-		l.outbox.Drop(b.Prefix)
-	case l.outbox.Add(c):
-		signal(l.news)
+	case b.Origin != p.config.Node && !p.lacks(c):
+		p.outbox.Drop(b.Prefix)
+	case p.outbox.Add(c):
+		signal(p.news)
 	default:
-		signal(l.resync)
+		signal(p.resync)
 	}
 }
 
 // lacks reports whether the fleet may lack a record that it would accept.
-func (l *Link) lacks(c fleet.Change) bool {
-	record, mac, ok := l.encode(c)
-	return ok && l.mirror.Missing(c.Block.Prefix.String(), record, mac)
+func (p *publisher) lacks(c fleet.Change) bool {
+	record, mac, ok := p.encode(c)
+	return ok && p.mirror.Missing(c.Block.Prefix.String(), record, mac)
 }
 
-// publishLoop publishes changes, forgets unblocked keys in Redis, and replaces
-// what is wrong there.
-func (l *Link) publishLoop(ctx context.Context) error {
-	seconds, turns := time.NewTicker(time.Second), time.NewTicker(publishTurn)
-	defer seconds.Stop()
-	defer turns.Stop()
-	signal(l.news) // what has waited since the session before
-	for behind := false; ; {
-		var err error
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-l.news:
-			if err = l.publishOperators(ctx); err == nil && !behind {
-				behind, err = l.publishBlocks(ctx)
-			}
-		case <-turns.C:
-			if behind {
-				behind, err = l.publishBlocks(ctx)
-			}
-		case <-l.clears.Waiting:
-			err = l.forget(ctx)
-		case <-seconds.C:
-			err = l.housekeep(ctx)
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// publishOperators publishes what operators changed, in their order.
-func (l *Link) publishOperators(ctx context.Context) error {
-	_, err := l.publish(ctx, l.outbox.Operators())
+// operators publishes what operators changed, in their order.
+func (p *publisher) operators(ctx context.Context) error {
+	_, err := p.publish(ctx, p.outbox.Operators())
 	if err == nil {
-		l.outbox.Sent()
+		p.outbox.Sent()
 	}
 	return err
 }
 
-// publishBlocks publishes the blocks of rules whose turn it is, as the node's
+// blocks publishes the blocks of rules whose turn it is, as the node's
 // list has them now. It reports whether more wait. What it fails to send the full
 // read of the next session publishes.
-func (l *Link) publishBlocks(ctx context.Context) (behind bool, err error) {
+func (p *publisher) blocks(ctx context.Context) (behind bool, err error) {
 	for range publishRounds {
-		prefixes := l.outbox.Next(time.Now(), publishBatch)
+		prefixes := p.outbox.Next(time.Now(), publishBatch)
 		if len(prefixes) == 0 {
 			break
 		}
 		var some []fleet.Change
-		for _, p := range prefixes {
-			if b, t, ok := l.node.Block(p); ok {
+		for _, prefix := range prefixes {
+			if b, t, ok := p.node.Block(prefix); ok {
 				some = append(some, fleet.Change{Block: b, Trust: t})
 			}
 		}
-		sent, err := l.publish(ctx, some)
+		sent, err := p.publish(ctx, some)
 		if err != nil {
 			return true, err
 		}
-		l.outbox.Return(len(prefixes) - sent)
+		p.outbox.Return(len(prefixes) - sent)
 	}
-	return l.outbox.Len() > 0, nil
+	return p.outbox.Len() > 0, nil
 }
 
 // publish sends records to the fleet, which accepts those that are greater than
 // its own, and returns how many were sent: not those that the fleet is known to
 // have.
-func (l *Link) publish(ctx context.Context, changes []fleet.Change) (n int, err error) {
+func (p *publisher) publish(ctx context.Context, changes []fleet.Change) (n int, err error) {
 	for len(changes) > 0 {
 		some := changes[:min(publishBatch, len(changes))]
 		changes = changes[len(some):]
-		l.reword(ctx, some)
-		args := []any{l.fleetNow().UnixMilli()}
+		p.reword(ctx, some)
+		args := []any{p.clock.now().UnixMilli()}
 		var sent []fleet.Change
 		for _, c := range some {
-			record, mac, ok := l.encode(c)
+			record, mac, ok := p.encode(c)
 			switch {
-			case !ok || !l.mirror.Missing(c.Block.Prefix.String(), record, mac):
-			case c.ByRule() && l.crowded.Has(c.Block.Prefix, time.Now()):
-				l.keptHere(c)
+			case !ok || !p.mirror.Missing(c.Block.Prefix.String(), record, mac):
+			case c.ByRule() && p.crowded.Has(c.Block.Prefix, time.Now()):
+				p.keptHere(c)
 			default:
 				args = append(args, c.Block.Prefix.String(), record, mac)
 				sent = append(sent, c)
@@ -138,12 +121,12 @@ func (l *Link) publish(ctx context.Context, changes []fleet.Change) (n int, err 
 		if len(sent) == 0 {
 			continue
 		}
-		answers, err := l.callPublish(ctx, args)
+		answers, err := p.call(ctx, args)
 		if err != nil {
 			return n, err
 		}
 		n += len(sent)
-		l.applyPublished(sent, answers)
+		p.apply(sent, answers)
 	}
 	return n, nil
 }
@@ -155,28 +138,28 @@ const (
 	publishNoRoom = 2
 )
 
-func (l *Link) applyPublished(sent []fleet.Change, answers []int64) {
+func (p *publisher) apply(sent []fleet.Change, answers []int64) {
 	for i, c := range sent[:min(len(sent), len(answers))] {
 		switch answers[i] {
 		case publishTaken:
-			l.stats.published.Add(1)
+			p.stats.published.Add(1)
 		case publishNoRoom:
 			if c.ByRule() {
-				l.crowded.Add(c.Block.Prefix, time.Now())
+				p.crowded.Add(c.Block.Prefix, time.Now())
 			}
-			if l.node.Now().Before(c.Block.Until) { // an ended block needs no room
-				l.keptHere(c)
+			if p.node.Now().Before(c.Block.Until) { // an ended block needs no room
+				p.keptHere(c)
 			}
 		}
 	}
 }
 
-func (l *Link) callPublish(ctx context.Context, args []any) ([]int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
+func (p *publisher) call(ctx context.Context, args []any) ([]int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.config.Timeout)
 	defer cancel()
-	taken, err := l.client.FCall(ctx, Function("publish"), l.pusher.names.publishKeys(), args...).Int64Slice()
+	taken, err := p.client.FCall(ctx, function("publish"), p.names.publishKeys(), args...).Int64Slice()
 	if err != nil {
-		l.stats.failed("publish")
+		p.stats.failed("publish")
 		return nil, fmt.Errorf("publish %d blocks: %w", len(args)/3, err)
 	}
 	return taken, nil
@@ -184,18 +167,18 @@ func (l *Link) callPublish(ctx context.Context, args []any) ([]int64, error) {
 
 // encode returns a change as it is published, with its MAC, and reports whether
 // the other nodes would accept it.
-func (l *Link) encode(c fleet.Change) (record, mac string, ok bool) {
-	r := aggregator.Record{Block: c.Block, Forced: c.Trust.Forced, Retention: l.config.Retention}
-	r.Block.Since, r.Block.Until = l.node.Epoch(c.Block.Since), l.node.Epoch(c.Block.Until)
+func (p *publisher) encode(c fleet.Change) (record, mac string, ok bool) {
+	r := aggregator.Record{Block: c.Block, Forced: c.Trust.Forced, Retention: p.config.Retention}
+	r.Block.Since, r.Block.Until = p.node.Epoch(c.Block.Since), p.node.Epoch(c.Block.Until)
 	record, err := r.Encode()
 	if err == nil && len(record) > aggregator.MaxRecord {
 		err = fmt.Errorf("block of %s takes %d bytes: not over %d: shorten its rule or reason", c.Block.Prefix, len(record), aggregator.MaxRecord)
 	}
 	if err != nil {
-		l.stats.failed("publish")
-		l.stats.note(err)
+		p.stats.failed("publish")
+		p.stats.note(err)
 		return "", "", false
 	}
-	mac, ok = l.judge.Load().MAC(c.Block.Prefix.String(), record, c.Trust)
+	mac, ok = p.keys.judge.Load().MAC(c.Block.Prefix.String(), record, c.Trust)
 	return record, mac, ok
 }

@@ -26,7 +26,7 @@ const (
 
 // Pusher carries one node's counts to Redis, one round at a time, and starts no
 // goroutine: Link runs it in real time, a replay in its own. It is not safe for
-// concurrent use.
+// concurrent use, except forget, addWatches and splits, which keep no state.
 type Pusher struct {
 	client       goredis.UniversalClient
 	timeout      time.Duration

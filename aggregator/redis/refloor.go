@@ -9,13 +9,13 @@ import (
 )
 
 // forged applies what an answer shows of another client that writes to Redis.
-func (l *Link) forged(p *aggregator.Push, out aggregator.Outcome, now time.Time) {
+func (c *clearing) forged(push *aggregator.Push, out aggregator.Outcome, now time.Time) {
 	if out.Floor != 0 {
-		l.floors.See(p.Key, aggregator.ClearedMark{Slot: out.Floor, Width: p.Width}, now)
+		c.floors.See(push.Key, aggregator.ClearedMark{Slot: out.Floor, Width: push.Width}, now)
 	}
-	if out.Forged && l.floors.Forged(p.Key, now) {
+	if out.Forged && c.floors.Forged(push.Key, now) {
 		// One alarm for all keys: who forges can do it of thousands.
-		l.node.Alarm("forged", "counts", fmt.Sprintf("Redis has counts of %s in this node's name that this node did not make: another client writes to Redis: if the address was blocked by them, remove the block", p.Key.Prefix))
+		c.node.Alarm("forged", "counts", fmt.Sprintf("Redis has counts of %s in this node's name that this node did not make: another client writes to Redis: if the address was blocked by them, remove the block", push.Key.Prefix))
 	}
 }
 
@@ -23,24 +23,24 @@ func (l *Link) forged(p *aggregator.Push, out aggregator.Outcome, now time.Time)
 // it one that has only arrived in the fleet's list. The key is emptied with its
 // mark, and all nodes push it in full. Those that know an unblock of it, which is
 // older, set their mark again.
-func (l *Link) refloor(ctx context.Context, now time.Time) error {
-	due, marks, forged := l.floors.Due(now)
+func (c *clearing) refloor(ctx context.Context, now time.Time) error {
+	due, marks, forged := c.floors.Due(now)
 	if !marks {
-		l.node.Calm("forged", "marks")
+		c.node.Calm("forged", "marks")
 	}
 	if !forged {
-		l.node.Calm("forged", "counts")
+		c.node.Calm("forged", "counts")
 	}
 	for _, one := range due {
-		if l.mirror.Lifts(one.Key.Prefix) {
+		if c.mirror.Lifts(one.Key.Prefix) {
 			continue
 		}
-		l.node.Alarm("forged", "marks", fmt.Sprintf("Redis counts nothing of %s, as after an unblock, and there was none: another client writes to Redis: the mark is taken back", one.Key.Prefix))
-		bounded, cancel := context.WithTimeout(ctx, l.config.Timeout)
-		err := l.client.FCall(bounded, Function("forget"), []string{l.pusher.names.suspect(one.Key)}, 0, one.Width, one.Slot).Err()
+		c.node.Alarm("forged", "marks", fmt.Sprintf("Redis counts nothing of %s, as after an unblock, and there was none: another client writes to Redis: the mark is taken back", one.Key.Prefix))
+		bounded, cancel := context.WithTimeout(ctx, c.config.Timeout)
+		err := c.client.FCall(bounded, function("forget"), []string{c.names.suspect(one.Key)}, 0, one.Width, one.Slot).Err()
 		cancel()
 		if err != nil {
-			l.stats.failed("forget")
+			c.stats.failed("forget")
 			return fmt.Errorf("forget a mark without an unblock: %w", err)
 		}
 	}

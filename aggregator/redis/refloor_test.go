@@ -81,7 +81,7 @@ func TestForgetNotTheFuture(t *testing.T) {
 		name := fmt.Sprintf("eg:{test/0}:k:%d", i)
 		before := now()
 		asked := (before + ahead) / testWidth
-		if n, err := c.FCall(ctx, Function("forget"), []string{name}, asked, testWidth).Int(); n != 1 || err != nil {
+		if n, err := c.FCall(ctx, function("forget"), []string{name}, asked, testWidth).Int(); n != 1 || err != nil {
 			t.Fatalf("%d s ahead: emptied %d, %v", ahead, n, err)
 		}
 		ring := c.HGet(ctx, name, "f").Val()

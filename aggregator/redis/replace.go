@@ -22,21 +22,21 @@ func isWrong(err error) bool { return errors.Is(err, aggregator.ErrWrong) }
 // replaceWrong replaces records in Redis that every node rejects by those that
 // this node has. A rejected record may be greater than any good one, so that
 // publishing alone would leave it there.
-func (l *Link) replaceWrong(ctx context.Context, now time.Time) error {
-	if l.config.Monitor {
+func (r *listReader) replaceWrong(ctx context.Context, now time.Time) error {
+	if r.config.Monitor {
 		return nil
 	}
-	due := l.mirror.Due(now)
+	due := r.mirror.Due(now)
 	if len(due) == 0 {
 		return nil
 	}
 	mine := map[string]fleet.Change{}
-	for _, c := range l.liveRecords() {
+	for _, c := range r.publisher.live() {
 		if prefix := c.Block.Prefix.String(); !due[prefix].IsZero() {
 			mine[prefix] = c
 		}
 	}
-	stored, err := l.readRecords(ctx, due)
+	stored, err := r.readRecords(ctx, due)
 	if err != nil {
 		return err
 	}
@@ -44,15 +44,15 @@ func (l *Link) replaceWrong(ctx context.Context, now time.Time) error {
 	var lacking []fleet.Change
 	for prefix, s := range stored {
 		c, known := mine[prefix]
-		j := l.check(prefix, s.record, s.mac)
+		j := r.keys.check(prefix, s.record, s.mac)
 		switch {
 		case !isWrong(j.err): // it was replaced past the stream
-			l.mirror.Apply(prefix, s.record, j.mark())
-			l.merge(prefix, j, false)
+			r.mirror.Apply(prefix, s.record, j.mark())
+			r.merge(prefix, j, false)
 		case known && len(s.record) > aggregator.MaxRecord: // it gives way to any
 			lacking = append(lacking, c)
 		case known:
-			if record, mac, ok := l.encode(c); ok && !isWrong(l.check(prefix, record, mac).err) {
+			if record, mac, ok := r.publisher.encode(c); ok && !isWrong(r.keys.check(prefix, record, mac).err) {
 				args = append(args, prefix, s.record, record, mac)
 			}
 		case errors.Is(j.err, fleet.ErrUnsigned) && now.Sub(due[prefix]) >= removeAfter && len(s.record) <= aggregator.MaxRecord:
@@ -60,24 +60,24 @@ func (l *Link) replaceWrong(ctx context.Context, now time.Time) error {
 		}
 	}
 	if len(args) > 0 {
-		if err := l.callReplace(ctx, args); err != nil {
+		if err := r.callReplace(ctx, args); err != nil {
 			return err
 		}
 	}
-	_, err = l.publish(ctx, lacking)
+	_, err = r.publisher.publish(ctx, lacking)
 	return err
 }
 
-func (l *Link) callReplace(ctx context.Context, args []any) error {
-	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
+func (r *listReader) callReplace(ctx context.Context, args []any) error {
+	ctx, cancel := context.WithTimeout(ctx, r.config.Timeout)
 	defer cancel()
-	done, err := l.client.FCall(ctx, Function("replace"), l.pusher.names.publishKeys(), args...).Int64Slice()
+	done, err := r.client.FCall(ctx, function("replace"), r.names.publishKeys(), args...).Int64Slice()
 	if err != nil {
-		l.stats.failed("publish")
+		r.stats.failed("publish")
 		return fmt.Errorf("replace %d records: %w", len(args)/4, err)
 	}
 	for _, one := range done {
-		l.stats.replaced.Add(uint64(one))
+		r.stats.replaced.Add(uint64(one))
 	}
 	return nil
 }
@@ -86,21 +86,21 @@ func (l *Link) callReplace(ctx context.Context, args []any) error {
 type storedRecord struct{ record, mac string }
 
 // readRecords reads the records of some prefixes.
-func (l *Link) readRecords(ctx context.Context, prefixes map[string]time.Time) (map[string]storedRecord, error) {
-	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
+func (r *listReader) readRecords(ctx context.Context, prefixes map[string]time.Time) (map[string]storedRecord, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.config.Timeout)
 	defer cancel()
 	var fields []string
 	for prefix := range prefixes {
 		fields = append(fields, prefix)
 	}
 	var records, macs *goredis.SliceCmd
-	_, err := l.client.Pipelined(ctx, func(pipe goredis.Pipeliner) error {
-		records = pipe.HMGet(ctx, l.pusher.names.blocks, fields...)
-		macs = pipe.HMGet(ctx, l.pusher.names.macs, fields...)
+	_, err := r.client.Pipelined(ctx, func(pipe goredis.Pipeliner) error {
+		records = pipe.HMGet(ctx, r.names.blocks, fields...)
+		macs = pipe.HMGet(ctx, r.names.macs, fields...)
 		return nil
 	})
 	if err != nil {
-		l.stats.failed("sync")
+		r.stats.failed("sync")
 		return nil, fmt.Errorf("read rejected records: %w", err)
 	}
 	stored := map[string]storedRecord{}

@@ -3,8 +3,11 @@ package redis
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"edgeguard/aggregator/fleet"
+
+	goredis "github.com/redis/go-redis/v9"
 )
 
 const (
@@ -17,28 +20,28 @@ const (
 	mostRecords = 1 << 20
 )
 
-// fullSync reads and merges the whole list, then publishes what this node knows
+// sync reads and merges the whole list, then publishes what this node knows
 // better. s was read before: changes made since then come again by the stream,
 // which is read from s.Tip on.
-func (l *Link) fullSync(ctx context.Context, s fleet.State) error {
-	l.mirror.Begin(s.Changes)
-	l.noRoom.Store(false)
-	if l.scanFailed {
-		shrinkBatches(ctx, l.client, l.config.Timeout, l.pusher.names.macs, l.pusher.names.blocks)
+func (r *listReader) sync(ctx context.Context, s fleet.State) error {
+	r.mirror.Begin(s.Changes)
+	r.noRoom.Store(false)
+	if r.scanFailed {
+		shrink(ctx, r.client, r.config.Timeout, r.names.macs, r.names.blocks)
 	}
-	if err := l.readList(ctx); err != nil {
-		l.stats.failed("sync")
+	if err := r.readAll(ctx); err != nil {
+		r.stats.failed("sync")
 		return err
 	}
-	l.mirror.End()
-	if !l.noRoom.Load() {
-		l.node.Calm("no_room", "list")
+	r.mirror.End()
+	if !r.noRoom.Load() {
+		r.node.Calm("no_room", "list")
 	}
-	if l.config.Monitor {
-		l.stats.syncs.Add(1)
+	if r.config.Monitor {
+		r.stats.syncs.Add(1)
 		return nil
 	}
-	_, err := l.publish(ctx, l.unpaced(l.stats.syncs.Add(1) == 1))
+	_, err := r.publisher.publish(ctx, r.publisher.unpaced(r.stats.syncs.Add(1) == 1))
 	return err
 }
 
@@ -46,15 +49,15 @@ func (l *Link) fullSync(ctx context.Context, s fleet.State) error {
 // before, and may have lost. Blocks of rules that wait keep their turn. Of a node
 // that has just started, its own blocks that the fleet lacks wait as well: they
 // may have waited when it stopped, and what the fleet had, other nodes have.
-func (l *Link) unpaced(first bool) (some []fleet.Change) {
-	for _, c := range l.liveRecords() {
+func (p *publisher) unpaced(first bool) (some []fleet.Change) {
+	for _, c := range p.live() {
 		switch {
 		case !c.ByRule():
 			some = append(some, c)
-		case l.outbox.Waits(c.Block.Prefix):
-		case first && c.Block.Origin == l.config.Node:
-			if l.lacks(c) {
-				l.outbox.Add(c)
+		case p.outbox.Waits(c.Block.Prefix):
+		case first && c.Block.Origin == p.config.Node:
+			if p.lacks(c) {
+				p.outbox.Add(c)
 			}
 		default:
 			some = append(some, c)
@@ -63,37 +66,37 @@ func (l *Link) unpaced(first bool) (some []fleet.Change) {
 	return some
 }
 
-// readList reads the hash of MACs and then that of records. A record that changes
+// readAll reads the hash of MACs and then that of records. A record that changes
 // between the two comes again by the stream.
-func (l *Link) readList(ctx context.Context) error {
-	macs, judge, again := map[string]string{}, l.judge.Load(), l.signAll.Swap(false)
+func (r *listReader) readAll(ctx context.Context) error {
+	macs, judge, again := map[string]string{}, r.keys.judge.Load(), r.signAll.Swap(false)
 	if judge.Signs() {
-		if err := l.scan(ctx, l.pusher.names.macs, func(prefix, mac string) { macs[prefix] = mac }); err != nil {
+		if err := r.scan(ctx, r.names.macs, func(prefix, mac string) { macs[prefix] = mac }); err != nil {
 			return err
 		}
 	}
-	return l.scan(ctx, l.pusher.names.blocks, func(prefix, record string) {
-		j := l.check(prefix, record, macs[prefix])
+	return r.scan(ctx, r.names.blocks, func(prefix, record string) {
+		j := r.keys.check(prefix, record, macs[prefix])
 		mark := j.mark()
 		mark.Signed = mark.Signed && !(again && !judge.ByFirst(macs[prefix]))
-		l.mirror.Apply(prefix, record, mark)
-		l.merge(prefix, j, false)
+		r.mirror.Apply(prefix, record, mark)
+		r.merge(prefix, j, false)
 	})
 }
 
 // scan reads a hash by prefixes step by step, so that it neither holds up Redis
 // nor fills this node's memory.
-func (l *Link) scan(ctx context.Context, hash string, each func(prefix, value string)) error {
+func (r *listReader) scan(ctx context.Context, hash string, each func(prefix, value string)) error {
 	read := 0
 	step := int64(scanned)
-	if l.scanFailed {
+	if r.scanFailed {
 		step = scannedAgain
 	}
 	for cursor := uint64(0); ; {
-		bounded, cancel := context.WithTimeout(ctx, l.config.Timeout)
-		pairs, next, err := l.client.HScan(bounded, hash, cursor, "", step).Result()
+		bounded, cancel := context.WithTimeout(ctx, r.config.Timeout)
+		pairs, next, err := r.client.HScan(bounded, hash, cursor, "", step).Result()
 		cancel()
-		if l.scanFailed = err != nil; err != nil {
+		if r.scanFailed = err != nil; err != nil {
 			return fmt.Errorf("read the fleet's blocks: %w", err)
 		}
 		for ; len(pairs) >= 2; pairs = pairs[2:] {
@@ -101,7 +104,7 @@ func (l *Link) scan(ctx context.Context, hash string, each func(prefix, value st
 			read++
 		}
 		if read > mostRecords {
-			return fmt.Errorf("the fleet's list has over %d records: %w", mostRecords, ErrLarge)
+			return fmt.Errorf("the fleet's list has over %d records: %w", mostRecords, errLarge)
 		}
 		if cursor = next; cursor == 0 {
 			return nil
@@ -109,15 +112,31 @@ func (l *Link) scan(ctx context.Context, hash string, each func(prefix, value st
 	}
 }
 
-// liveRecords returns this node's records that still matter to the fleet:
+// live returns this node's records that still matter to the fleet:
 // active blocks, and tombstones that are still remembered.
-func (l *Link) liveRecords() []fleet.Change {
+func (p *publisher) live() []fleet.Change {
 	var out []fleet.Change
-	now := l.node.Now()
-	for b, t := range l.node.Records() {
-		if c := (fleet.Change{Block: b, Trust: t}); c.Matters(now, l.config.Retention) {
+	now := p.node.Now()
+	for b, t := range p.node.Records() {
+		if c := (fleet.Change{Block: b, Trust: t}); c.Matters(now, p.config.Retention) {
 			out = append(out, c)
 		}
 	}
 	return out
+}
+
+// shrink removes what is too long for a fleet's record from hashes of Redis that could
+// not be read in time. Each step may take so long. It ignores errors: they come again
+// where a hash is read.
+func shrink(ctx context.Context, client goredis.UniversalClient, timeout time.Duration, hashes ...string) {
+	for _, hash := range hashes {
+		for cursor := "0"; ; {
+			step, cancel := context.WithTimeout(ctx, timeout)
+			next, err := client.FCall(step, function("shrink"), []string{hash}, cursor).Text()
+			cancel()
+			if cursor = next; err != nil || cursor == "0" {
+				break
+			}
+		}
+	}
 }

@@ -33,11 +33,11 @@ func (m *member) manyBlocks(t testing.TB, n int) {
 // and the digest that Redis has.
 func (m *member) agreed(t testing.TB, n int) bool {
 	t.Helper()
-	s, err := m.link.heartbeat(context.Background(), false)
+	s, err := m.link.beats.beat(context.Background(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	digest, changes := m.link.mirror.Digest(s.Cutoff)
+	digest, changes := m.link.list.mirror.Digest(s.Cutoff)
 	return m.list.Len() == n && changes == s.Changes && digest == s.Digest
 }
 
@@ -105,7 +105,7 @@ func TestGapInTheStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	done := make(chan error)
-	go func() { done <- link.receiveLoop(ctx, at) }()
+	go func() { done <- link.list.run(ctx, at) }()
 	slow.eventually(t, "the whole list", func() bool { return slow.agreed(t, blocks) })
 	// And then the stream again.
 	if _, err := quick.list.Merge(quick.byHand("203.0.113.7/32"), time.Now()); err != nil {

@@ -13,41 +13,41 @@ import (
 // much, before other nodes receive them: a decision waits for nothing and knows
 // only the sum of the others. The node's list is changed, too, so that all
 // copies agree. If the split cannot be read, the reasons stay as they are.
-func (l *Link) reword(ctx context.Context, changes []fleet.Change) {
+func (p *publisher) reword(ctx context.Context, changes []fleet.Change) {
 	var at []int // in the changes
 	var here []uint32
 	var keys []aggregator.Key
 	for i, c := range changes {
-		if key, n, ok := l.node.Unsplit(c.Block); ok {
+		if key, n, ok := p.node.Unsplit(c.Block); ok {
 			at, here, keys = append(at, i), append(here, n), append(keys, key)
 		}
 	}
 	if len(at) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, p.config.Timeout)
 	defer cancel()
-	splits, err := l.presentSplits(ctx, keys)
+	splits, err := p.counts.present(ctx, keys)
 	if err != nil {
-		l.stats.note(fmt.Errorf("split over the nodes: %w", err))
+		p.stats.note(fmt.Errorf("split over the nodes: %w", err))
 		return
 	}
 	for i := range at {
-		if split := l.split(splits[i], here[i]); len(split) > 1 {
+		if split := p.split(splits[i], here[i]); len(split) > 1 {
 			c := &changes[at[i]]
-			c.Block = l.node.Reword(c.Block, split)
+			c.Block = p.node.Reword(c.Block, split)
 		}
 	}
 }
 
 // split returns which node counted how much. What this node counted since its last
 // push is not in Redis yet, but known here.
-func (l *Link) split(fields []aggregator.SplitField, here uint32) []aggregator.NodeCount {
-	parts := aggregator.SplitByNode(fields, l.nodes.Name)
-	own := slices.IndexFunc(parts, func(p aggregator.NodeCount) bool { return p.Node == l.config.Node })
+func (p *publisher) split(fields []aggregator.SplitField, here uint32) []aggregator.NodeCount {
+	parts := aggregator.SplitByNode(fields, p.nodes.Name)
+	own := slices.IndexFunc(parts, func(part aggregator.NodeCount) bool { return part.Node == p.config.Node })
 	if own < 0 {
 		own = len(parts)
-		parts = append(parts, aggregator.NodeCount{Node: l.config.Node})
+		parts = append(parts, aggregator.NodeCount{Node: p.config.Node})
 	}
 	parts[own].Count = max(parts[own].Count, here)
 	return parts

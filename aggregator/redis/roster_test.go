@@ -35,7 +35,7 @@ func TestFarewell(t *testing.T) {
 		t.Errorf("%d nodes are alive in Redis after one has ended", n)
 	}
 	a.eventually(t, "the other to be gone", func() bool { return a.link.Stats().Nodes == 1 })
-	if name := a.link.nodes.Name(b.link.pusher.id); name != "edge-b" {
+	if name := a.link.beats.nodes.Name(b.link.pushes.pusher.id); name != "edge-b" {
 		t.Errorf("the node that went is named %q", name)
 	}
 }
@@ -49,12 +49,12 @@ func TestForgedHeartbeat(t *testing.T) {
 	a, b := nodes[0], nodes[1]
 	a.eventually(t, "both", func() bool { return a.link.Stats().Nodes == 2 })
 	names := newNames("test", 4)
-	field := b.config.Node + "/" + b.link.config.Boot
+	field := b.config.Node + "/" + b.link.beats.boot
 	last := s.Client().HGet(context.Background(), names.nodes, field).Val()
 	b.stop()
 	a.eventually(t, "the other to be gone", func() bool { return a.link.Stats().Nodes == 1 })
 	_, last, _ = strings.Cut(last, " ")
-	beats := a.link.seq.Load()
+	beats := a.link.beats.seq.Load()
 	write := func(field, text string) {
 		t.Helper()
 		value := strconv.FormatInt(time.Now().Unix(), 10) + " " + text
@@ -69,7 +69,7 @@ func TestForgedHeartbeat(t *testing.T) {
 		if n := a.link.Stats().Nodes; n != 1 {
 			t.Fatalf("%d nodes are alive", n)
 		}
-		return a.link.seq.Load() >= beats+4
+		return a.link.beats.seq.Load() >= beats+4
 	})
 }
 
@@ -140,7 +140,7 @@ func (h *herd) call(i int, since int64) fleet.State {
 	h.t.Helper()
 	h.longest, h.called[i] = max(h.longest, time.Since(h.called[i])), time.Now()
 	mine := h.own(i)
-	answer, err := h.client.FCall(context.Background(), Function("beat"), h.names.memberKeys(),
+	answer, err := h.client.FCall(context.Background(), function("beat"), h.names.memberKeys(),
 		mine.Field(), mine.Encode()+strings.Repeat(" ", 52), "16", since, "0", mine.Run).Slice() // as long as with a MAC
 	if err != nil {
 		h.t.Fatal(err)
@@ -181,7 +181,7 @@ func (h *herd) run(long time.Duration, restart func(i int)) (beats int) {
 // whole list.
 func (h *herd) restart(i int) {
 	mine := h.own(i)
-	err := h.client.FCall(context.Background(), Function("beat"), h.names.memberKeys(), mine.Field(), "", "16", "-1", "0", mine.Run).Err()
+	err := h.client.FCall(context.Background(), function("beat"), h.names.memberKeys(), mine.Field(), "", "16", "-1", "0", mine.Run).Err()
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -134,7 +134,7 @@ func (p *Pusher) send(ctx context.Context, calls []*call, claimed time.Time) (fa
 	defer cancel()
 	pipe := p.client.Pipeline()
 	for _, c := range calls {
-		c.cmd = pipe.FCall(ctx, Function("push"), p.keys(c), p.arguments(c, claimed)...)
+		c.cmd = pipe.FCall(ctx, function("push"), p.keys(c), p.arguments(c, claimed)...)
 	}
 	_, _ = pipe.Exec(ctx) // each command has its own error
 	for _, c := range calls {

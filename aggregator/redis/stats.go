@@ -9,15 +9,12 @@ import (
 	"edgeguard/aggregator/fleet"
 )
 
-// Fault is why a node is cut off from its fleet.
-type Fault = fleet.Fault
-
 // Stats is the link's state and what it did since it was made.
 type Stats struct {
 	// Up is false while Fault, which began at Since, lasts; before the first join
 	// that is "starting".
 	Up    bool
-	Fault Fault
+	Fault fleet.Fault
 	Since time.Time
 	// LastError is the newest error's text, even if it no longer applies; "" if
 	// none.
@@ -117,13 +114,13 @@ func (c *counters) pushLag() time.Duration {
 
 // Stats returns the link's state. It resets FanOutMost.
 func (l *Link) Stats() Stats {
-	c := &l.stats
+	c := l.stats
 	s := Stats{
 		PushLag: c.pushLag(),
 		Rounds:  c.rounds.Load(), Calls: c.calls.Load(), Keys: c.keys.Load(), Dropped: c.dropped.Load(),
 		Published: c.published.Load(), Received: c.received.Load(), Rejected: c.rejected.Load(),
-		Unsigned: l.unsigned(), Replaced: c.replaced.Load(),
-		Kept: c.kept.Load(), Records: l.mirror.Len(), Waiting: l.outbox.Len(), Syncs: c.syncs.Load(),
+		Unsigned: l.list.unsigned(), Replaced: c.replaced.Load(),
+		Kept: c.kept.Load(), Records: l.list.mirror.Len(), Waiting: l.publisher.outbox.Len(), Syncs: c.syncs.Load(),
 		FanOut: time.Duration(c.fanOut.Load()), FanOutMost: time.Duration(c.fanOutMost.Swap(0)),
 		Nodes: int(c.nodes.Load()), Reconnects: c.reconnects.Load(),
 		Ahead: time.Duration(c.ahead.Load()), Within: time.Duration(c.within.Load()),

@@ -3,9 +3,6 @@ package redis
 import (
 	"cmp"
 	"context"
-	"edgeguard/aggregator"
-	"edgeguard/aggregator/fleet"
-
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,6 +10,9 @@ import (
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+
+	"edgeguard/aggregator"
+	"edgeguard/aggregator/fleet"
 )
 
 // Fleet is the state of a namespace, for `edgeguard fleet status`.

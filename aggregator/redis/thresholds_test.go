@@ -52,15 +52,6 @@ func (m *thresholdMember) threshold(rule string) uint32 {
 	return 0
 }
 
-func thresholdJudge(t *testing.T, digit string) *fleet.Authority {
-	t.Helper()
-	keys, err := aggregator.ParseSigningKeys(strings.Repeat(digit, 64))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fleet.NewAuthority(keys, true, "test")
-}
-
 // boundedThresholds returns a client whose answers are bounded, as a node's are.
 func boundedThresholds(t *testing.T, s *redistest.Server) *goredis.Client {
 	o := s.Options()
@@ -72,7 +63,7 @@ func boundedThresholds(t *testing.T, s *redistest.Server) *goredis.Client {
 
 func joinThresholds(t *testing.T, s *redistest.Server) *thresholdMember {
 	m := &thresholdMember{changed: make(chan struct{}, 1)}
-	j := thresholdJudge(t, "a")
+	j := judge(t, "a", true)
 	m.sync = thresholdSync{
 		Client: boundedThresholds(t, s), Key: thresholdsKey, Timeout: 10 * time.Second, Node: m, Judge: func() *fleet.Authority { return j },
 		Now: func() time.Time { return time.UnixMilli(1_000_000) }, Nodes: func() int64 { return 3 },
@@ -109,7 +100,7 @@ func agree(t *testing.T, rule string, want uint32, all ...*thresholdMember) {
 
 // What is set on one node is known to all, also to one that joins later, and after
 // Redis was emptied; so is an undo.
-func TestAllKnow(t *testing.T) {
+func TestThresholdAllKnow(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Options{})
 	a, b := joinThresholds(t, s), joinThresholds(t, s)
@@ -129,7 +120,7 @@ func TestAllKnow(t *testing.T) {
 }
 
 // Two changes that do not know of each other: the later one is in force on all nodes.
-func TestTwoSet(t *testing.T) {
+func TestThresholdTwoSet(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Options{})
 	a, b, c := joinThresholds(t, s), joinThresholds(t, s), joinThresholds(t, s)
@@ -145,7 +136,7 @@ func TestTwoSet(t *testing.T) {
 
 // Who can write to Redis and has no key changes nothing: what he writes is rejected,
 // and replaced where a node knows better.
-func TestThief(t *testing.T) {
+func TestThresholdThief(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Options{})
 	a, b := joinThresholds(t, s), joinThresholds(t, s)
@@ -166,7 +157,7 @@ func TestThief(t *testing.T) {
 	}
 	undo := record(func(r *fleet.ThresholdRecord) { r.Threshold, r.At = 0, 30 })
 	future := record(func(r *fleet.ThresholdRecord) { r.At = 1_000_000 + 60_001 })
-	own := thresholdJudge(t, "a")
+	own := judge(t, "a", true)
 	for name, row := range map[string]struct {
 		rule, value string
 		quiet       bool
@@ -174,7 +165,7 @@ func TestThief(t *testing.T) {
 		"deleted":           {"site", "", true},
 		"an older record":   {"site", oldValue, true},
 		"unsigned":          {"site", undo, false},
-		"with a MAC of his": {"site", thresholdJudge(t, "b").Threshold("site", undo), false},
+		"with a MAC of his": {"site", judge(t, "b", true).Threshold("site", undo), false},
 		"another's MAC":     {"site", value[:aggregator.MACSize] + undo, false},
 		"of another rule":   {"login", value, false},
 		"of another fleet":  {"site", fleet.NewAuthority(nil, true, "test").Threshold("site", undo) + undo, false},
@@ -221,13 +212,13 @@ func join2(m *thresholdMember) *thresholdMember {
 
 // What is too long, too much or of another type is removed, and costs no more than
 // that; how many other fields there are does not matter.
-func TestLarge(t *testing.T) {
+func TestThresholdLarge(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Options{})
 	a := joinThresholds(t, s)
 	a.sets("site", 20, 700)
 	c := s.Client()
-	c.HSet(t.Context(), thresholdsKey, "login", strings.Repeat("x", longest+1))
+	c.HSet(t.Context(), thresholdsKey, "login", strings.Repeat("x", longestThreshold+1))
 	var flood []any
 	for i := range 20_000 {
 		flood = append(flood, fmt.Sprint("rule-", i), "x")
@@ -251,7 +242,7 @@ func TestLarge(t *testing.T) {
 }
 
 // A record of a later version is neither taken nor replaced, and is no alarm.
-func TestLaterVersion(t *testing.T) {
+func TestThresholdLaterVersion(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Options{})
 	a := joinThresholds(t, s)
@@ -266,7 +257,7 @@ func TestLaterVersion(t *testing.T) {
 
 // Of what a forger overwrites all the time, a node writes its own at a bounded pace. A
 // node in monitor mode writes nothing.
-func TestPace(t *testing.T) {
+func TestThresholdPace(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Options{})
 	a := joinThresholds(t, s)
@@ -295,7 +286,7 @@ func TestPace(t *testing.T) {
 }
 
 // Run publishes what is set while it runs, and another node takes it.
-func TestRun(t *testing.T) {
+func TestThresholdRun(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Options{})
 	a, b := joinThresholds(t, s), joinThresholds(t, s)
@@ -311,7 +302,7 @@ func TestRun(t *testing.T) {
 	running.Wait()
 }
 
-func TestNames(t *testing.T) {
+func TestThresholdNames(t *testing.T) {
 	b := fleet.ThresholdBook{}.With(fleet.ThresholdRecord{Rule: "gone", At: 1}, false, 0).With(fleet.ThresholdRecord{Rule: "site", At: 1}, false, 0)
 	if got := thresholdNames([]string{"site", "login"}, b); !slices.Equal(got, []string{"gone", "login", "site"}) {
 		t.Errorf("looks at %q", got)

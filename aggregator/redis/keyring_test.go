@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -84,7 +83,7 @@ func forged(t testing.TB, prefix string, version uint64, change func(*aggregator
 func publishAs(t testing.TB, c *goredis.Client, prefix, record string) {
 	t.Helper()
 	n := newNames("test", 4)
-	if err := c.FCall(context.Background(), Function("publish"), n.publishKeys(), time.Now().UnixMilli(), prefix, record, "").Err(); err != nil {
+	if err := c.FCall(context.Background(), function("publish"), n.publishKeys(), time.Now().UnixMilli(), prefix, record, "").Err(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -218,7 +217,7 @@ func TestRejectedEnds(t *testing.T) {
 			return somewhere
 		},
 		"removed": func() string {
-			if err := c.FCall(ctx, Function("replace"), n.publishKeys(), removed, rejected(removed), "", "").Err(); err != nil {
+			if err := c.FCall(ctx, function("replace"), n.publishKeys(), removed, rejected(removed), "", "").Err(); err != nil {
 				t.Fatal(err)
 			}
 			return removed
@@ -261,7 +260,7 @@ func TestRubbishIsRemoved(t *testing.T) {
 	began := time.Now()
 	left := func(after time.Duration) int64 {
 		t.Helper()
-		if err := link.replaceWrong(ctx, began.Add(after)); err != nil {
+		if err := link.list.replaceWrong(ctx, began.Add(after)); err != nil {
 			t.Fatal(err)
 		}
 		return s.Client().HLen(ctx, newNames("test", 4).blocks).Val()
@@ -374,65 +373,10 @@ func TestTwoModes(t *testing.T) {
 	if n := accepts.link.Stats().Published + requires.link.Stats().Replaced; n > 8 {
 		t.Errorf("%d writes about one record in 3 s", n)
 	}
-	first, _ := accepts.link.mirror.Digest(0)
+	first, _ := accepts.link.list.mirror.Digest(0)
 	requires.eventually(t, "one digest", func() bool {
-		first, _ = accepts.link.mirror.Digest(0)
-		second, _ := requires.link.mirror.Digest(0)
+		first, _ = accepts.link.list.mirror.Digest(0)
+		second, _ := requires.link.list.mirror.Digest(0)
 		return first == second
 	})
-}
-
-// TestKeyFile: a node without its key stays out of the fleet and says why; with a
-// bad file later it goes on with the key that it has.
-func TestKeyFile(t *testing.T) {
-	t.Parallel()
-	s := startRedis(t, redistest.Options{})
-	c := testConfig(s.Addr, "edge-a")
-	c.KeyFile = filepath.Join(t.TempDir(), "key")
-	m := newMember(t, c).start(t)
-	m.eventually(t, "the fault", func() bool {
-		f := m.link.Stats().Fault
-		return f.Kind == "key" && strings.Contains(f.Text, "fleet key")
-	})
-	writeKeys(t, c.KeyFile, keyOne)
-	m.eventually(t, "the fleet", m.link.Up)
-	writeKeys(t, c.KeyFile, "no")
-	m.link.Resync()
-	m.eventually(t, "the alarm", func() bool { return strings.Contains(m.alarmed("key/file"), "line 1") })
-	if text := m.alarmed("key/file"); strings.Contains(text, "nono") {
-		t.Errorf("the alarm shows the file: %s", text)
-	}
-	m.blockByHand(t, somewhere)
-	m.eventually(t, "its MAC", func() bool { return signedIn(t, s, somewhere, keyOne) })
-	writeKeys(t, c.KeyFile, keyTwo, keyOne)
-	m.link.Resync()
-	m.eventually(t, "the end of the alarm", func() bool { return m.alarmed("key/file") == "" })
-	m.blockByHand(t, "203.0.113.8/32")
-	m.eventually(t, "the new key's MAC", func() bool { return signedIn(t, s, "203.0.113.8/32", keyTwo) })
-	if signedIn(t, s, somewhere, keyTwo) {
-		t.Error("what verifies was signed again")
-	}
-	if _, err := New(Config{Addresses: []string{s.Addr}, Node: "x", Require: true}, testPeer{m}); err == nil || !strings.Contains(err.Error(), "key_file") {
-		t.Errorf("require without a key: %v", err)
-	}
-}
-
-// TestNewerRecord: records of a later version are passed over, with one alarm for
-// all while they are there, and are none that was rejected.
-func TestNewerRecord(t *testing.T) {
-	t.Parallel()
-	s := startRedis(t, redistest.Options{})
-	ctx, n := context.Background(), newNames("test", 4)
-	for i := range 3 {
-		prefix := fmt.Sprintf("203.0.113.%d/32", i)
-		s.Client().HSet(ctx, n.blocks, prefix, "\x02"+forged(t, prefix, 1, nil)[1:])
-	}
-	m := keyed(t, s, "edge-a", false)
-	m.eventually(t, "the alarm", func() bool { return strings.HasPrefix(m.alarmed("version/record"), "3 records") })
-	if m.alarmed("rejected/203.0.113.1/32") != "" || m.link.Stats().Rejected != 0 {
-		t.Errorf("the alarms: %v", m.alarms)
-	}
-	s.Client().Del(ctx, n.blocks)
-	m.link.Resync()
-	m.eventually(t, "the end of the alarm", func() bool { return m.alarmed("version/record") == "" })
 }

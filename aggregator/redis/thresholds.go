@@ -15,20 +15,14 @@ import (
 	"edgeguard/aggregator/fleet"
 )
 
-// This file carries the thresholds that operators set for the whole fleet: one
-// hash in Redis with a field for each rule. Each node looks at the fields of its own
-// rules about once a second, takes what is later than what it knows, and writes again
-// what Redis lacks. Nothing here rests on what Redis keeps: who can write to it can
-// neither set a threshold nor undo one.
-
 const (
-	// every is the time between two looks. All nodes together look at most 500
+	// thresholdEvery is the time between two looks. All nodes together look at most 500
 	// times a second.
-	every, perNode = time.Second, 2 * time.Millisecond
+	thresholdEvery, thresholdPerNode = time.Second, 2 * time.Millisecond
 	// thresholdBatch is how many fields one answer has: a forger's may each have a megabyte.
 	thresholdBatch = 16
-	// longest is more than a node writes into a field.
-	longest = aggregator.MACSize + fleet.MaxThresholdRecord
+	// longestThreshold is more than a node writes into a field.
+	longestThreshold = aggregator.MACSize + fleet.MaxThresholdRecord
 )
 
 // ThresholdNode is a node as it takes part. Its methods are safe for concurrent use.
@@ -44,7 +38,12 @@ type ThresholdNode interface {
 	Changed() <-chan struct{}
 }
 
-// thresholdSync keeps a node's book and the fleet's hash alike.
+// thresholdSync keeps a node's book of the thresholds that operators set for the
+// whole fleet, and the fleet's hash alike, which has a field for each rule. Each node
+// looks at the fields of its own rules about once a second, takes what is later than
+// what it knows, and writes again what Redis lacks. Nothing rests on what Redis
+// keeps: who can write to it can neither set a threshold nor undo one. It is of the
+// threshold loop.
 type thresholdSync struct {
 	Client  goredis.UniversalClient
 	Key     string
@@ -69,7 +68,7 @@ func (s *thresholdSync) Run(ctx context.Context) error {
 		if err := s.once(ctx); err != nil {
 			return err
 		}
-		wait := max(every, time.Duration(s.Nodes())*perNode)
+		wait := max(thresholdEvery, time.Duration(s.Nodes())*thresholdPerNode)
 		timer := time.NewTimer(wait - rand.N(wait/4))
 		select {
 		case <-ctx.Done():
@@ -86,7 +85,7 @@ func (s *thresholdSync) Run(ctx context.Context) error {
 func (s *thresholdSync) once(ctx context.Context) error {
 	book := s.Node.Book()
 	values, err := s.read(ctx, thresholdNames(s.Node.Rules(), book))
-	if errors.Is(err, ErrLarge) || err != nil && strings.HasPrefix(err.Error(), "WRONGTYPE") {
+	if errors.Is(err, errLarge) || err != nil && strings.HasPrefix(err.Error(), "WRONGTYPE") {
 		err = s.bounded(ctx, func(ctx context.Context) error { return s.Client.Del(ctx, s.Key).Err() })
 	}
 	if err != nil {
@@ -178,7 +177,7 @@ func (s *thresholdSync) compare(book fleet.ThresholdBook, values map[string]stri
 // shrink removes values that no node writes: each node would read them each second.
 func (s *thresholdSync) shrink(ctx context.Context, values map[string]string) error {
 	for name, value := range values {
-		if len(value) <= longest {
+		if len(value) <= longestThreshold {
 			continue
 		}
 		if err := s.bounded(ctx, func(ctx context.Context) error { return s.Client.HDel(ctx, s.Key, name).Err() }); err != nil {

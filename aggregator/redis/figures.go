@@ -13,43 +13,42 @@ import (
 	"edgeguard/aggregator/fleet"
 )
 
-// This file writes and reads the figures of a fleet's nodes in Redis: one
-// hash with a field for each node's name, which expires.
+// figuresChunk is how many nodes' figures are read by one command.
+const figuresChunk = 128
 
-// chunk is how many nodes' figures are read by one command.
-const chunk = 128
-
-// exchange is one node's part. Its board may be nil.
-type exchange struct {
+// figuresExchange writes one node's figures to Redis, and reads those of the others: one
+// hash with a field for each node's name, which expires. Its board may be nil. It is
+// of the heartbeat loop.
+type figuresExchange struct {
 	Board   *fleet.Board
 	Client  goredis.UniversalClient
 	Key     string
 	Timeout time.Duration
 }
 
-// Turn is the state of the node in one step.
-type Turn struct {
+// figuresTurn is the state of the node in one step.
+type figuresTurn struct {
 	Now, Fleet time.Time // the node's own clock, and Redis'
 	Node, Boot string
 	Alive      []aggregator.Heartbeat // by their names
 	Judge      *fleet.Authority
 }
 
-// errLarge is of figures that are longer than any node's.
-var errLarge = errors.New("figures in Redis are too large")
+// errFiguresLarge is of figures that are longer than any node's.
+var errFiguresLarge = errors.New("figures in Redis are too large")
 
 // Step writes the node's figures if another node looks, and reads those of the others
 // if somebody looks here. It sends nothing to Redis while nobody looks anywhere. An
 // error concerns the figures alone. What could not be read is deleted where another
 // client wrote it, and nothing is read for a minute.
-func (x *exchange) Step(ctx context.Context, t Turn) error {
+func (x *figuresExchange) Step(ctx context.Context, t figuresTurn) error {
 	if x.Board == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, x.Timeout)
 	defer cancel()
 	err := x.write(ctx, &t)
-	for names := range slices.Chunk(x.Board.Asks(t.Now, t.Node, t.Alive), chunk) {
+	for names := range slices.Chunk(x.Board.Asks(t.Now, t.Node, t.Alive), figuresChunk) {
 		if failed := x.read(ctx, &t, names); failed != nil {
 			x.Board.Pause(t.Now)
 			err = errors.Join(err, failed)
@@ -64,10 +63,10 @@ func (x *exchange) Step(ctx context.Context, t Turn) error {
 
 // foreign reports whether an error is of what no node writes.
 func foreign(err error) bool {
-	return errors.Is(err, errLarge) || errors.Is(err, ErrLarge) || err != nil && strings.Contains(err.Error(), "WRONGTYPE")
+	return errors.Is(err, errFiguresLarge) || errors.Is(err, errLarge) || err != nil && strings.Contains(err.Error(), "WRONGTYPE")
 }
 
-func (x *exchange) write(ctx context.Context, t *Turn) error {
+func (x *figuresExchange) write(ctx context.Context, t *figuresTurn) error {
 	f, due := x.Board.Due(t.Now, t.Node, t.Alive)
 	if !due {
 		return nil
@@ -80,7 +79,7 @@ func (x *exchange) write(ctx context.Context, t *Turn) error {
 	return err
 }
 
-func (x *exchange) read(ctx context.Context, t *Turn, names []string) error {
+func (x *figuresExchange) read(ctx context.Context, t *figuresTurn, names []string) error {
 	all, err := x.Client.HMGet(ctx, x.Key, names...).Result()
 	if err != nil {
 		return err
@@ -88,7 +87,7 @@ func (x *exchange) read(ctx context.Context, t *Turn, names []string) error {
 	for i, value := range all[:min(len(all), len(names))] {
 		text, _ := value.(string) // nil is a node that has written none
 		if len(text) > fleet.MostFigures {
-			return errLarge
+			return errFiguresLarge
 		}
 		if text, signed, ok := t.Judge.OpenFigures(names[i], text); ok {
 			x.Board.Take(t.Now, t.Fleet, names[i], text, signed)
