@@ -37,10 +37,10 @@ test-box: ## README.md and docs/operations.md, followed literally in a booted De
 	@NFPM=$(NFPM) OUT=$(CURDIR)/dist/box ARCHS=$$(go env GOARCH) scripts/dist
 	EDGEGUARD_BOX='$(CURDIR)/dist/box/*.deb' go test -count=1 -v -timeout 30m ./test/box
 
-# Not the tests that only start programs, a hundred commands among them: each start is slow with the detector, and what they run is raced in the packages below.
+# Not the tests that only start programs, a hundred commands among them: each start is slow with the detector, and what they run is raced in the packages below. Nor what computes in one goroutine and measures.
 race: ## the tests under the race detector
 	@scripts/need gcc /usr/include/stdint.h:libc6-dev
-	@scripts/gotest -p 3 -race -timeout 20m $$(go list ./... | sed 's|^edgeguard|.|' | grep -v -x -e ./cmd/edgeguard -e ./test/recipes -e './test/haproxy.*')
+	@scripts/gotest -p 3 -race -timeout 20m $$(go list ./... | sed 's|^edgeguard|.|' | grep -v -x -e ./cmd/edgeguard -e './loadtest/\(benign\|gen\|report\|traffic\|tuned\)' -e './test/\(bouncers\|box\|console\|differential\|haproxy\|haproxypeers\|recipes\|torture\)')
 
 lint: ## gofmt, go vet, staticcheck, unchecked errors, comments without a full stop
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (gofmt -w):"; gofmt -l .; exit 1; }
@@ -77,11 +77,11 @@ bench: build ## every figure of docs/benchmarks.md beside its goal
 	go run ./loadtest/report
 
 bench-fleet: ## the fleet's figures over a real Redis, each beside its goal
-	go test ./loadtest/fleet -run '^$$' -bench . -benchtime 1x -timeout 20m
+	go test ./test/fleet -run '^$$' -bench . -benchtime 1x -timeout 20m
 	go test ./aggregator/redis -run TestCost -v -bench 'Push|Request' -benchtime 2x
 
 torture: ## the fault tests at full length, some hours
-	TORTURE=1 go test -count=1 -v -timeout 100m ./test/torture ./test/differential ./loadtest/fleet ./aggregator
+	TORTURE=1 go test -count=1 -v -timeout 100m ./test/torture ./test/differential ./test/fleet ./aggregator
 	TORTURE=1 go test -count=1 -v -timeout 30m -run TestFleet ./replay
 	go test -count=1 -v -timeout 60m -tags mutants -run TestMutants ./aggregator
 

@@ -4,7 +4,6 @@
 //	traffic   the logs and captures that everything is measured on
 //	gen       writes them: go run ./loadtest/gen log > access.log
 //	peers     the table against other tables; a separate module
-//	box       README.md and docs/operations.md, followed in a booted Debian
 //	report    runs it all and prints each figure beside its goal
 //
 // The benchmarks of this package compare parts of edgeguard that may not

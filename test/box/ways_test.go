@@ -74,7 +74,7 @@ var untested = map[string]string{
 	"envoy":            "Debian has no package of it",
 	"envoy-grpc":       "Debian has no package of Envoy",
 	"envoy-rls":        "Debian has no package of Envoy",
-	"crowdsec-bouncer": "crowdsec/lapi/bouncertest runs Debian's bouncers, unpacked: their packages cannot be installed without a network",
+	"crowdsec-bouncer": "test/bouncers runs Debian's bouncers, unpacked: their packages cannot be installed without a network",
 	"plain":            "for programs of your own: test/recipes runs it",
 }
 

@@ -1,6 +1,6 @@
 //go:build linux
 
-package bouncertest
+package bouncers
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package proxytest
+package spoe
 
 import (
 	"net/http"

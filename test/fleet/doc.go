@@ -12,7 +12,7 @@
 // Each test runs for seconds in an ordinary `go test` and at full length with
 // TORTURE=1:
 //
-//	TORTURE=1 go test -count=1 -v -timeout 100m ./loadtest/fleet
+//	TORTURE=1 go test -count=1 -v -timeout 100m ./test/fleet
 //
 // Random choices come from a seed that is printed; SEED=N repeats them. The
 // order in which processes and packets meet is not chosen by it, so a seed
@@ -21,7 +21,7 @@
 //
 // The figures of a fleet are benchmarks, each printed beside its goal:
 //
-//	go test -run '^$' -bench . -benchtime 1x ./loadtest/fleet
+//	go test -run '^$' -bench . -benchtime 1x ./test/fleet
 //
 // No package of edgeguard imports it.
 package fleet

@@ -1,3 +1,0 @@
-// Package proxytest has a real HAProxy ask sensor/spoe, with the configuration that
-// `edgeguard snippets haproxy-spoe` prints.
-package proxytest
