@@ -21,8 +21,7 @@ import (
 	"edgeguard/sensor/spoe"
 )
 
-// This file is the service of the HAProxies that ask a node about each request
-// while it waits.
+// The service of the HAProxies that ask a node about each request while it waits.
 
 // spoeDrainTime is how long a node that ends waits for answers under way.
 const spoeDrainTime = 2 * time.Second
