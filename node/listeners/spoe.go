@@ -23,9 +23,6 @@ import (
 
 // The service of the HAProxies that ask a node about each request while it waits.
 
-// spoeDrainTime is how long a node that ends waits for answers under way.
-const spoeDrainTime = 2 * time.Second
-
 // SPOEDeps is what the service uses of a node.
 type SPOEDeps struct {
 	Pipeline *pipeline.Pipeline
@@ -168,7 +165,7 @@ func (l *SPOEService) Run(ctx context.Context, ready func()) error {
 		return err
 	case <-ctx.Done():
 	}
-	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), spoeDrainTime)
+	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer cancel()
 	if err := server.Shutdown(deadline); err != nil {
 		l.Log.Warn("answers under way were cut off", "at", l.address, "error", err)
