@@ -5,9 +5,6 @@ import (
 	"time"
 )
 
-// This file remembers which keys a node has just added to the fleet's watch list,
-// so that it does not add them at each question.
-
 const (
 	// again is after how long a key is added to the watch list again: a node may
 	// have missed it.

@@ -4,8 +4,8 @@ import (
 	"sync"
 )
 
-// This file keeps the keys that were unblocked and are still to be forgotten
-// in Redis, and those that Redis forgot without an unblock.
+// The keys that were unblocked and are still to be forgotten in Redis, and those that Redis
+// forgot without an unblock.
 
 // mostCleared bounds the keys that wait. The counts of a key that does not fit expire in
 // Redis 70 slots after its last push.

@@ -10,10 +10,10 @@ import (
 	"edgeguard/ring"
 )
 
-// This file judges what Redis holds of a key that is over its limit by the
-// fleet's total. Pushes are not signed, so a total is no more than what somebody
-// wrote. It counts as far as it is made of fields whose nodes sent heartbeats,
-// and what a node holds of itself counts as far as that node claims it.
+// What Redis holds of a key that is over its limit by the fleet's total is judged before it
+// blocks. Pushes are not signed, so a total is no more than what somebody wrote. It counts as
+// far as it is made of fields whose nodes sent heartbeats, and what a node holds of itself
+// counts as far as that node claims it.
 
 // SplitField is one field of a split: what Redis holds under one name.
 type SplitField struct {

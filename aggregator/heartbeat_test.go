@@ -28,15 +28,6 @@ func TestHeartbeatFits(t *testing.T) {
 	}
 }
 
-func testKeys(t *testing.T, lines ...string) *SigningKeys {
-	t.Helper()
-	k, err := ParseSigningKeys(strings.Join(lines, "\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return k
-}
-
 // keyA is the key of the golden values: the bytes 0 to 31. keyB is another one.
 const (
 	keyA = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
@@ -56,7 +47,7 @@ func goldenHeartbeat() Heartbeat {
 }
 
 func TestSignedHeartbeat(t *testing.T) {
-	a, both, other := testKeys(t, keyA), testKeys(t, keyB, keyA), testKeys(t, keyB)
+	a, both, other := parse(t, keyA), parse(t, keyB, keyA), parse(t, keyB)
 	h := goldenHeartbeat()
 	text := h.EncodeSigned(a, "edge")
 	if text != goldenBeat {
@@ -103,7 +94,7 @@ func TestSignedHeartbeatFits(t *testing.T) {
 	for i := range 200 {
 		h.Own = append(h.Own, netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}))
 	}
-	k := testKeys(t, keyA)
+	k := parse(t, keyA)
 	text := h.EncodeSigned(k, "edge")
 	back, signed, ok := VerifyHeartbeat(k, "edge", h.Field(), text)
 	if !signed || !ok || len(text) > MaxHeartbeat {
@@ -153,7 +144,7 @@ func longPrefixes(n int) (out []netip.Prefix) {
 // TestHeartbeatWaits: what is held is signed, bounded, and
 // gives way to the node's addresses.
 func TestHeartbeatWaits(t *testing.T) {
-	k, held := testKeys(t, keyA), uint32(70_000)
+	k, held := parse(t, keyA), uint32(70_000)
 	h := goldenHeartbeat()
 	h.Held, h.Waits = &held, longPrefixes(20)
 	text := h.EncodeSigned(k, "edge")

@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// This file makes and verifies the MACs of what a fleet's nodes write to
-// Redis: block records, heartbeats and figures. The key is in a file on each node, so
-// that who can write to Redis cannot speak for a node.
+// What a fleet's nodes write to Redis has MACs: block records, heartbeats and figures. The key
+// is in a file on each node, so that who can write to Redis cannot speak for a node.
 //
 // A MAC is 21 bytes: the byte 1, the key's ID (4 bytes), and the first 16 bytes
 // of HMAC-SHA-256. It is over the bytes as Redis stores them, with the

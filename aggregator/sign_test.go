@@ -8,9 +8,7 @@ import (
 )
 
 const (
-	signKeyA = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
-	signKeyB = "202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f"
-	keyC     = "404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5f"
+	keyC = "404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5f"
 )
 
 func parse(t testing.TB, lines ...string) *SigningKeys {
@@ -28,9 +26,9 @@ func parse(t testing.TB, lines ...string) *SigningKeys {
 //	hmac.new(bytes(range(32)), b"edgeguard fleet record 1\0edge\0" +
 //		b"203.0.113.7/32\0" + b"\x01record \x00\xff", "sha256").digest()[:16]
 func TestGolden(t *testing.T) {
-	k := parse(t, signKeyA)
-	if k.ID() != "f5ecb298" || parse(t, signKeyB).ID() != "546ce766" {
-		t.Errorf("IDs %s, %s", k.ID(), parse(t, signKeyB).ID())
+	k := parse(t, keyA)
+	if k.ID() != "f5ecb298" || parse(t, keyB).ID() != "546ce766" {
+		t.Errorf("IDs %s, %s", k.ID(), parse(t, keyB).ID())
 	}
 	mac := k.Record("edge", "203.0.113.7/32", "\x01record \x00\xff")
 	if want := "01f5ecb298bc76b3229cd50c02534ed54ce07ec9b2"; hex.EncodeToString([]byte(mac)) != want {
@@ -42,7 +40,7 @@ func TestGolden(t *testing.T) {
 }
 
 func TestSigned(t *testing.T) {
-	k := parse(t, signKeyA)
+	k := parse(t, keyA)
 	const ns, prefix, record = "edge", "203.0.113.7/32", "\x01a record"
 	mac := k.Record(ns, prefix, record)
 	if len(mac) != MACSize || !k.Signed(ns, prefix, record, mac) {
@@ -91,14 +89,14 @@ func TestSigned(t *testing.T) {
 // TestNoKey: a node without a key signs nothing, and nothing is signed for it.
 func TestNoKey(t *testing.T) {
 	var none *SigningKeys
-	mac := parse(t, signKeyA).Record("edge", "p", "r")
+	mac := parse(t, keyA).Record("edge", "p", "r")
 	if none.Record("edge", "p", "r") != "" || none.Signed("edge", "p", "r", mac) || none.Signed("edge", "p", "r", "") || none.ID() != "" {
 		t.Error("no key is a key")
 	}
 	if none.Beat("edge", "f", "{}") != "{}" {
 		t.Error("no key signs heartbeats")
 	}
-	if text, ok := none.OpenBeat("edge", "f", parse(t, signKeyA).Beat("edge", "f", `{"a":1}`)); ok || len(text) != 7+beatMACSize {
+	if text, ok := none.OpenBeat("edge", "f", parse(t, keyA).Beat("edge", "f", `{"a":1}`)); ok || len(text) != 7+beatMACSize {
 		t.Errorf("no key verifies a heartbeat: %q", text)
 	}
 }
@@ -106,7 +104,7 @@ func TestNoKey(t *testing.T) {
 // TestRotation: during each step of a rotation, nodes before it and after it
 // read each other; those of the first and the last key alone do not.
 func TestRotation(t *testing.T) {
-	steps := [][]string{{signKeyA}, {signKeyA, signKeyB}, {signKeyB, signKeyA}, {signKeyB}}
+	steps := [][]string{{keyA}, {keyA, keyB}, {keyB, keyA}, {keyB}}
 	for w, writer := range steps {
 		for r, reader := range steps {
 			signer := writer[0]
@@ -123,21 +121,21 @@ func TestRotation(t *testing.T) {
 }
 
 func TestParseKeys(t *testing.T) {
-	for _, text := range []string{signKeyA, signKeyA + "\n", "# of the fleet\n\n" + signKeyA + "\r\n", "  " + strings.ToUpper(signKeyA) + "\t\n" + signKeyB} {
+	for _, text := range []string{keyA, keyA + "\n", "# of the fleet\n\n" + keyA + "\r\n", "  " + strings.ToUpper(keyA) + "\t\n" + keyB} {
 		if k, err := ParseSigningKeys(text); err != nil || k.ID() != "f5ecb298" {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
 	for text, want := range map[string]string{
-		"":                    "no key",
-		"# nothing\n\n":       "no key",
-		signKeyA[:63]:         "line 1",
-		signKeyA + "0":        "line 1",
-		signKeyA + " # signs": "line 1",
-		"\n" + strings.Replace(signKeyA, "0", "g", 1): "line 2",
-		signKeyA + "\n" + strings.Repeat("é", 32):     "line 2",
-		signKeyA + "\n" + strings.ToUpper(signKeyA):   "line 2 repeats",
-		signKeyA + "\n" + signKeyB + "\n" + keyC:      "line 3",
+		"":                "no key",
+		"# nothing\n\n":   "no key",
+		keyA[:63]:         "line 1",
+		keyA + "0":        "line 1",
+		keyA + " # signs": "line 1",
+		"\n" + strings.Replace(keyA, "0", "g", 1): "line 2",
+		keyA + "\n" + strings.Repeat("é", 32):     "line 2",
+		keyA + "\n" + strings.ToUpper(keyA):       "line 2 repeats",
+		keyA + "\n" + keyB + "\n" + keyC:          "line 3",
 	} {
 		_, err := ParseSigningKeys(text)
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -157,7 +155,7 @@ func TestParseKeys(t *testing.T) {
 
 // TestNoKeyIsPrinted: whatever a log prints of the keys has no key in it.
 func TestNoKeyIsPrinted(t *testing.T) {
-	k := parse(t, signKeyA, signKeyB)
+	k := parse(t, keyA, keyB)
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
 		text := fmt.Sprintf(verb, k) + fmt.Sprintf(verb, struct{ Keys *SigningKeys }{k})
 		if strings.Contains(text, "0a0b0c") || strings.Contains(text, "10, 11, 12") || strings.Contains(text, "10 11 12") || strings.Contains(text, "0xa, 0xb") {
@@ -170,7 +168,7 @@ func TestNoKeyIsPrinted(t *testing.T) {
 }
 
 func BenchmarkRecord(b *testing.B) {
-	k := parse(b, signKeyA)
+	k := parse(b, keyA)
 	record := strings.Repeat("r", 220)
 	for b.Loop() {
 		k.Record("edgeguard", "203.0.113.7/32", record)
@@ -178,9 +176,9 @@ func BenchmarkRecord(b *testing.B) {
 }
 
 func BenchmarkSigned(b *testing.B) {
-	k := parse(b, signKeyB, signKeyA)
+	k := parse(b, keyB, keyA)
 	record := strings.Repeat("r", 220)
-	mac := parse(b, signKeyA).Record("edgeguard", "203.0.113.7/32", record)
+	mac := parse(b, keyA).Record("edgeguard", "203.0.113.7/32", record)
 	for b.Loop() {
 		if !k.Signed("edgeguard", "203.0.113.7/32", record, mac) {
 			b.Fatal("not signed")

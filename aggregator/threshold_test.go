@@ -8,7 +8,7 @@ import (
 
 // The bytes were made with Python's hmac, as those of TestGolden.
 func TestThreshold(t *testing.T) {
-	k := parse(t, signKeyA)
+	k := parse(t, keyA)
 	value := k.Threshold("edge", "site", `{"format":1}`)
 	if got := hex.EncodeToString([]byte(value[:MACSize])); got != "01f5ecb298069f33b0947b9837a831dad7327f8044" {
 		t.Errorf("MAC %s", got)
@@ -25,7 +25,7 @@ func TestThreshold(t *testing.T) {
 		"another record":    {"edge", "site", value + " "},
 		"a NUL":             {"edge", "si\x00te", value},
 		"a block's MAC":     {"edge", "site", k.Record("edge", "site", `{"format":1}`) + `{"format":1}`},
-		"another key":       {"edge", "site", parse(t, signKeyB).Threshold("edge", "site", `{"format":1}`)},
+		"another key":       {"edge", "site", parse(t, keyB).Threshold("edge", "site", `{"format":1}`)},
 		"large":             {"edge", "site", strings.Repeat("x", 1<<20)},
 	} {
 		if record, signed := k.OpenThreshold(row[0], row[1], row[2]); signed {
@@ -39,7 +39,7 @@ func TestThreshold(t *testing.T) {
 	if _, signed := none.OpenThreshold("edge", "site", value); signed || none.Threshold("edge", "site", "r") != "" {
 		t.Error("no key is a key")
 	}
-	both := parse(t, signKeyB, signKeyA)
+	both := parse(t, keyB, keyA)
 	if _, signed := both.OpenThreshold("edge", "site", value); !signed {
 		t.Error("the second key does not verify")
 	}

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// This file keeps values in the order of an instant, so that the newest page
-// of a million is read without a walk through all and without a sort.
+// Values are kept in the order of an instant, so that the newest page of a million is read
+// without a walk through all and without a sort.
 //
-// An [Index] is a sorted list in pages. Most values come in the order of their
+// An [orderIndex] is a sorted list in pages. Most values come in the order of their
 // instants, so that adding one is an append. One that belongs into the middle
 // moves a part of one page. A heap was rejected, since it has no second page, and a
 // tree, since its nodes take three times the memory.

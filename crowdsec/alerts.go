@@ -9,9 +9,9 @@ import (
 	"edgeguard"
 )
 
-// This file is what a node reports to a CrowdSec LAPI: the blocks that its rules made, as
-// alerts with one decision each. It keeps those that wait, and writes them as JSON. Nothing that
-// a client wrote is in them but his address.
+// What a node reports to a CrowdSec LAPI: the blocks that its rules made, as alerts with one
+// decision each. An [AlertQueue] keeps those that wait. Nothing that a client wrote is in them but
+// his address.
 
 // mostKnown is how many blocks a queue knows to be reported. Of one that it has forgotten an
 // extension is reported once more.

@@ -20,9 +20,9 @@ import (
 	"edgeguard/internal/safetext"
 )
 
-// This file speaks with a CrowdSec LAPI: it reads decisions with the key of a bouncer, and
-// reports alerts with the password of a machine. Each answer is bounded in bytes and time, and
-// none is followed elsewhere: the key would go with it.
+// A LAPI is asked for decisions with the key of a bouncer, and is sent alerts with the
+// password of a machine. Each answer is bounded in bytes and time, and none is followed
+// elsewhere: the key would go with it.
 
 // ClientConfig is where a LAPI is and how it is spoken with.
 type ClientConfig struct {

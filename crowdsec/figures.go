@@ -2,8 +2,8 @@ package crowdsec
 
 import "time"
 
-// This file is what the API and the metrics say of a node and the CrowdSec that it takes
-// decisions from and reports to.
+// What the API and the metrics say of a node and the CrowdSec that it takes decisions from and
+// reports to.
 
 // Figures is both sides; each is nil without it in the config.
 type Figures struct {

@@ -31,7 +31,7 @@ func (a *answers) judge(held, added, gone int, want Judgement) {
 }
 
 func TestFollower(t *testing.T) {
-	a := &answers{t, NewFollower(), intakeNoon}
+	a := &answers{t, NewFollower(), noon}
 	a.judge(0, 200, 0, Replace) // the first is whole
 	a.judge(200, 5, 99, Apply)  // what the community forgets in a day
 	a.judge(106, 0, 54, AddOnly)
@@ -53,7 +53,7 @@ func TestFollower(t *testing.T) {
 
 // Deletions of which some were not kept are followed by the whole list.
 func TestTooManyDeletions(t *testing.T) {
-	a := &answers{t, NewFollower(), intakeNoon}
+	a := &answers{t, NewFollower(), noon}
 	a.judge(50, 50, 0, Replace)
 	a.judge(50, 0, 1200, Apply)
 	if !a.f.Whole(a.now) {

@@ -11,8 +11,8 @@ import (
 	"edgeguard/internal/safetext"
 )
 
-// This file turns the decisions of a CrowdSec LAPI into what a node blocks, and decides
-// how much of an answer it believes.
+// How the decisions of a CrowdSec LAPI become what a node blocks, and how much of an answer it
+// believes.
 
 // ours is the origin of decisions that edgeguard reports to a LAPI or serves as one, and the
 // beginning of their scenarios. They are not taken back: a block would outlive its own end.

@@ -12,15 +12,13 @@ import (
 	"edgeguard"
 )
 
-var intakeNoon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
-
 // ban is a decision of the community.
 func ban(value string) *Decision {
 	return &Decision{Origin: "CAPI", Type: "ban", Scope: "Ip", Value: value, Duration: "4h0m1.5s", Scenario: "crowdsecurity/http-probing"}
 }
 
 func TestAdded(t *testing.T) {
-	end := intakeNoon.Add(4*time.Hour + time.Minute) // rounded up
+	end := noon.Add(4*time.Hour + time.Minute) // rounded up
 	for _, row := range []struct {
 		change func(d *Decision)
 		want   string // the prefix that is blocked
@@ -48,7 +46,7 @@ func TestAdded(t *testing.T) {
 		{func(d *Decision) { d.Duration = "999999999h" }, "", Skipped{Invalid: 1}},
 	} {
 		f := Filter{Most: 10}
-		a := f.Answer(intakeNoon, true)
+		a := f.Answer(noon, true)
 		d := ban("192.0.2.1")
 		row.change(d)
 		a.Added(d)
@@ -71,10 +69,10 @@ func TestUntil(t *testing.T) {
 		left time.Duration
 		want time.Time
 	}{
-		{time.Nanosecond, intakeNoon.Add(time.Minute)}, {time.Minute, intakeNoon.Add(time.Minute)}, {time.Minute + 1, intakeNoon.Add(2 * time.Minute)},
+		{time.Nanosecond, noon.Add(time.Minute)}, {time.Minute, noon.Add(time.Minute)}, {time.Minute + 1, noon.Add(2 * time.Minute)},
 		{290 * 365 * 24 * time.Hour, edgeguard.Forever},
 	} {
-		if got := until(intakeNoon, row.left); !got.Equal(row.want) {
+		if got := until(noon, row.left); !got.Equal(row.want) {
 			t.Errorf("%v: %v", row.left, got)
 		}
 	}
@@ -91,7 +89,7 @@ func TestFilter(t *testing.T) {
 		{Filter{Containing: []string{"http"}, NotContaining: []string{"probing"}}, false},
 	} {
 		row.f.Most = 10
-		a := row.f.Answer(intakeNoon, false)
+		a := row.f.Answer(noon, false)
 		a.Added(ban("192.0.2.1"))
 		if got := len(a.Add) == 1; got != row.want || (a.Skipped.Filtered == 1) == row.want {
 			t.Errorf("%+v: %v", row.f, got)
@@ -102,7 +100,7 @@ func TestFilter(t *testing.T) {
 // What was deleted is lifted whoever had made it: LAPI 1.4.6 names one of several at random.
 func TestDeleted(t *testing.T) {
 	f := Filter{Most: 2, Origins: []string{"lists"}}
-	a := f.Answer(intakeNoon, false)
+	a := f.Answer(noon, false)
 	own := ban("192.0.2.1")
 	own.Origin, own.Scenario, own.Duration = "edgeguard", "edgeguard/site", "-8ms"
 	a.Deleted(own)
@@ -118,7 +116,7 @@ func TestDeleted(t *testing.T) {
 	if len(a.Gone) != 3 {
 		t.Errorf("%d are kept: one more than is held is enough to know", len(a.Gone))
 	}
-	whole := f.Answer(intakeNoon, true)
+	whole := f.Answer(noon, true)
 	if whole.Deleted(own); len(whole.Gone) > 0 {
 		t.Error("a whole answer needs none")
 	}
@@ -127,7 +125,7 @@ func TestDeleted(t *testing.T) {
 // Whoever writes the list chooses neither how much memory it takes nor what a terminal does.
 func TestHostileReasons(t *testing.T) {
 	f := Filter{Most: 2000}
-	a := f.Answer(intakeNoon, true)
+	a := f.Answer(noon, true)
 	for i := range 3000 {
 		d := ban("192.0.2.1")
 		d.Scenario = fmt.Sprintf("%s\x1b]0;%d", strings.Repeat("é", i%100), i)
@@ -153,12 +151,12 @@ func FuzzAdded(f *testing.F) {
 	f.Add("lists", "ban", "Range", "2001:db8::/32", "99999h59m58.7s", "x\xff")
 	f.Fuzz(func(t *testing.T, origin, kind, scope, value, duration, scenario string) {
 		filter := Filter{Most: 1}
-		a := filter.Answer(intakeNoon, false)
+		a := filter.Answer(noon, false)
 		d := Decision{Origin: origin, Type: kind, Scope: scope, Value: value, Duration: duration, Scenario: scenario}
 		a.Added(&d)
 		a.Deleted(&d)
 		for _, e := range a.Add {
-			if e.Prefix != e.Prefix.Masked() || e.Prefix.Addr().Is4In6() || e.Prefix.Addr().Zone() != "" || !e.Until.After(intakeNoon) || len(e.Reason) > mostReason {
+			if e.Prefix != e.Prefix.Masked() || e.Prefix.Addr().Is4In6() || e.Prefix.Addr().Zone() != "" || !e.Until.After(noon) || len(e.Reason) > mostReason {
 				t.Fatalf("%+v of %+v", e, d)
 			}
 		}

@@ -19,7 +19,7 @@ type Machine struct {
 	Scenarios    []string // what it may report, for the LAPI's list of machines
 }
 
-// Report sends alerts, as package alerts writes them. The times are the wall clock's.
+// Report sends alerts, as [AlertsJSON] writes them. The times are the wall clock's.
 func (c *Client) Report(ctx context.Context, m *Machine, body []byte) error {
 	return c.asMachine(ctx, m, http.MethodPost, "/v1/alerts", body)
 }

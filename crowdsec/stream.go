@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// This file reads what a CrowdSec LAPI answers to GET /v1/decisions/stream:
+// What a CrowdSec LAPI answers to GET /v1/decisions/stream:
 //
 //	{"new":[{"id":1,"origin":"CAPI","type":"ban","scope":"Ip","value":"203.0.113.5",
 //	 "duration":"9m59s","scenario":"crowdsecurity/http-probing"}],"deleted":null}

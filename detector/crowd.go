@@ -7,8 +7,7 @@ import (
 	"sync"
 )
 
-// This file estimates who sends the requests of the last minutes, by a sample
-// of them. It is pure: now is an argument, and nothing but its locks is shared.
+// Who sends the requests of the last minutes is estimated, by a sample of them.
 
 // sampleBits chooses one of 2^sampleBits requests.
 const sampleBits = 3

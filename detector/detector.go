@@ -1,7 +1,6 @@
-// Package detector decides events. It asks the blocklist whether an address is
-// exempt or blocked already, counts the event in every meter that matches,
-// compares each count with the limits of the meter's rules, and turns a crossing
-// into a block.
+// Package detector decides events. It asks the blocklist whether an address is exempt or
+// blocked already, counts the event in every meter that matches, compares each count with the
+// limits of the meter's rules, and turns a crossing into a block.
 //
 // It is pure: now is an argument, nothing is logged, no goroutine is started. It
 // reports to the functions of its [Config].

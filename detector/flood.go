@@ -9,12 +9,11 @@ import (
 	"edgeguard"
 )
 
-// This file finds spoofed floods: packets from ever new sources that no count
-// of one address can see, because each source sends only a few. It counts the
-// fresh sources of a second, those that were not seen for five minutes at least,
-// and subtracts the ones that complete a handshake or send a request within three
-// seconds. So a flash crowd is no flood. A flood blocks no address: its sources are
-// whatever its sender wrote.
+// Spoofed floods: packets from ever new sources that no count of one address can see, because
+// each source sends only a few. It counts the fresh sources of a second, those that were not
+// seen for five minutes at least, and subtracts the ones that complete a handshake or send a
+// request within three seconds. So a flash crowd is no flood. A flood blocks no address: its
+// sources are whatever its sender wrote.
 //
 // What is seen in one direction only shows no handshake. There a flash crowd looks
 // like a flood.

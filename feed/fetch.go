@@ -25,7 +25,7 @@ import (
 	"edgeguard/internal/smallfile"
 )
 
-// This file brings lists for package feed: from servers, by HTTPS, and from files.
+// Lists are brought from servers, by HTTPS, and from files.
 //
 // A server may be anybody's by now, and so may every answer in its name that is not
 // proved. So an answer is bounded in bytes and in time and is taken whole or not at all;

@@ -1,6 +1,6 @@
-// Package feed reads lists of addresses that others publish, judges what it read
-// against the list that was in force before, and keeps that list as bytes. Package
-// feed/fetch brings such lists from servers and files.
+// Package feed reads lists of addresses that others publish. It fetches them from servers
+// and files ([Fetcher]), judges what it read against the list that was in force before, and
+// keeps that list as bytes.
 //
 //	bytes ─Read─▶ Reading ─Judge─▶ in force, or awaits an operator
 //

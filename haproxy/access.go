@@ -12,10 +12,10 @@ import (
 	"edgeguard/internal/certfiles"
 )
 
-// This file decides who may speak to edgeguard as HAProxy. HAProxy's own
-// protocols have no passwords: who can connect can read what was counted and have
-// any address blocked or released. So a listener admits the processes of one user
-// of this host, over a unix socket, or the holders of a certificate, over TLS.
+// Who may speak to edgeguard as HAProxy. HAProxy's own protocols have no passwords: who can
+// connect can read what was counted and have any address blocked or released. So a listener
+// admits the processes of one user of this host, over a unix socket, or the holders of a
+// certificate, over TLS.
 //
 // The kernel vouches for both ends of a unix socket. Its file has an access list
 // that names the one user, and the credentials of each connection are compared

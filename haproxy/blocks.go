@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// This file writes a set of blocked prefixes as entries of HAProxy's stick tables.
+// A set of blocked prefixes as entries of HAProxy's stick tables.
 //
 // A stick table finds a key and no prefix, so that a request is looked up once for each
 // of a few prefix lengths, in a table for each: masked to two lengths, an address may be

@@ -10,8 +10,7 @@ import (
 	"edgeguard/rules"
 )
 
-// This file finds the rules that HAProxy can count in place of a node, and writes
-// them for haproxy.cfg.
+// The rules that HAProxy can count in place of a node, as they stand in haproxy.cfg.
 //
 // HAProxy keeps an array of counters for each client, and peers receive the array without
 // names. So a meter is a column, and all that gives the columns their meaning is hashed

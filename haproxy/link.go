@@ -2,8 +2,8 @@ package haproxy
 
 import "time"
 
-// This file has the figures of the connections between a node and its HAProxies, as
-// the API and the metrics have them.
+// The figures of the connections between a node and its HAProxies, as the API and the metrics
+// have them.
 
 // ListenerFigures is one listener for HAProxies. The counters count up from when it began to
 // listen.

@@ -2,10 +2,9 @@ package haproxy
 
 import "math/bits"
 
-// This file reads and writes the integers of HAProxy's peers protocol and of
-// SPOP. They are not protocol buffers' and not encoding/binary's: a value below 240
-// is one byte, and each further byte is added to what was read before it, so that
-// a value has one form alone.
+// The integers of HAProxy's peers protocol and of SPOP. They are not protocol buffers' and not
+// encoding/binary's: a value below 240 is one byte, and each further byte is added to what was
+// read before it, so that a value has one form alone.
 
 // MaxVarint is how many bytes the longest value has.
 const MaxVarint = 10

@@ -11,10 +11,9 @@ import (
 	"edgeguard/snapshot"
 )
 
-// This file keeps what operators changed by hand on disk, in a file beside the
-// state, so that it is still read after a restart. It is a file of its own for the
-// same reason as that of the evidence: an older version refuses a state with records
-// that it does not know.
+// What operators changed by hand is kept in a file beside the state, so that it is still read
+// after a restart. It is a file of its own for the same reason as that of the evidence: an
+// older version refuses a state with records that it does not know.
 
 // auditFileName is the file's name in the folder of the state.
 const auditFileName = "node.audit"

@@ -1,6 +1,5 @@
-// Package node runs one node: it connects the sensors, the rules, the blocklist,
-// the enforcers, the fleet and the admin API, and keeps the counts over a
-// restart.
+// Package node runs one node as a whole. It connects the sensors, the rules, the blocklist,
+// the enforcers, the fleet and the admin API, and keeps the counts over a restart.
 //
 //	sensors.go (auth, logs) ──▶ pipeline ──▶ journal.go ──▶ log, adminapi.go
 //	                               │

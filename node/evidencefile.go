@@ -8,10 +8,10 @@ import (
 	"edgeguard/snapshot"
 )
 
-// This file keeps the evidence of blocks on disk, in a file beside the
-// state. It is a file of its own: an older version refuses a state with records that
-// it does not know, and would start without its blocks; and a state is written each
-// second while blocks are made, but this file only when the evidence has changed.
+// The evidence of blocks is kept in a file beside the state. It is a file of its own: an older
+// version refuses a state with records that it does not know, and would start without its
+// blocks; and a state is written each second while blocks are made, but this file only when
+// the evidence has changed.
 
 // evidenceFileName is the file's name in the folder of the state.
 const evidenceFileName = "node.evidence"

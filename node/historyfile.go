@@ -10,10 +10,10 @@ import (
 	"edgeguard/tuning"
 )
 
-// This file keeps the history of counts on disk, in a file beside the
-// state, for the reasons in evidencefile.go: an older version refuses a state
-// with records that it does not know; and a state is written each second while blocks
-// are made, but this file only when a window has ended.
+// The history of counts is kept in a file beside the state, for the reasons in
+// evidencefile.go: an older version refuses a state with records that it does not know; and a
+// state is written each second while blocks are made, but this file only when a window has
+// ended.
 
 // HistoryFileName is the file's name in the folder of the state.
 const HistoryFileName = "node.history"

@@ -12,10 +12,10 @@ import (
 	"edgeguard/snapshot"
 )
 
-// This file keeps on disk how far HAProxies had counted when the state was saved,
-// in a file beside the state: an older version refuses a state with records that it does
-// not know. With it, what they counted while the node was away is counted when it
-// returns; without it, what they have counted by then is where counting begins.
+// How far HAProxies had counted when the state was saved is kept in a file beside the state:
+// an older version refuses a state with records that it does not know. With it, what they
+// counted while the node was away is counted when it returns; without it, what they have
+// counted by then is where counting begins.
 //
 // What is in the file must be as new as the counts of the state or newer: older, it would
 // count again what the state has. So it is written before the state, and where that fails

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// This file is what a node tells an Alertmanager: each active alarm as an alert,
-// again and again until it ends. It reads no clock and sends nothing.
+// What a node tells an Alertmanager: each active alarm as an alert, again and again until it
+// ends. It reads no clock and sends nothing.
 
 // The names of alerts (their label alertname). deploy/prometheus has others.
 const (

@@ -22,8 +22,8 @@ import (
 	"edgeguard/internal/smallfile"
 )
 
-// This file posts to one receiver of notifications: signed, with its secrets from
-// files, and with all of the receiver's answer bounded.
+// Posts to one receiver of notifications are signed, with its secrets from files, and all of
+// the receiver's answer is bounded.
 
 const (
 	// mostFile bounds a file of secrets or certificates.

@@ -2,9 +2,7 @@ package notify
 
 import "time"
 
-// This file is what a node says of its receivers of notifications.
-
-// Figures is one receiver. The counters count up from when the config had it, or it was
+// Figures is what a node says of one receiver of notifications. The counters count up from when the config had it, or it was
 // changed.
 type Figures struct {
 	Name string `json:"name"`

@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// This file is what a node tells people of itself: blocks, alarms and what awaits
-// confirmation, in a documented form, and how much of it a flood may make. It reads no
-// clock and sends nothing.
+// What a node tells people of itself: blocks, alarms and what awaits confirmation, in a
+// documented form, and how much of it a flood may make. It reads no clock and sends nothing.
 
 // messageVersion is that of the form. A field that is added keeps it; one whose meaning changes
 // or that leaves raises it.

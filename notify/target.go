@@ -7,12 +7,10 @@ import (
 	"strings"
 )
 
-// This file reads the address of a receiver of notifications.
-
 // mostText is the longest address, in bytes.
 const mostText = 2000
 
-// ParseTarget reads an address. wrong is empty if nothing is, and fix says what to do about it;
+// ParseTarget reads the address of a receiver of notifications. wrong is empty if nothing is, and fix says what to do about it;
 // neither repeats the address, since many hold a secret in their path.
 func ParseTarget(text string) (u *url.URL, wrong, fix string) {
 	u, err := url.Parse(text)

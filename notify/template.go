@@ -12,9 +12,8 @@ import (
 	"text/template/parse"
 )
 
-// This file turns what a receiver is sent into a text of an operator's form: Go's
-// text/template, restricted so that a template reads nothing but the batch, ends soon and
-// makes a bounded text.
+// What a receiver is sent as a text of an operator's form: Go's text/template, restricted so
+// that a template reads nothing but the batch, ends soon and makes a bounded text.
 
 // Bounds of a template.
 const (

@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// This file keeps how the counts of each meter were distributed, every five
-// minutes of the last day: what a threshold would have done at each of them can be
-// asked later.
+// How the counts of each meter were distributed is kept for every five minutes of the last
+// day: what a threshold would have done at each of them can be asked later.
 //
 // A meter's keys are looked at when one of its windows has ended. A window of five
 // minutes or longer is kept each time. Of shorter ones the one is kept, of those in

@@ -2,10 +2,9 @@ package fleet
 
 import "time"
 
-// This file decides when a node asks its fleet for MACs that it lacks, and
-// when another node answers with a full read of the list. A MAC that was removed
-// past the functions shows in no digest and no version, so the nodes that have
-// the record signed do not notice.
+// When a node asks its fleet for MACs that it lacks, and when another node answers with a full
+// read of the list. A MAC that was removed past the functions shows in no digest and no
+// version, so the nodes that have the record signed do not notice.
 
 const (
 	// every is the least time between two questions of a node, and between two

@@ -8,9 +8,9 @@ import (
 	"edgeguard/blocklist"
 )
 
-// This file decides which records in Redis a node accepts, and how often
-// it replaces one that every node rejects. Whoever can write to Redis can write
-// any record, so nothing here rests on what Redis checks.
+// Which records in Redis a node accepts, and how often it replaces one that every node
+// rejects. Whoever can write to Redis can write any record, so nothing here rests on what
+// Redis checks.
 
 // ErrUnsigned is wrapped by the error about a record without a valid MAC, on a
 // node that requires one. It is an [aggregator.ErrWrong].

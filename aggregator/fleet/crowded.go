@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// This file keeps the networks of which the fleet's full list in Redis takes
-// no more blocks, so that a flood that it cannot keep costs Redis little.
+// Networks of which the fleet's full list in Redis takes no more blocks are remembered, so
+// that a flood that it cannot keep costs Redis little.
 
 const (
 	// lasts is how long no block of a network is published after one found no

@@ -1,7 +1,7 @@
 package fleet
 
-// This file finds out from heartbeats whether a node's copy of the fleet's
-// list still equals the list in Redis, and what to do where it does not.
+// Heartbeats tell whether a node's copy of the fleet's list still equals the list in Redis,
+// and what to do where it does not.
 
 // MostBlind is how many heartbeats in a row may lack a digest before the whole
 // list is read: about a minute. Redis has none while ended records wait to be

@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// This file is what a fleet's nodes say of their work while a page about the
-// fleet is open on one of them. That node's heartbeat says that it looks. The others
-// then write their figures into Redis every few seconds, each under its name; the
-// node that looks reads them by the names that it knows. While no node looks there is
-// nothing in Redis, and no command is sent for it.
+// What a fleet's nodes say of their work while a page about the fleet is open on one of them.
+// That node's heartbeat says that it looks. The others then write their figures into Redis
+// every few seconds, each under its name; the node that looks reads them by the names that it
+// knows. While no node looks there is nothing in Redis, and no command is sent for it.
 //
 // In a fleet without a key, anybody who can write to Redis can write figures. They
 // are bounded and checked here, and decide nothing.

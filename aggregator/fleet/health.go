@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// This file keeps whether a node is joined to its fleet, why it is not, and
-// how long it waits before it tries again.
+// Whether a node is joined to its fleet, why it is not, and how long it waits before it tries
+// again.
 
 // steady is how long a session must last to prove that the node works with its
 // fleet. A shorter one may have been a join that succeeds while everything

@@ -8,9 +8,6 @@ import (
 	"edgeguard/aggregator"
 )
 
-// This file keeps the fleet's list of blocks as one node has read it from
-// Redis.
-
 // Mirror is the fleet's list and its version. It is safe for concurrent use. Make
 // one with [NewMirror].
 type Mirror struct {

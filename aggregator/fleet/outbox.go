@@ -11,10 +11,9 @@ import (
 	"edgeguard/blocklist"
 )
 
-// This file decides which changes of a node's list go to the fleet next.
-// What an operator changed goes first and immediately. Blocks of rules go at a
-// bounded pace, those that refused most here first: a flood that one node blocks
-// must not be a flood for Redis and for all other nodes.
+// Which changes of a node's list go to the fleet next. What an operator changed goes first and
+// immediately. Blocks of rules go at a bounded pace, those that refused most here first: a
+// flood that one node blocks must not be a flood for Redis and for all other nodes.
 //
 // Blocks of rules wait by their prefix alone, and the node's list is asked for
 // the record at its turn. So what was evicted, replaced or has ended by then goes

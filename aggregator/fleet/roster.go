@@ -9,9 +9,9 @@ import (
 	"edgeguard/aggregator"
 )
 
-// This file keeps which nodes a fleet has, from their heartbeats. A node
-// reads the whole list at times, and in between only what has changed: who came,
-// who went, and who reports something else of itself.
+// Which nodes a fleet has is known from their heartbeats. A node reads the whole list at
+// times, and in between only what has changed: who came, who went, and who reports something
+// else of itself.
 //
 // A heartbeat counts if it was sent a few seconds ago, by Redis' clock, and later
 // than the last one that counted of its node and boot. Any other is passed over:

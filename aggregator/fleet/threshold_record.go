@@ -11,8 +11,8 @@ import (
 	"edgeguard/internal/safetext"
 )
 
-// This file has the thresholds that operators set for all nodes of a fleet:
-// their records as Redis stores them, and which of two records of a rule is in force.
+// The thresholds that operators set for all nodes of a fleet: their records as Redis stores
+// them, and which of two records of a rule is in force.
 
 const (
 	// MaxThresholdRecord is the most bytes that a record takes.

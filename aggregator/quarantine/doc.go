@@ -9,6 +9,7 @@
 //
 // The budget is a share of the last five minutes' requests, measured on a sample
 // that the detector keeps. Room is bounded for the whole fleet and not by origin: an
-// origin is a free text, and whoever forges one would silence a real node. The package is pure: it reads no clock and starts no
-// goroutine.
+// origin is a free text, and whoever forges one would silence a real node.
+//
+// The package is pure: it reads no clock and starts no goroutine.
 package quarantine

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// This file is what bouncers of CrowdSec are to enforce: the blocks in force, as
-// decisions with a number each, and a journal of what changed and ended. A bouncer asks
-// for all of it once, and then for what changed since.
+// What bouncers of CrowdSec are to enforce: the blocks in force, as decisions with a number
+// each, and a journal of what changed and ended. A bouncer asks for all of it once, and then
+// for what changed since.
 //
 // Each prefix has one entry, in force or ended, and each change gives its entry the next
 // number of the journal. A log has the numbers in their order, so that what changed since

@@ -20,8 +20,8 @@ import (
 	"edgeguard/internal/safepath"
 )
 
-// This file keeps the keys of bouncers: random, one for each name, and only their
-// hashes, in a file of the state folder. A key opens the LAPI and nothing else.
+// The keys of bouncers are random, one for each name, and only their hashes are kept, in a
+// file of the state folder. A key opens the LAPI and nothing else.
 
 // KeysFile is the file's name in the state folder.
 const KeysFile = "bouncers.json"

@@ -1,5 +1,5 @@
 // Package lapi answers bouncers of CrowdSec as CrowdSec's local API does, as far as
-// bouncers use it: what to block, as a whole and as changes, and about one address.
+// bouncers use it. They ask what to block, as a whole and as changes, and about one address.
 //
 // Whoever has a key can read all decisions, and nothing else: he changes nothing, and
 // what his questions cost is bounded, by key.

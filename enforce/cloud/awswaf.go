@@ -12,8 +12,8 @@ import (
 	"edgeguard/enforce"
 )
 
-// This file keeps blocks in force in IP sets of AWS WAF, by its API of version
-// 2019-07-29 (https://docs.aws.amazon.com/waf/latest/APIReference/API_UpdateIPSet.html).
+// Blocks in IP sets of AWS WAF, by its API of version 2019-07-29
+// (https://docs.aws.amazon.com/waf/latest/APIReference/API_UpdateIPSet.html).
 //
 // A set is replaced as a whole, under a token that fails if somebody else changed it in
 // between. Only a set that is empty, or whose description begins with the mark, is ever

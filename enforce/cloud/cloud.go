@@ -1,6 +1,6 @@
-// Package cloud is what enforcers share that keep a list behind somebody's API: calls
-// that end and are bounded, secrets in files that are read each time, and the choice of
-// the prefixes that a list has room for.
+// Package cloud keeps blocks in force in lists behind somebody's API. Its enforcers ([AWSWAF],
+// [Cloudflare]) share calls that end and are bounded, secrets in files that are read each
+// time, and the choice of the prefixes that a list has room for.
 //
 // What an API answers is text of another company's program, or of whatever answers in
 // its place. It is bounded before it is read, and [Text] before it is shown.

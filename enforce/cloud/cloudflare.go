@@ -11,7 +11,7 @@ import (
 	"edgeguard/enforce"
 )
 
-// This file keeps blocks in force in a list of Cloudflare's
+// Blocks in a list of Cloudflare's
 // (https://developers.cloudflare.com/waf/tools/lists/lists-api/).
 //
 // Each item says in its comment that it is ours, and only such items are ever deleted:

@@ -38,13 +38,6 @@ func newCloudflareList(t testing.TB, c *cloudtest.Cloudflare, change ...func(*Cl
 	return l
 }
 
-func cloudflareEntries(prefixes ...string) (all []enforce.Entry) {
-	for _, p := range prefixes {
-		all = append(all, enforce.Entry{Prefix: netip.MustParsePrefix(p), Until: time.Now().Add(time.Hour)})
-	}
-	return all
-}
-
 func TestCloudflareConforms(t *testing.T) {
 	c := cloudtest.NewCloudflare(t)
 	enforcetest.Run(t, enforcetest.Bench{
@@ -62,7 +55,7 @@ func TestDifferences(t *testing.T) {
 	l := newCloudflareList(t, c)
 	replace := func(want string, prefixes ...string) {
 		t.Helper()
-		if err := l.Replace(t.Context(), time.Now(), cloudflareEntries(prefixes...)); err != nil {
+		if err := l.Replace(t.Context(), time.Now(), entries(prefixes...)); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Join(c.Calls(), ", "); got != want {
@@ -90,7 +83,7 @@ func TestCloudflareForeign(t *testing.T) {
 	c.Put("203.0.113.1", "partner")
 	c.Put("203.0.113.2", "")
 	l := newCloudflareList(t, c)
-	if err := l.Replace(t.Context(), time.Now(), cloudflareEntries("192.0.2.1/32")); err == nil || !strings.Contains(err.Error(), "somebody else's") {
+	if err := l.Replace(t.Context(), time.Now(), entries("192.0.2.1/32")); err == nil || !strings.Contains(err.Error(), "somebody else's") {
 		t.Error(err)
 	}
 	if _, err := l.Look(t.Context()); err == nil {
@@ -100,11 +93,11 @@ func TestCloudflareForeign(t *testing.T) {
 		t.Errorf("%v", calls)
 	}
 	c.Description = "edgeguard and the partners"
-	if err := l.Replace(t.Context(), time.Now(), cloudflareEntries("192.0.2.1/32", "192.0.2.2/32", "203.0.113.1/32")); err != nil {
+	if err := l.Replace(t.Context(), time.Now(), entries("192.0.2.1/32", "192.0.2.2/32", "203.0.113.1/32")); err != nil {
 		t.Fatal(err)
 	}
 	c.Put("192.0.2.2", "mine now")
-	if err := l.Replace(t.Context(), time.Now(), cloudflareEntries("192.0.2.2/32")); err != nil {
+	if err := l.Replace(t.Context(), time.Now(), entries("192.0.2.2/32")); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Replace(t.Context(), time.Now(), nil); err != nil {
@@ -121,7 +114,7 @@ func TestOddItems(t *testing.T) {
 	for _, ip := range []string{"192.0.2.1", "192.0.2.1/32", "2001:DB8::1", "2001:db8:0:0::/64", "192.0.2.255/24"} {
 		c.Put(ip, "edgeguard")
 	}
-	if err := newCloudflareList(t, c).Replace(t.Context(), time.Now(), cloudflareEntries("192.0.2.0/24", "2001:db8::/64")); err != nil {
+	if err := newCloudflareList(t, c).Replace(t.Context(), time.Now(), entries("192.0.2.0/24", "2001:db8::/64")); err != nil {
 		t.Fatal(err)
 	}
 	if got := slices.Sorted(maps.Keys(c.Items())); !slices.Equal(got, []string{"192.0.2.255/24", "2001:db8:0:0::/64"}) {
@@ -133,7 +126,7 @@ func TestOddItems(t *testing.T) {
 func TestLeft(t *testing.T) {
 	c := cloudtest.NewCloudflare(t)
 	l := newCloudflareList(t, c, func(c *CloudflareConfig) { c.Most = 2 })
-	if err := l.Replace(t.Context(), time.Now(), cloudflareEntries("10.0.0.0/7", "10.0.0.1/32", "192.0.2.1/32", "192.0.2.2/32", "2000::/11")); err != nil {
+	if err := l.Replace(t.Context(), time.Now(), entries("10.0.0.0/7", "10.0.0.1/32", "192.0.2.1/32", "192.0.2.2/32", "2000::/11")); err != nil {
 		t.Fatal(err)
 	}
 	if got := c.Items(); len(got) != 2 || l.Left() != 3 {
@@ -195,14 +188,14 @@ func TestCloudflareFaults(t *testing.T) {
 			c.Put("192.0.2.9", "edgeguard")
 			l := newCloudflareList(t, c)
 			c.Fail(one.operation, one.faults...)
-			err := l.Replace(t.Context(), time.Now(), cloudflareEntries("192.0.2.1/32", "192.0.2.9/32"))
+			err := l.Replace(t.Context(), time.Now(), entries("192.0.2.1/32", "192.0.2.9/32"))
 			if (err == nil) != (one.want == "") || err != nil && (!strings.Contains(err.Error(), one.want) || strings.ContainsAny(err.Error(), "\n\x1b") || strings.Contains(err.Error(), cloudtest.Token)) {
 				t.Errorf("%v", err)
 			}
 			if _, stays := c.Items()["192.0.2.9"]; !stays {
 				t.Errorf("installed: %v", c.Items())
 			}
-			if err := l.Replace(t.Context(), time.Now(), cloudflareEntries("192.0.2.1/32", "192.0.2.9/32")); err != nil || len(c.Items()) != 2 {
+			if err := l.Replace(t.Context(), time.Now(), entries("192.0.2.1/32", "192.0.2.9/32")); err != nil || len(c.Items()) != 2 {
 				t.Errorf("the next time: %v, %v", err, c.Items())
 			}
 		})
@@ -215,7 +208,7 @@ func TestCloudflareRefused(t *testing.T) {
 	l := newCloudflareList(t, c, func(c *CloudflareConfig) { c.TokenFile = file })
 	try := func(want string) {
 		t.Helper()
-		if err := l.Replace(t.Context(), time.Now(), cloudflareEntries("192.0.2.1/32")); err == nil || !strings.Contains(err.Error(), want) {
+		if err := l.Replace(t.Context(), time.Now(), entries("192.0.2.1/32")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -236,7 +229,7 @@ func TestCloudflareRefused(t *testing.T) {
 	c.FailNext("list limit exceeded\x1b[2J")
 	try("could not be changed by Cloudflare: list limit exceeded?[2J: compare most")
 	c.Busy(2)
-	if err := l.Replace(t.Context(), time.Now(), cloudflareEntries("192.0.2.1/32")); err != nil {
+	if err := l.Replace(t.Context(), time.Now(), entries("192.0.2.1/32")); err != nil {
 		t.Errorf("another's change: %v", err)
 	}
 	c.Kind = "redirect"

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// This file signs requests to AWS by Signature Version 4. It sends nothing.
+// Requests to AWS are signed by Signature Version 4.
 //
 // https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
 // says what a canonical request is; the tests hold AWS's own examples.

@@ -1,6 +1,6 @@
-// Package nftables puts blocks into the kernel's packet filter, by netlink and
-// without the program nft: a table of its own, in which each length of prefix has a
-// set, whose elements end by themselves.
+// Package nftables puts blocks into the kernel's packet filter, by netlink instead of the
+// program nft. It has a table of its own, in which each length of prefix has a set, whose
+// elements end by themselves.
 //
 //	packet ──source──▶ set of each length ──found──▶ refuse ▸ spared? local? ──▶ count, drop
 //

@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// This file finds the addresses that hold an ssh connection to this host, so
-// that a trial of the packet filter does not end the session of who runs it.
+// The addresses that hold an ssh connection to this host are spared, so that a trial of the
+// packet filter does not end the session of who runs it.
 //
 // It reads /proc and opens no socket. A connection counts as ssh if its port here is
 // one of those that are given, or if a process of an ssh server holds it. Only root

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// This file decides whether a list of blocks is in force in the kernel: for good, for
-// the time of a trial, or not. It keeps an operator from locking himself out: a trial
-// that is not confirmed ends by itself, whatever dies meanwhile.
+// Whether a list of blocks is in force in the kernel: for good, for the time of a trial, or
+// not. That keeps an operator from locking himself out: a trial that is not confirmed ends by
+// itself, whatever dies meanwhile.
 //
 //	in force ──begin──▶ trial ──confirm──▶ in force
 //	                      │ its time is over, edgeguard restarts

@@ -1,8 +1,8 @@
-// Package peers reads and writes HAProxy's peers protocol 2.1, by which HAProxies
-// show each other what their stick tables count. A connection begins with a [Hello]
-// and its [Status]. Then both sides send messages: [Next] cuts them out of the bytes
-// that were read, [Tables] remembers what the other side has defined and reads its
-// updates, and the Append functions write.
+// Package peers hides the bytes of HAProxy's peers protocol 2.1, by which HAProxies show each
+// other what their stick tables count. A [Tally] makes increases of such counts. A connection
+// begins with a [Hello] and its [Status]. Then both sides send messages: [Next] cuts them out
+// of the bytes that were read, [Tables] remembers what the other side has defined and reads
+// its updates, and the Append functions write.
 //
 // Everything read has a bound, and reading an update allocates nothing. What a newer
 // HAProxy may add is passed over: unknown kinds of messages, data types after the

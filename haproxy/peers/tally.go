@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// This file makes increases of what HAProxies count. A HAProxy sends the counters
-// of a key as they are, without a time: 7, then 9. So the tally remembers the last
-// values, and when it last knew them to be all.
+// Increases are made of what HAProxies count. A HAProxy sends the counters of a key as they
+// are, without a time: 7, then 9. So the tally remembers the last values, and when it last
+// knew them to be all.
 //
 // It never counts more than was requested. Where it cannot know, it counts less:
 //

@@ -1,5 +1,5 @@
-// Package spop reads and writes the frames of SPOP 2.0, the protocol in which
-// HAProxy asks an agent about a request while the request waits.
+// Package spop hides the frames of SPOP 2.0, the protocol in which HAProxy asks an agent about
+// a request while the request waits.
 //
 // HAProxy connects and says HELLO, the agent answers with its own. From then on each
 // NOTIFY holds the arguments of one request's messages, and each ACK the variables

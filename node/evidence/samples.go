@@ -11,9 +11,9 @@ import (
 	"edgeguard/internal/safetext"
 )
 
-// This file keeps some of the requests of addresses that are blocked or near a
-// limit, so that an operator sees what they asked for. Clients write most of it: each
-// text is cut, kept as its bytes, and made harmless where it is returned.
+// Some of the requests of addresses that are blocked or near a limit are kept, so that an
+// operator sees what they asked for. Clients write most of it: each text is cut, kept as its
+// bytes, and made harmless where it is returned.
 //
 // It is bounded in bytes. Keys near a limit have places of their own, so that a flood
 // of them pushes out no sample of a blocked key. Nothing of it is written to disk.

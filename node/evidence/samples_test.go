@@ -14,13 +14,7 @@ import (
 	"edgeguard/internal/safetext"
 )
 
-var samplesNoon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-
 const all = 16
-
-func samplesPrefixOf(n int) netip.Prefix {
-	return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}), 32)
-}
 
 func ask(path string) *edgeguard.Event {
 	return &edgeguard.Event{Addr: netip.MustParseAddr("203.0.113.9"), Method: "GET", Path: path, Agent: "curl/8", Status: 200}
@@ -55,15 +49,15 @@ func TestSizes(t *testing.T) {
 // The samples of before the block and those of what it refused do not push each other
 // out; of each the newest stay.
 func TestHalves(t *testing.T) {
-	s, now := NewSamples(all, bytes), samplesNoon
-	until := samplesNoon.Add(time.Hour)
+	s, now := NewSamples(all, bytes), noon
+	until := noon.Add(time.Hour)
 	for i := range 20 {
 		now = now.Add(time.Second)
-		s.Take(now, samplesPrefixOf(1), ask(fmt.Sprintf("/near%d?token=secret", i)), time.Time{})
+		s.Take(now, prefixOf(1), ask(fmt.Sprintf("/near%d?token=secret", i)), time.Time{})
 	}
 	for i := range 100 {
 		now = now.Add(time.Second)
-		s.Take(now, samplesPrefixOf(1), ask(fmt.Sprintf("/refused%d", i)), until)
+		s.Take(now, prefixOf(1), ask(fmt.Sprintf("/refused%d", i)), until)
 	}
 	var want []string
 	for i := 12; i < 20; i++ {
@@ -72,13 +66,13 @@ func TestHalves(t *testing.T) {
 	for i := 92; i < 100; i++ {
 		want = append(want, fmt.Sprintf("/refused%d", i))
 	}
-	if got := paths(s.Of(samplesPrefixOf(1), now)); !slices.Equal(got, want) {
+	if got := paths(s.Of(prefixOf(1), now)); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	one := NewSamples(1, bytes)
-	one.Take(samplesNoon, samplesPrefixOf(1), ask("/near"), time.Time{})
-	one.Take(now, samplesPrefixOf(1), ask("/refused"), until)
-	if got := paths(one.Of(samplesPrefixOf(1), now)); !slices.Equal(got, []string{"/refused"}) {
+	one.Take(noon, prefixOf(1), ask("/near"), time.Time{})
+	one.Take(now, prefixOf(1), ask("/refused"), until)
+	if got := paths(one.Of(prefixOf(1), now)); !slices.Equal(got, []string{"/refused"}) {
 		t.Errorf("with one sample a key: %v", got)
 	}
 }
@@ -87,15 +81,15 @@ func TestHalves(t *testing.T) {
 // the bytes stay within the bound.
 func TestFloodOfKeys(t *testing.T) {
 	s := NewSamples(all, bytes)
-	until := samplesNoon.Add(time.Hour)
+	until := noon.Add(time.Hour)
 	for i := range s.most[1] {
-		s.Take(samplesNoon, samplesPrefixOf(i), ask("/offender"), until)
+		s.Take(noon, prefixOf(i), ask("/offender"), until)
 	}
 	for i := range 100_000 {
-		s.Take(samplesNoon, samplesPrefixOf(1<<20+i), ask("/flood"), time.Time{})
+		s.Take(noon, prefixOf(1<<20+i), ask("/flood"), time.Time{})
 	}
 	for i := range s.most[1] {
-		if len(s.Of(samplesPrefixOf(i), samplesNoon)) != 1 {
+		if len(s.Of(prefixOf(i), noon)) != 1 {
 			t.Fatalf("the sample of blocked key %d is gone", i)
 		}
 	}
@@ -103,9 +97,9 @@ func TestFloodOfKeys(t *testing.T) {
 		t.Errorf("%d bytes, %d keys", used, len(s.of))
 	}
 	for i := range 100_000 { // each of them blocked: the newest stay
-		s.Take(samplesNoon, samplesPrefixOf(1<<20+i), ask("/flood"), until)
+		s.Take(noon, prefixOf(1<<20+i), ask("/flood"), until)
 	}
-	if used := s.Used(); used > bytes || len(s.Of(samplesPrefixOf(0), samplesNoon)) != 0 || len(s.Of(samplesPrefixOf(1<<20+99_999), samplesNoon)) == 0 {
+	if used := s.Used(); used > bytes || len(s.Of(prefixOf(0), noon)) != 0 || len(s.Of(prefixOf(1<<20+99_999), noon)) == 0 {
 		t.Errorf("%d bytes after a flood of blocked keys", used)
 	}
 }
@@ -175,11 +169,11 @@ func TestSamplesKeepsAsTheOracle(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 1))
-	s, now := NewSamples(all, 40*(keyBytes+all*recordBytes)), samplesNoon
+	s, now := NewSamples(all, 40*(keyBytes+all*recordBytes)), noon
 	var o samplesOracle
 	for step := range 30_000 {
 		now = now.Add(time.Duration(rng.IntN(5)) * time.Minute / 4)
-		prefix, path := samplesPrefixOf(rng.IntN(80)), fmt.Sprintf("/%d", step)
+		prefix, path := prefixOf(rng.IntN(80)), fmt.Sprintf("/%d", step)
 		switch rng.IntN(10) {
 		case 0:
 			s.Sweep(now)
@@ -202,7 +196,7 @@ func TestSamplesKeepsAsTheOracle(t *testing.T) {
 			s.Take(now, prefix, ask(path), until)
 			o.take(s, now, prefix, path, until)
 		}
-		prefix = samplesPrefixOf(rng.IntN(80))
+		prefix = prefixOf(rng.IntN(80))
 		got, want := paths(s.Of(prefix, now)), o.of(prefix, now)
 		slices.Sort(got)
 		slices.Sort(want)
@@ -218,17 +212,17 @@ func TestSamplesKeepsAsTheOracle(t *testing.T) {
 // What is gone is wiped, and not only hidden.
 func TestWiped(t *testing.T) {
 	s := NewSamples(all, bytes)
-	s.Take(samplesNoon, samplesPrefixOf(1), ask("/secret"), samplesNoon.Add(time.Hour))
-	s.Take(samplesNoon, samplesPrefixOf(2), ask("/secret"), time.Time{})
+	s.Take(noon, prefixOf(1), ask("/secret"), noon.Add(time.Hour))
+	s.Take(noon, prefixOf(2), ask("/secret"), time.Time{})
 	for _, c := range []struct {
 		n    int
 		gone time.Duration
 	}{{1, time.Hour + samplesKeep}, {2, keepNear}} {
-		if len(s.Of(samplesPrefixOf(c.n), samplesNoon.Add(c.gone-1))) != 1 || len(s.Of(samplesPrefixOf(c.n), samplesNoon.Add(c.gone))) != 0 {
+		if len(s.Of(prefixOf(c.n), noon.Add(c.gone-1))) != 1 || len(s.Of(prefixOf(c.n), noon.Add(c.gone))) != 0 {
 			t.Errorf("key %d is not gone after %v", c.n, c.gone)
 		}
 	}
-	s.Sweep(samplesNoon.Add(48 * time.Hour))
+	s.Sweep(noon.Add(48 * time.Hour))
 	if len(s.of) != 0 || len(s.idle) != 2 {
 		t.Fatalf("%d keys, %d idle", len(s.of), len(s.idle))
 	}
@@ -250,8 +244,8 @@ func TestHostile(t *testing.T) {
 		s := NewSamples(all, bytes)
 		e := ask(text)
 		e.Method, e.Agent = text, text
-		s.Take(samplesNoon, samplesPrefixOf(1), e, time.Time{})
-		for _, one := range s.Of(samplesPrefixOf(1), samplesNoon) {
+		s.Take(noon, prefixOf(1), e, time.Time{})
+		for _, one := range s.Of(prefixOf(1), noon) {
 			for _, shown := range []string{one.Method, one.Path, one.Agent} {
 				if !safetext.Clean(shown) || len(shown) > 3*maxPath {
 					t.Errorf("%.40q became %q", text, shown)
@@ -267,10 +261,10 @@ func TestHostile(t *testing.T) {
 // Nil keeps nothing.
 func TestNone(t *testing.T) {
 	var s *Samples
-	s.Take(samplesNoon, samplesPrefixOf(1), ask("/"), samplesNoon)
-	s.Changed(edgeguard.Block{}, samplesNoon)
-	s.Sweep(samplesNoon)
-	if s.Of(samplesPrefixOf(1), samplesNoon) != nil || s.Used() != 0 {
+	s.Take(noon, prefixOf(1), ask("/"), noon)
+	s.Changed(edgeguard.Block{}, noon)
+	s.Sweep(noon)
+	if s.Of(prefixOf(1), noon) != nil || s.Used() != 0 {
 		t.Error("nil keeps something")
 	}
 }
@@ -282,14 +276,14 @@ func BenchmarkTake(b *testing.B) {
 		b.ReportAllocs()
 		s := NewSamples(all, bytes)
 		for b.Loop() {
-			s.Take(samplesNoon, samplesPrefixOf(1), event, samplesNoon)
+			s.Take(noon, prefixOf(1), event, noon)
 		}
 	})
 	b.Run("flood", func(b *testing.B) {
 		b.ReportAllocs()
 		s := NewSamples(all, bytes)
 		for i := 0; b.Loop(); i++ {
-			s.Take(samplesNoon, samplesPrefixOf(i&0xffffff), event, time.Time{})
+			s.Take(noon, prefixOf(i&0xffffff), event, time.Time{})
 		}
 	})
 }

@@ -14,9 +14,9 @@ import (
 	"edgeguard/node/supervisor"
 )
 
-// This file asks a fleet's nodes which records they hold. It sends nothing:
-// each node says it in its heartbeats, and the question waits for those that were
-// sent after the change that it is about was published.
+// A [heldAsker] tells which nodes hold a record. It sends nothing: each node says it in its
+// heartbeats, and the question waits for those that were sent after the change that it is
+// about was published.
 
 const (
 	// settle is how long a change that was just made takes to be published, and

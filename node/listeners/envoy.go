@@ -24,8 +24,7 @@ import (
 	"edgeguard/sensor/refusal"
 )
 
-// This file is the service of the Envoys that ask a node by gRPC about each request while
-// it waits.
+// The service of the Envoys that ask a node by gRPC about each request while it waits.
 
 // drainTime is how long a node that ends waits for answers under way.
 const drainTime = 2 * time.Second

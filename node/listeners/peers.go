@@ -23,9 +23,8 @@ import (
 	"edgeguard/sensor/haproxypeers"
 )
 
-// This file is the service of the HAProxies that connect to a node by the
-// peers protocol: what they count goes to the node's rules, and what is blocked is
-// taught to them.
+// The service of the HAProxies that connect to a node by the peers protocol: what they count
+// goes to the node's rules, and what is blocked is taught to them.
 
 const (
 	// lookEvery is how often the alarms about the connections are looked at.

@@ -21,11 +21,7 @@ import (
 	"edgeguard/sensor/spoe"
 )
 
-// This file is the service of the HAProxies that ask a node about each request
-// while it waits.
-
-// spoeDrainTime is how long a node that ends waits for answers under way.
-const spoeDrainTime = 2 * time.Second
+// The service of the HAProxies that ask a node about each request while it waits.
 
 // SPOEDeps is what the service uses of a node.
 type SPOEDeps struct {
@@ -169,7 +165,7 @@ func (l *SPOEService) Run(ctx context.Context, ready func()) error {
 		return err
 	case <-ctx.Done():
 	}
-	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), spoeDrainTime)
+	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer cancel()
 	if err := server.Shutdown(deadline); err != nil {
 		l.Log.Warn("answers under way were cut off", "at", l.address, "error", err)

@@ -15,9 +15,8 @@ import (
 	"edgeguard/enforce/cloud"
 )
 
-// This file keeps lists behind somebody's API for a node: IP sets of AWS WAF and
-// lists of Cloudflare's. Of a fleet, one node at a time keeps such a list, by a lease;
-// each has the fleet's blocks.
+// Lists behind somebody's API: IP sets of AWS WAF and lists of Cloudflare's. Of a fleet, one
+// node at a time keeps such a list, by a lease; each has the fleet's blocks.
 
 // cloudResync is how often a list is compared that did not change.
 const cloudResync = 10 * time.Minute

@@ -13,11 +13,9 @@ import (
 	"edgeguard/enforce"
 )
 
-// This file is the blocks that a node wants enforced outside of it: those of its own
-// list, and those that it imported. Nothing is in force in mode monitor, and nothing of an
-// address that is allowed, protected or another node's.
-
-// InForce is the blocks of one node. It is safe for concurrent use.
+// InForce is the blocks that a node wants enforced outside of it: those of its own list,
+// and those that it imported. Nothing is in force in mode monitor, and nothing of an
+// address that is allowed, protected or another node's. It is safe for concurrent use.
 type InForce struct {
 	Current   func() *config.Config // in force
 	List      *blocklist.List

@@ -21,9 +21,8 @@ import (
 	"edgeguard/node/alarm"
 )
 
-// This file is what operators change of a node's packet filter while it runs: a
-// trial that ends by itself, a pause, and their end. The state is package nftables's, and
-// the list is kept by package lists.
+// What operators change of a node's packet filter while it runs: a trial that ends by itself,
+// a pause, and their end. The state is package nftables's.
 
 // kernelEmptying bounds how long an operator waits for the packet filter to be empty.
 const kernelEmptying = 20 * time.Second

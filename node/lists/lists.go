@@ -1,6 +1,6 @@
-// Package lists keeps the lists of proxies and packet filters of a node: it has
-// package enforce write those of the config, and empties those that the config no
-// longer has.
+// Package lists keeps what is enforced outside of a node equal to its blocks: lists of
+// proxies, of packet filters, of clouds. It has package enforce write those of the config, and
+// empties those that the config no longer has.
 package lists
 
 import (

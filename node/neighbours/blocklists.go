@@ -17,8 +17,8 @@ import (
 	"edgeguard/node/supervisor"
 )
 
-// This file is the services that follow the lists of a config: each fetches its
-// list, has it judged, puts it in force on this node alone, and keeps it on disk.
+// Services that follow the lists of a config: each fetches its list, has it judged, puts it in
+// force on this node alone, and keeps it on disk.
 
 // BlocklistSet is the imported blocks of a node, as far as its lists need it.
 type BlocklistSet interface {

@@ -24,8 +24,8 @@ import (
 	"edgeguard/snapshot"
 )
 
-// This file is the service of CrowdSec's bouncers: they ask edgeguard as if it
-// were CrowdSec's local API, and enforce its blocks.
+// CrowdSec's bouncers ask edgeguard as if it were CrowdSec's local API, and enforce its
+// blocks.
 
 // BouncerDeps is what the service uses of a node.
 type BouncerDeps struct {

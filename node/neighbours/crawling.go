@@ -14,13 +14,11 @@ import (
 	"edgeguard/node/supervisor"
 )
 
-// This file is the service that keeps what a node knows of crawlers up to
-// date: it reads their range files and has DNS asked.
-
 // readEvery is how often the files are looked at.
 const readEvery = 10 * time.Second
 
-// Crawling is a supervisor.service for the crawlers of one config.
+// Crawling is the service that keeps what a node knows of crawlers up to date: it reads
+// their range files and has DNS asked. It is for the crawlers of one config.
 type Crawling struct {
 	crawlers *crawlers.Crawlers
 	alarms   *alarm.Tracker

@@ -18,8 +18,7 @@ import (
 	"edgeguard/node/supervisor"
 )
 
-// This file is the services that take decisions from a CrowdSec LAPI and report blocks
-// to one.
+// Services that take decisions from a CrowdSec LAPI and report blocks to one.
 
 // crowdSecSource is the name under which decisions are held among the imported blocks.
 const crowdSecSource = "crowdsec"

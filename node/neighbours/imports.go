@@ -13,10 +13,8 @@ import (
 	"edgeguard/node/alarm"
 )
 
-// This file joins what a node's set of imported blocks knows of each source with what
-// the services know that fetch them.
-
-// ImportedLists is the imported blocks of a node. It is safe for concurrent use.
+// ImportedLists joins what a node's set of imported blocks knows of each source with what
+// the services know that fetch them. It is safe for concurrent use.
 type ImportedLists struct {
 	Set     *imported.Set
 	Most    func() int // max_imported

@@ -1,6 +1,7 @@
-// Package neighbours is the services of a node that speak with systems beside it: those
-// that enforce its blocks, those whose lists it takes in, and those that it notifies.
-// Proxies that ask are sensors, and the other nodes are the fleet.
+// Package neighbours runs the services of a node that speak with systems beside it. Some
+// enforce its blocks (CrowdSec's bouncers), some have lists that it takes in (blocklists, a
+// CrowdSec, crawlers' ranges), some it notifies (webhooks, Alertmanagers). Proxies that ask
+// are sensors, and the other nodes are the fleet.
 package neighbours
 
 import (

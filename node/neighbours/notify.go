@@ -16,8 +16,8 @@ import (
 	"edgeguard/notify"
 )
 
-// This file is the services by which a node tells people of its blocks, of its alarms
-// and of what awaits confirmation: webhooks and Alertmanagers.
+// Services by which a node tells people of its blocks, of its alarms and of what awaits
+// confirmation: webhooks and Alertmanagers.
 
 const (
 	// lookEvery is how often a receiver looks for what it has to send.

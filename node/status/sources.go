@@ -1,5 +1,5 @@
-// Package status answers what the admin API asks of a node: its blocks, rules,
-// counts and figures.
+// Package status answers what the admin API asks of a node, such as its blocks, its rules, its
+// figures.
 //
 // It reads and changes nothing but a history of what it has read: [Sources] has no
 // method that blocks, clears or replaces anything. What an operator changes goes through package node.

@@ -1,5 +1,5 @@
-// Package supervisor runs the services of a node: it starts and stops them as the
-// config changes, runs those again that fail, and raises their alarms.
+// Package supervisor runs the services of a node. It starts and stops them as the config
+// changes, runs those again that fail, and raises their alarms.
 package supervisor
 
 import (

@@ -1,8 +1,7 @@
-// Package accesslog reads web-server logs and returns batches of
-// [edgeguard.Event]: files that are there ([Open]), files that grow
-// ([Follower]), and lines that a server sends ([Listener]). How a line becomes an
-// event, and why no client can write another's address into a log, is explained in
-// package logline.
+// Package accesslog reads web-server logs as batches of [edgeguard.Event]. It reads files that
+// are there ([Open]), files that grow ([Follower]), and lines that a server sends
+// ([Listener]). How a line becomes an event, and why no client can write another's address
+// into a log, is explained in package logline.
 //
 // A line's path, which is also the list of files:
 //

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// This file reads and writes the messages of Envoy's external authorization by gRPC,
+// The messages of Envoy's external authorization by gRPC,
 // envoy.service.auth.v3.Authorization/Check: a request that waits, and whether it may go on.
 
 // CheckMethod is the path of the call.

@@ -1,5 +1,5 @@
-// Package envoy answers Envoy by gRPC while a request waits: as the server of its external
-// authorization (ext_authz) and as its rate limit service.
+// Package envoy answers Envoy by gRPC while a request waits. It is the server of its external
+// authorization (ext_authz), and its rate limit service.
 //
 // A request's path, which is also the list of files:
 //

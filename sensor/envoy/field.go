@@ -6,8 +6,7 @@ import (
 	"edgeguard/internal/unsafetext"
 )
 
-// This file reads and writes the fields of protobuf messages, by their numbers and
-// without reflection.
+// The fields of protobuf messages are read and written by their numbers, without reflection.
 //
 // It reads as every reader of protobuf has to: an unknown field is skipped, as is a known one
 // of another type; of a field that comes twice the last one holds, and messages that come

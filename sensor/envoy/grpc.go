@@ -5,9 +5,8 @@ import (
 	"strconv"
 )
 
-// This file has the parts of gRPC that an answer to one message requires: the
-// frame around a message, and the codes of an answer. A library would add megabytes
-// for what net/http does already.
+// The parts of gRPC that an answer to one message requires: the frame around a message, and
+// the codes of an answer. A library would add megabytes for what net/http does already.
 
 // mostMessage bounds a message in bytes. Envoy takes headers of up to 60 KiB by default, and
 // sends a path twice: as such, and among the headers. Were the bound lower, a client could

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// This file writes together what a connection is given in parts. An HTTP/2 server of
-// net/http writes an answer in three parts, its header, its message and its trailer, and each
-// would be a call of the kernel that wakes the other side.
+// What a connection is given in parts is written together. An HTTP/2 server of net/http writes
+// an answer in three parts, its header, its message and its trailer, and each would be a call
+// of the kernel that wakes the other side.
 
 const (
 	// most bounds what waits to be written, unless one part is longer.

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// This file reads and writes the messages of Envoy's rate limit service,
+// The messages of Envoy's rate limit service,
 // envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit: descriptors of a request, and
 // whether each of them is over its limit.
 

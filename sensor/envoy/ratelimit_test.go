@@ -7,18 +7,13 @@ import (
 	"time"
 )
 
-func limitText(number int, value string) []byte { return AppendText(nil, number, value) }
-func whole(number int, value uint64) []byte     { return AppendWhole(nil, number, value) }
+func whole(number int, value uint64) []byte { return AppendWhole(nil, number, value) }
 
-func limitMessage(number int, parts ...[]byte) []byte {
-	return AppendMessage(nil, number, func(out []byte) []byte { return append(out, bytes.Join(parts, nil)...) })
-}
-
-func entry(key, value string) []byte { return limitMessage(1, limitText(1, key), limitText(2, value)) }
+func entry(key, value string) []byte { return message(1, text(1, key), text(2, value)) }
 
 func TestReadLimit(t *testing.T) {
 	m := bytes.Join([][]byte{
-		limitText(1, "edgeguard"), limitMessage(2, entry("remote_address", "192.0.2.7"), entry("path", "/a")), limitMessage(2, limitMessage(3)), limitMessage(2, entry("k", ""), limitMessage(3, whole(1, 7)), whole(4, 1)),
+		text(1, "edgeguard"), message(2, entry("remote_address", "192.0.2.7"), entry("path", "/a")), message(2, message(3)), message(2, entry("k", ""), message(3, whole(1, 7)), whole(4, 1)),
 		whole(3, 1<<32+5),
 	}, nil)
 	var got LimitRequest
@@ -36,7 +31,7 @@ func TestReadLimit(t *testing.T) {
 
 // A call has a bound in parts, so that its answer has one, too.
 func TestMost(t *testing.T) {
-	for name, part := range map[string][]byte{"descriptors": limitMessage(2), "entries": limitMessage(2, entry("a", ""))} {
+	for name, part := range map[string][]byte{"descriptors": message(2), "entries": message(2, entry("a", ""))} {
 		var r LimitRequest
 		if !r.Read(bytes.Repeat(part, mostDescriptors)) {
 			t.Errorf("%d %s are refused", mostDescriptors, name)
@@ -45,7 +40,7 @@ func TestMost(t *testing.T) {
 			t.Errorf("%d %s are read", mostDescriptors+1, name)
 		}
 	}
-	if new(LimitRequest).Read(limitMessage(2, bytes.Repeat(entry("a", ""), mostDescriptors+1))) {
+	if new(LimitRequest).Read(message(2, bytes.Repeat(entry("a", ""), mostDescriptors+1))) {
 		t.Error("too many entries of one descriptor are read")
 	}
 }
@@ -58,10 +53,10 @@ func TestAppend(t *testing.T) {
 	}, Headers: []Entry{{"retry-after", "2"}}, Body: []byte("no")}
 	want := bytes.Join([][]byte{
 		whole(1, 2),
-		limitMessage(2, whole(1, 2), limitMessage(2, whole(1, 10), whole(2, 2), limitText(3, "site")), limitMessage(4, whole(1, 2))),
-		limitMessage(2, whole(1, 1), limitMessage(2, whole(1, 10)), whole(3, 4), limitMessage(4)),
-		limitMessage(2, whole(1, 1)),
-		limitMessage(3, limitText(1, "retry-after"), limitText(2, "2")), limitText(5, "no"),
+		message(2, whole(1, 2), message(2, whole(1, 10), whole(2, 2), text(3, "site")), message(4, whole(1, 2))),
+		message(2, whole(1, 1), message(2, whole(1, 10)), whole(3, 4), message(4)),
+		message(2, whole(1, 1)),
+		message(3, text(1, "retry-after"), text(2, "2")), text(5, "no"),
 	}, nil)
 	if got := a.Append(nil); !bytes.Equal(got, want) {
 		t.Errorf("%x\n%x", got, want)
@@ -74,7 +69,7 @@ func TestAppend(t *testing.T) {
 }
 
 func FuzzReadLimit(f *testing.F) {
-	f.Add(bytes.Join([][]byte{limitText(1, "d"), limitMessage(2, entry("k", "v"), limitMessage(3, whole(1, 7))), whole(3, 2)}, nil))
+	f.Add(bytes.Join([][]byte{text(1, "d"), message(2, entry("k", "v"), message(3, whole(1, 7))), whole(3, 2)}, nil))
 	f.Add([]byte{0x12, 0x05, 0x1a})
 	f.Fuzz(func(t *testing.T, m []byte) {
 		var r LimitRequest

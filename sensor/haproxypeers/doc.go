@@ -6,6 +6,5 @@
 // in HAProxy itself: after a reload the new process connects while the old one
 // still ends, and what the old one sends then has been inherited by the new.
 //
-// Who may connect at all is decided before a byte is read: see package
-// haproxy/access.
+// Who may connect at all is decided before a byte is read: see [haproxy.Door].
 package haproxypeers

@@ -1,5 +1,5 @@
-// Package packet reads captures (pcap and pcapng, also gzipped) and yields one
-// [edgeguard.Event] for each IP packet.
+// Package packet reads captures as one [edgeguard.Event] for each IP packet. A capture is pcap
+// or pcapng, also gzipped.
 //
 // The path of a packet, which is also the order of the files:
 //

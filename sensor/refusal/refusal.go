@@ -1,5 +1,5 @@
-// Package refusal is what a client reads that is refused: when to come again, by which rule,
-// and why.
+// Package refusal writes what a client reads that is refused. It says when to come again, by
+// which rule, and why.
 package refusal
 
 import (

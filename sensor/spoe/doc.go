@@ -1,6 +1,6 @@
-// Package spoe answers HAProxy while a request waits: the agent of its stream
-// processing offload engine (SPOE), for rules on host, path and User-Agent as a
-// client sends them.
+// Package spoe answers HAProxy while a request waits. It is the agent of HAProxy's stream
+// processing offload engine (SPOE), for rules on host, path and User-Agent as a client sends
+// them.
 //
 // A request's path, which is also the list of files:
 //

@@ -12,9 +12,9 @@ import (
 	"edgeguard/tuning"
 )
 
-// This file finds rules that a log asks for: a path where passwords are guessed,
-// scripts and backups that are not there. A [Draft] is a rule without a threshold; the
-// log is replayed with it, and [Draft.Choose] takes the threshold from what it counted.
+// Rules that a log asks for: a path where passwords are guessed, scripts and backups that are
+// not there. A [Draft] is a rule without a threshold; the log is replayed with it, and
+// [Draft.Choose] takes the threshold from what it counted.
 
 // What makes a draft: so many addresses that look hostile, or so many requests of
 // theirs.

@@ -7,9 +7,8 @@ import (
 	"edgeguard/logline"
 )
 
-// This file reads log lines that arrive as datagrams, from a unix socket
-// or from UDP: each datagram is one line at most. It decides who may send, and
-// counts what the kernel dropped.
+// Log lines that arrive as datagrams, from a unix socket or from UDP: each datagram is one
+// line at most. The listener decides who may send, and counts what the kernel dropped.
 
 const (
 	// longestDatagram is the longest datagram that is read whole. Linux sends none longer
