@@ -69,7 +69,7 @@ internal !internal/{nearest,redistwin,safetext,sheetcell,unsafetext,words}
 node !node/{alarm,checks,evidence,pipeline}
 replay migrate/migratetest
 admin !admin/openapi !admin/{fleetstate,holders,listing,order}*
-!admin/access/{guesses,links,store}* !admin/watch/{rates,recent}* !admin/console/{columns,draw,hour,others,welcome}*
+!admin/access/{guesses,links,store}* !admin/watch/{rates,recent}* !admin/console/{columns,drag,draw,elsewhere,hour,past,sentence,ways}*
 sensor/{accesslog,haproxypeers,httpauth,packet,spoe} sensor/envoy/{asker,call,config,joinwrites,server}*
 enforce !enforce/cloud/sigv4*
 aggregator/redis clockguard/reading.go crawlers/lookup hostaddr snapshot

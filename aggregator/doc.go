@@ -1,5 +1,5 @@
-// Package aggregator holds what one node knows of its fleet: which keys are
-// worth reporting (suspects), what is to be pushed of them, what the other
+// Package aggregator holds what one node knows of its fleet's counts. That is which
+// keys are worth reporting (suspects), what is to be pushed of them, what the other
 // nodes counted, which block records Redis has, and whose clock is wrong.
 //
 //	Count ──marks──▶ suspects ──Collect──▶ Push ──▶ Redis ──▶ Answer ──Answered──▶ Outcome

@@ -44,7 +44,7 @@ type Heartbeat struct {
 	Held  *uint32        `json:"held,omitempty"`
 	Waits []netip.Prefix `json:"waits,omitempty"`
 	// Looks says that somebody looks at the fleet on this node: the others write
-	// their figures into Redis (package figures).
+	// their figures into Redis (package fleet).
 	Looks bool `json:"looks,omitempty"`
 	// Run is 8 random hex digits of the process, and Seq grows with each of its
 	// heartbeats: one that is read a second time has no greater Seq.

@@ -1,7 +1,7 @@
-// Package blocklist holds which prefixes are blocked, and until when. The
-// allowlist and the allowances made at run time come before everything, protected
-// addresses before every block that was not forced on this node, and the longest
-// prefix in force before shorter ones.
+// Package blocklist holds which prefixes are blocked until when. The allowlist and the
+// allowances made at run time come before everything, protected addresses before every
+// block that was not forced on this node, and the longest prefix in force before
+// shorter ones.
 //
 // A block inside an allowance sleeps: it is kept, and is in force again when the
 // allowance has ended. Refusing it was rejected: the blocks of a list would then

@@ -1,8 +1,7 @@
-// Package crawlers finds out who says of himself that he is a crawler, and whether
-// he is. A User-Agent is a claim: anybody can write it. A claim is verified by the
-// address, which must be in the ranges that the crawler's operator publishes, or
-// have a name of his that leads back to the address (forward-confirmed reverse
-// DNS).
+// Package crawlers finds out whether a client that says it is a crawler is one. A
+// User-Agent is a claim: anybody can write it. A claim is verified by the address,
+// which must be in the ranges that the crawler's operator publishes, or have a name of
+// his that leads back to the address (forward-confirmed reverse DNS).
 //
 // An event gets its [edgeguard.Event.Crawler] from memory alone: a request never
 // waits for DNS. What is not known yet is put into a bounded queue, which a

@@ -11,7 +11,7 @@ import (
 )
 
 // This file keeps the history of counts on disk, in a file beside the
-// state, for the reasons of package evidencefile: an older version refuses a state
+// state, for the reasons in evidencefile.go: an older version refuses a state
 // with records that it does not know; and a state is written each second while blocks
 // are made, but this file only when a window has ended.
 

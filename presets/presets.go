@@ -1,5 +1,5 @@
-// Package presets has the rules that edgeguard ships: one file for each preset
-// and version, with its evidence as comments.
+// Package presets has the rules that edgeguard ships as text. Each preset has one file
+// for each version, with its evidence as comments.
 //
 // A version that was released does not change and is not removed, and a name
 // without a version is the oldest one. So an upgrade changes no rule that is in

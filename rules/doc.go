@@ -1,4 +1,4 @@
-// Package rules says which events count, under which key, and what follows
+// Package rules says which events count under which key. It says, too, what follows
 // when the count passes a limit.
 //
 // [Compile] checks the [Spec] of every rule and makes the [Set] that the

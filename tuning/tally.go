@@ -1,6 +1,5 @@
-// Package tuning finds the threshold: how the counts are distributed, which
-// keys lead, what each threshold would have denied, and where a gap separates
-// abusers from everybody else.
+// Package tuning computes what other thresholds would have done: how the counts are
+// distributed, which keys lead, where a gap separates abusers from everybody else.
 //
 // An event's count and a key's peak go into a [Tally] as they come; what it
 // keeps does not grow with them. [Tally.Outcome] then answers for any

@@ -28,8 +28,8 @@ type action struct {
 	spans      [][2]string // how long, the first is chosen; nil for what has no end
 	needsNote  bool
 	noNote     bool // the API takes none
-	plan       func(p *Pages, r *http.Request, a *actPage)
-	do         func(p *Pages, by access.Caller, a *actPage) (deed, *call.Problem)
+	plan       func(p *actHandlers, r *http.Request, a *actPage)
+	do         func(p *actHandlers, by access.Caller, a *actPage) (deed, *call.Problem)
 }
 
 var (
@@ -46,6 +46,16 @@ var actions = map[string]action{
 	"disallow": {verb: "Take back the allowance of", plan: planDisallow, do: doDisallow},
 	"confirm":  {verb: "Confirm the record of", noNote: true, plan: planHeld, do: doConfirm},
 	"withdraw": {verb: "Withdraw the record of", plan: planHeld, do: doWithdraw},
+}
+
+// actHandlers answer with what a change of an address or network would do, and make it.
+// Those who may change nothing have none of it.
+type actHandlers struct {
+	frames   *frames
+	reader   admin.Reader
+	view     *admin.View
+	changes  *admin.Changes // nil for clients without a login
+	outcomes *outcomes
 }
 
 // actPage asks before a change.
@@ -78,7 +88,7 @@ type actPage struct {
 }
 
 // newAct returns the page of an action with what a form carried.
-func (p *Pages) newAct(r *http.Request, name string, given url.Values) *actPage {
+func (p *actHandlers) newAct(r *http.Request, name string, given url.Values) *actPage {
 	d := actions[name]
 	a := &actPage{
 		Action: name, Verb: d.verb, NeedsNote: d.needsNote, NoNote: d.noNote, status: http.StatusOK,
@@ -119,10 +129,10 @@ func (a *actPage) refuseField(status int, field, detail, fix string) {
 }
 
 // ask answers with the page of an action. Its form is not sent yet.
-func (p *Pages) ask(name string) page {
+func (p *actHandlers) ask(name string) page {
 	return func(_ http.ResponseWriter, r *http.Request) (string, any) {
 		if p.changes == nil {
-			return "", &notFound{Text: "Nothing can be changed here.", Fix: "Log in as an operator."}
+			return "", readOnly()
 		}
 		// A link fills in no field: a foreign page may lead here.
 		asked := r.URL.Query()
@@ -132,14 +142,14 @@ func (p *Pages) ask(name string) page {
 	}
 }
 
-func (a *actPage) page(p *Pages, r *http.Request) (string, any) {
-	a.frame = p.frameOf(r, &a.stats, a.Action, strings.TrimSpace(a.Verb+" "+a.Name))
+func (a *actPage) page(p *actHandlers, r *http.Request) (string, any) {
+	a.frame = p.frames.with(r, &a.stats, a.Action, strings.TrimSpace(a.Verb+" "+a.Name))
 	a.Back = a.backOr()
 	return "act.html", a
 }
 
 // plan finds out what a change would do.
-func (p *Pages) plan(r *http.Request, a *actPage) {
+func (p *actHandlers) plan(r *http.Request, a *actPage) {
 	d := actions[a.Action]
 	switch {
 	case len(a.Asked) == 0:
@@ -157,13 +167,13 @@ func (p *Pages) plan(r *http.Request, a *actPage) {
 }
 
 // act makes the change of a form, or answers with the form and what is wrong.
-func (p *Pages) act(name string) page {
+func (p *actHandlers) act(name string) page {
 	return func(w http.ResponseWriter, r *http.Request) (string, any) {
 		if p.changes == nil {
-			return "", &notFound{Text: "Nothing can be changed here.", Fix: "Log in as an operator."}
+			return "", readOnly()
 		}
 		a := p.newAct(r, name, r.PostForm)
-		o := p.outcomes.once(a.Once, p.reader.Now(), func() *ownOutcome {
+		o := p.outcomes.once(a.Once, func() *outcome {
 			p.plan(r, a)
 			if seen := r.PostForm.Get("seen"); a.Problem == nil && a.Ready && seen != a.Seen {
 				a.refuseField(http.StatusConflict, "prefix", a.Name+" was changed since this page was made", "this is how it is now: send the form again if it is still right")
@@ -180,7 +190,7 @@ func (p *Pages) act(name string) page {
 				a.refuse(problem)
 				return nil
 			}
-			return &ownOutcome{Text: d.text, deeds: []deed{d}, back: a.backOr()}
+			return &outcome{Text: d.text, deeds: []deed{d}, back: a.backOr()}
 		})
 		if o == nil {
 			return a.page(p, r)
@@ -232,9 +242,9 @@ func (a *actPage) span() (span string, until time.Time) {
 }
 
 // actOnAll changes each of the ticked prefixes by itself. None of them is forced.
-func (p *Pages) actOnAll(r *http.Request, a *actPage) *ownOutcome {
+func (p *actHandlers) actOnAll(r *http.Request, a *actPage) *outcome {
 	d := actions[a.Action]
-	o := &ownOutcome{back: a.backOr()}
+	o := &outcome{back: a.backOr()}
 	for _, text := range a.Asked {
 		one := *a
 		one.Asked, one.Ready, one.Name = []string{text}, false, ""
@@ -257,7 +267,7 @@ func (p *Pages) actOnAll(r *http.Request, a *actPage) *ownOutcome {
 }
 
 // sum says how many changes were made.
-func sum(o *ownOutcome, done string) string {
+func sum(o *outcome, done string) string {
 	switch {
 	case len(o.deeds) == 1 && len(o.Failed) == 0:
 		return o.deeds[0].text

@@ -11,6 +11,13 @@ import (
 	"edgeguard/admin/console/draw"
 )
 
+// addressHandlers answer with the page of an address.
+type addressHandlers struct {
+	frames *frames
+	reader admin.Reader
+	view   *admin.View
+}
+
 // addressPage is all that a node knows of an address.
 type addressPage struct {
 	frame
@@ -60,7 +67,7 @@ type ruleRow struct {
 	Count, Limit uint32
 }
 
-func (p *Pages) address(w http.ResponseWriter, r *http.Request) (string, any) {
+func (p *addressHandlers) address(w http.ResponseWriter, r *http.Request) (string, any) {
 	addr, err := netip.ParseAddr(r.PathValue("address"))
 	if err != nil || addr.Zone() != "" {
 		return "", &notFound{Text: r.PathValue("address") + " is not an address.", Fix: "Try 203.0.113.7 or 2001:db8::7."}
@@ -70,11 +77,11 @@ func (p *Pages) address(w http.ResponseWriter, r *http.Request) (string, any) {
 		return "", nil
 	}
 	e := p.view.Explanation(r.Context(), addr)
-	shown := &addressPage{frame: p.frame(r, "address", addr.String()), Address: addr.String()}
+	shown := &addressPage{frame: p.frames.of(r, "address", addr.String()), Address: addr.String()}
 	keys := keysOf(addr, &e)
 	found, why := p.evidence(keys, &e)
-	shown.Sentence = sentence(&e, found, shown.Monitor, p.waiting(addr))
-	shown.Acts = p.offers(&shown.frame, netip.PrefixFrom(addr, addr.BitLen()))
+	shown.Sentence = sentence(&e, found, shown.Monitor, waiting(p.reader.Held(), addr))
+	shown.Acts = shown.offers(p.reader, netip.PrefixFrom(addr, addr.BitLen()))
 	shown.Tag, shown.Bad = tag(&e), e.Block != nil
 	rule := r.URL.Query().Get("rule")
 	if rule == "" && e.Block != nil && e.Block.Rule != edgeguard.ManualRule {
@@ -93,8 +100,8 @@ func (p *Pages) address(w http.ResponseWriter, r *http.Request) (string, any) {
 }
 
 // waiting returns the narrowest held block that contains an address.
-func (p *Pages) waiting(addr netip.Addr) (found *admin.HeldBlock) {
-	for _, h := range p.reader.Held() {
+func waiting(held []admin.HeldBlock, addr netip.Addr) (found *admin.HeldBlock) {
+	for _, h := range held {
 		if h.Kind == "block" && h.Prefix.Contains(addr) && (found == nil || h.Prefix.Bits() > found.Prefix.Bits()) {
 			found = &h
 		}

@@ -14,15 +14,12 @@ import (
 	"strings"
 )
 
-// This file sends the files that pages refer to: compressed once, and under a
-// path that changes with their bytes, so that browsers keep them.
+// assetFiles are what pages refer to, compressed once. Their paths change with the bytes
+// of any of them, so that browsers keep them: they share a folder, so that a module
+// finds another as "./other.js". Make them with [newAssets].
+type assetFiles map[string]asset
 
-// assetFiles are what pages refer to. Their paths change with the bytes of any of them:
-// they share a folder, so that a module finds another as "./other.js". Make them
-// with [newAssets].
-type assetFiles map[string]file
-
-type file struct {
+type asset struct {
 	path, kind    string
 	plain, zipped []byte
 }
@@ -40,7 +37,7 @@ func newAssets(from fs.FS, patterns ...string) assetFiles {
 		plain, _ := fs.ReadFile(from, name) // it is embedded
 		base := path.Base(name)
 		fmt.Fprintf(sum, "%s %d %s", base, len(plain), plain)
-		assets[base] = file{kind: cmp.Or(mime.TypeByExtension(path.Ext(base)), "text/plain; charset=utf-8"), plain: plain, zipped: zip(plain)}
+		assets[base] = asset{kind: cmp.Or(mime.TypeByExtension(path.Ext(base)), "text/plain; charset=utf-8"), plain: plain, zipped: zip(plain)}
 	}
 	folder := "/console/assets/" + hex.EncodeToString(sum.Sum(nil)[:6]) + "/"
 	for base, a := range assets {

@@ -59,7 +59,7 @@ func TestScriptsOfAPage(t *testing.T) {
 		}
 		sizes := make(map[string]int)
 		for _, name := range named.FindAllStringSubmatch(string(frame)+string(own), -1) {
-			load(t, name[1], sizes)
+			loads(t, name[1], sizes)
 		}
 		sum := 0
 		for name, size := range sizes {
@@ -78,7 +78,7 @@ func TestScriptsOfAPage(t *testing.T) {
 }
 
 // load adds a script and what it imports. Those of others are not counted.
-func load(t *testing.T, name string, sizes map[string]int) {
+func loads(t *testing.T, name string, sizes map[string]int) {
 	t.Helper()
 	if _, known := sizes[name]; known || strings.HasPrefix(name, "uPlot") {
 		return
@@ -89,6 +89,6 @@ func load(t *testing.T, name string, sizes map[string]int) {
 	}
 	sizes[name] = len(content)
 	for _, other := range imported.FindAllStringSubmatch(string(content), -1) {
-		load(t, other[1], sizes)
+		loads(t, other[1], sizes)
 	}
 }

@@ -13,6 +13,13 @@ import (
 	"edgeguard/internal/words"
 )
 
+// blockHandlers answer with lists of blocks: all of them, and those of a network.
+type blockHandlers struct {
+	frames *frames
+	reader admin.Reader
+	view   *admin.View
+}
+
 // pageLength is how many blocks a page shows.
 const pageLength = "50"
 
@@ -80,8 +87,8 @@ type blockRow struct {
 	Acts               []link
 }
 
-func (p *Pages) blocked(_ http.ResponseWriter, r *http.Request) (string, any) {
-	asked, f := orderedQuery(given(r.URL.Query())), p.frame(r, "blocked", "Blocked")
+func (p *blockHandlers) blocked(_ http.ResponseWriter, r *http.Request) (string, any) {
+	asked, f := withOrder(given(r.URL.Query())), p.frames.of(r, "blocked", "Blocked")
 	stats := &f.stats
 	shown := &blockedPage{
 		frame: f, Blocked: stats.V4 + stats.V6, V4: stats.V4, V6: stats.V6, ByHand: stats.ByHand, Allowed: stats.Allowances, Imported: stats.Imports.Blocks,
@@ -114,10 +121,10 @@ func (p *Pages) blocked(_ http.ResponseWriter, r *http.Request) (string, any) {
 		shown.Newer = "/api/v1/blocks?" + asked.Encode()
 	}
 	if asked.Has("cursor") {
-		shown.First = "/blocked?" + withoutQuery(asked, "cursor").Encode()
+		shown.First = "/blocked?" + without(asked, "cursor").Encode()
 	}
 	if page.Next != "" {
-		next := withoutQuery(asked, "cursor")
+		next := without(asked, "cursor")
 		next.Set("cursor", page.Next)
 		shown.Older = "/blocked?" + next.Encode()
 	}
@@ -161,7 +168,7 @@ func matches(page *admin.BlockPage) string {
 }
 
 // filters returns the choices with those that were made.
-func (p *Pages) filters(asked url.Values) []filter {
+func (p *blockHandlers) filters(asked url.Values) []filter {
 	rules := []option{{Label: "all rules"}}
 	for _, r := range p.reader.Rules() {
 		rules = append(rules, option{Value: r.Name, Label: r.Name})
@@ -178,14 +185,14 @@ func (p *Pages) filters(asked url.Values) []filter {
 	}
 	for _, f := range all {
 		for i := range f.Options {
-			f.Options[i].Chosen = f.Options[i].Value == chosenColumn(asked, f.Name)
+			f.Options[i].Chosen = f.Options[i].Value == chosenIn(asked, f.Name)
 		}
 	}
 	return all
 }
 
 // row returns a block with what its rule counts of it now.
-func (p *Pages) row(f *frame, now time.Time, b *admin.ActiveBlock) blockRow {
+func (p *blockHandlers) row(f *frame, now time.Time, b *admin.ActiveBlock) blockRow {
 	row := blockRow{
 		Prefix: shortest(b.Prefix), Whole: b.Prefix.String(), Path: pathOf(b.Prefix), Ends: at(b.Until, now), Since: at(b.Since, now), Left: words.Length(b.Until.Sub(now)),
 		Rule: blockMaker(b.Rule, b.Imported), Reason: b.Reason, ByHand: b.Rule == edgeguard.ManualRule, RefusedBy: b.RefusedBy, Origin: b.Origin,

@@ -7,10 +7,7 @@ import (
 	"edgeguard/admin"
 )
 
-// This file is the columns of a page's list of blocks, and the orders that its heads
-// and its form put it in.
-
-// columnHead is the head of a column of blocks.
+// columnHead is the head of a column of blocks, which puts their list in another order.
 type columnHead struct {
 	Label, Class string
 	// Path is the same list in the order of the column; empty where there is none.
@@ -18,9 +15,9 @@ type columnHead struct {
 	Path, Sort, Title string
 }
 
-// orderedQuery returns parameters with an order: the newest first unless another is asked
+// withOrder returns parameters with an order: the newest first unless another is asked
 // for. The form sends it together with its direction.
-func orderedQuery(asked url.Values) url.Values {
+func withOrder(asked url.Values) url.Values {
 	order, dir, both := strings.Cut(asked.Get("order"), " ")
 	if both {
 		asked.Set("order", order)
@@ -32,8 +29,8 @@ func orderedQuery(asked url.Values) url.Values {
 	return asked
 }
 
-// chosenColumn returns what was chosen in the form; an order together with its direction.
-func chosenColumn(asked url.Values, name string) string {
+// chosenIn returns what was chosen in the form; an order together with its direction.
+func chosenIn(asked url.Values, name string) string {
 	order, dir := asked.Get("order"), asked.Get("dir")
 	if name != "order" {
 		return asked.Get(name)
@@ -77,7 +74,7 @@ func columnHeads(asked url.Values, f *admin.BlockFilter) []columnHead {
 				dir = map[bool]string{true: "asc", false: "desc"}[f.Descending()]
 			}
 		}
-		query := withoutQuery(asked, "cursor")
+		query := without(asked, "cursor")
 		query.Set("order", order)
 		query.Set("dir", dir)
 		all[i].Path = "/blocked?" + query.Encode()
@@ -85,8 +82,8 @@ func columnHeads(asked url.Values, f *admin.BlockFilter) []columnHead {
 	return all
 }
 
-// withoutQuery returns the parameters without one, and without what the page adds.
-func withoutQuery(asked url.Values, name string) url.Values {
+// without returns the parameters without one, and without what the page adds.
+func without(asked url.Values, name string) url.Values {
 	rest := make(url.Values)
 	for other, values := range asked {
 		if other != name && other != "limit" {

@@ -50,7 +50,7 @@ func keysOf(addr netip.Addr, e *admin.Explanation) []netip.Prefix {
 // evidence returns that of the block in force, or else of the last one; nil with the
 // reason where a rule's block is in force and it is not here, and without one where
 // there is nothing to say.
-func (p *Pages) evidence(keys []netip.Prefix, e *admin.Explanation) (found *admin.Evidence, why string) {
+func (p *addressHandlers) evidence(keys []netip.Prefix, e *admin.Explanation) (found *admin.Evidence, why string) {
 	for i, prefix := range keys {
 		one, missing, _ := p.view.Evidence(prefix)
 		if missing == "" {
@@ -141,7 +141,7 @@ func madeBy(b *admin.Block, found *admin.Evidence, e *admin.Explanation) clause 
 // asks returns what an address asked for, the newest first, where the client of the
 // page may see it. Of a network it is what this address asked for, and of an IPv6
 // key, which is one client, all of it.
-func (p *Pages) asks(r *http.Request, addr netip.Addr, keys []netip.Prefix, e *admin.Explanation) (out []asked) {
+func (p *addressHandlers) asks(r *http.Request, addr netip.Addr, keys []netip.Prefix, e *admin.Explanation) (out []asked) {
 	var all []admin.Sample
 	for _, prefix := range keys {
 		list, _ := p.view.Samples(access.CallerOf(r).Role, prefix)

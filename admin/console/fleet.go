@@ -33,8 +33,8 @@ type nodeRow struct {
 	Memory       string
 }
 
-func (p *Pages) fleet(_ http.ResponseWriter, r *http.Request) (string, any) {
-	f := p.frame(r, "fleet", "Fleet")
+func (p *nodeHandlers) fleet(_ http.ResponseWriter, r *http.Request) (string, any) {
+	f := p.frames.of(r, "fleet", "Fleet")
 	shown := &fleetPage{frame: f, Fleet: f.stats.Fleet}
 	if shown.Fleet == nil {
 		return "", &notFound{Text: "This node is not in a fleet.", Fix: "Set fleet.redis in the config, see docs/fleet.md."}
@@ -45,7 +45,7 @@ func (p *Pages) fleet(_ http.ResponseWriter, r *http.Request) (string, any) {
 		own = &nodes[at]
 	}
 	for i := range nodes {
-		row := p.nodeRow(&nodes[i], own)
+		row := newNodeRow(&nodes[i], own, p.reader.Now())
 		switch f := row.Figures; {
 		case !row.Alive:
 		case f == nil:
@@ -67,10 +67,10 @@ func (p *Pages) fleet(_ http.ResponseWriter, r *http.Request) (string, any) {
 	return "fleet.html", shown
 }
 
-// nodeRow returns the row of a node beside that of the node that shows it, which is
+// newNodeRow returns the row of a node beside that of the node that shows it, which is
 // empty until its own heartbeat was read.
-func (p *Pages) nodeRow(n, own *admin.FleetNode) nodeRow {
-	row := nodeRow{FleetNode: *n, Seen: words.Length(max(p.reader.Now().Sub(n.LastSeen), 0)), This: n == own, Ours: n.Version == own.Version}
+func newNodeRow(n, own *admin.FleetNode, now time.Time) nodeRow {
+	row := nodeRow{FleetNode: *n, Seen: words.Length(max(now.Sub(n.LastSeen), 0)), This: n == own, Ours: n.Version == own.Version}
 	row.Agrees = n.Alive && own.Name != "" && n.List == own.List && n.Digest == own.Digest
 	if f := n.Figures; f != nil {
 		row.Memory = words.PercentShare(f.Memory)

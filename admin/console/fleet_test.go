@@ -12,7 +12,7 @@ import (
 // The last hour is on the page of the fleet as bars and as numbers. A name of a rule
 // that another node wrote is text.
 func TestHourOnThePage(t *testing.T) {
-	pages := New(&admin.View{}, nil)
+	pages := newLayout(nil, newAssets(files))
 	series := []watch.Series{{Step: 60, Until: time.Unix(1_800_000_000, 0), Blocks: []uint64{0, 1234}, Rules: []watch.RuleSeries{
 		{Rule: "<i>x", Blocks: []uint64{0, 1000}}, {Rule: "manual", Blocks: []uint64{0, 200}}}}}
 	shown := &fleetPage{Fleet: &admin.Fleet{}, Hour: newHour(series, func(time.Time) string { return "12:07:00" })}

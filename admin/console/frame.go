@@ -62,26 +62,33 @@ type banner struct {
 	Link, Label string
 }
 
-// frame returns the frame of a page.
-func (p *Pages) frame(r *http.Request, page, title string) frame {
-	stats := p.reader.Stats()
-	return p.frameOf(r, &stats, page, title)
+// frames makes the frame of each page.
+type frames struct {
+	reader     admin.Reader
+	outcomes   *outcomes // what came of the last form is shown in the frame
+	changeable bool      // by callers who may
 }
 
-// frameOf returns the frame of a page whose figures are read already.
-func (p *Pages) frameOf(r *http.Request, stats *admin.Stats, page, title string) frame {
-	f := frame{
+// of returns the frame of a page.
+func (f *frames) of(r *http.Request, page, title string) frame {
+	stats := f.reader.Stats()
+	return f.with(r, &stats, page, title)
+}
+
+// with returns the frame of a page whose figures are read already.
+func (f *frames) with(r *http.Request, stats *admin.Stats, page, title string) frame {
+	made := frame{
 		Title: title, Path: here(r), Node: stats.Node, Version: stats.Version, Monitor: stats.Monitor,
 		Now: at(stats.Time, stats.Time), Links: links(stats, page), Me: whoLooks(r), stats: *stats,
-		May: p.changes != nil && access.CallerOf(r).Role >= access.Operator,
+		May: f.changeable && access.CallerOf(r).Role >= access.Operator,
 	}
 	if chosen, err := r.Cookie("edgeguard-theme"); err == nil && (chosen.Value == "light" || chosen.Value == "dark") {
-		f.Theme = chosen.Value
+		made.Theme = chosen.Value
 	}
-	f.Banners = banners(stats)
-	f.State, f.Well = state(stats), len(f.Banners) == 0 && stats.Ready
-	f.Notice = p.notice(r, &f)
-	return f
+	made.Banners = banners(stats)
+	made.State, made.Well = state(stats), len(made.Banners) == 0 && stats.Ready
+	made.Notice = f.outcomes.notice(r, &made)
+	return made
 }
 
 // here returns the address of a page without the outcome that it shows.
@@ -108,7 +115,7 @@ func links(stats *admin.Stats, page string) []link {
 	}
 	if hasNeighbours(stats) {
 		one := link{Name: "Neighbours", Path: "/neighbours"}
-		if n := awaitConfirmation(stats); n > 0 {
+		if n := awaiting(stats); n > 0 {
 			one.Count = words.Number(n)
 		}
 		all = append(all, one)
@@ -159,7 +166,7 @@ func banners(stats *admin.Stats) []banner {
 	for i, text := range stats.Conditions {
 		b := banner{Text: text}
 		if i < len(stats.Kinds) {
-			b.Link, b.Label = neighbourOf(stats.Kinds[i]), "Look at it"
+			b.Link, b.Label = alarmPath(stats.Kinds[i]), "Look at it"
 		}
 		all = append(all, b)
 	}

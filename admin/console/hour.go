@@ -10,17 +10,15 @@ import (
 	"edgeguard/admin/watch"
 )
 
-// This file is the blocks of a node's last hour by rule, as the page of the fleet
-// draws and lists them. It is pure.
-
 const (
 	// minutes is how long an hour is.
 	minutes = 60
-	// most is how many rules have a row of their own.
-	most = 6
+	// mostHourRows is how many rules have a row of their own.
+	mostHourRows = 6
 )
 
-// hourChart is how many blocks were made or changed in each minute.
+// hourChart is how many blocks were made or changed in each minute of a node's last hour,
+// by rule, as the page of the fleet draws and lists them.
 type hourChart struct {
 	Known   int // minutes, less than 60 until the node has run for so long
 	Rows    []hourRow
@@ -86,7 +84,7 @@ func (h *hourChart) add(r hourRow) {
 // gather makes one row of all blocks that are in none of the greatest: of further
 // rules, and of those that the series do not keep apart.
 func (h *hourChart) gather(all []uint64) {
-	h.Rows = h.Rows[:min(len(h.Rows), most)]
+	h.Rows = h.Rows[:min(len(h.Rows), mostHourRows)]
 	rest := slices.Clone(all)
 	for _, r := range h.Rows {
 		for i, n := range r.each {

@@ -28,7 +28,7 @@ func series(known int, rules ...watch.RuleSeries) []watch.Series {
 }
 
 // Nothing is drawn of a node that has not run for a minute.
-func TestNothingKnown(t *testing.T) {
+func TestHourOfYoungNode(t *testing.T) {
 	for _, s := range [][]watch.Series{nil, {{Step: 5, Until: until, Blocks: []uint64{1}}}, {{Step: 60}}} {
 		if h := newHour(s, clock); h != nil {
 			t.Errorf("%+v: %+v", s, h)
@@ -40,10 +40,10 @@ func TestNothingKnown(t *testing.T) {
 }
 
 // The greatest rules have a row each, and the bars of a young node are at the right.
-func TestRows(t *testing.T) {
+func TestHourRows(t *testing.T) {
 	h := newHour(series(2, watch.RuleSeries{Rule: "login", Blocks: []uint64{1, 2}}, watch.RuleSeries{Rule: "manual", Blocks: []uint64{1, 0}},
 		watch.RuleSeries{Rule: "only-denies", Blocks: []uint64{0, 0}}, watch.RuleSeries{Rule: "site", Blocks: []uint64{70_000, 5}}), clock)
-	if got := fmt.Sprint(names(h)); got != "[site 70005 70000, login 3 2, manual by hand 1 1]" || h.Known != 2 {
+	if got := fmt.Sprint(rowsOf(h)); got != "[site 70005 70000, login 3 2, manual by hand 1 1]" || h.Known != 2 {
 		t.Fatalf("%s of %d minutes", got, h.Known)
 	}
 	if s := h.Rows[0].Slots; len(s) != 60 || s[57] != 0 || s[58] != math.MaxUint16 || s[59] != 5 {
@@ -59,7 +59,7 @@ func TestRows(t *testing.T) {
 }
 
 // What a fleet of many rules adds is one row, and no block is left out or counted twice.
-func TestRest(t *testing.T) {
+func TestHourOfOthers(t *testing.T) {
 	for count, want := range map[int]int{1: 1, 6: 6, 7: 7, 64: 7} {
 		var rules []watch.RuleSeries
 		sum := uint64(0)
@@ -86,16 +86,16 @@ func TestRest(t *testing.T) {
 }
 
 // Blocks of rules that the series do not keep apart are among the others.
-func TestNotKeptApart(t *testing.T) {
+func TestHourNotKeptApart(t *testing.T) {
 	s := series(2, watch.RuleSeries{Rule: "site", Blocks: []uint64{1, 2}})
 	s[1].Blocks[0] += 4
 	h := newHour(s, clock)
-	if got := fmt.Sprint(names(h)); got != "[site 3 2,  4 4]" {
+	if got := fmt.Sprint(rowsOf(h)); got != "[site 3 2,  4 4]" {
 		t.Error(got)
 	}
 }
 
-func names(h *hourChart) (all []string) {
+func rowsOf(h *hourChart) (all []string) {
 	for i, r := range h.Rows {
 		hand, comma := "", ","
 		if r.Hand {

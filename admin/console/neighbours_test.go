@@ -1,8 +1,6 @@
 package console
 
 import (
-	"net/netip"
-	"strings"
 	"testing"
 	"time"
 
@@ -11,28 +9,28 @@ import (
 	"edgeguard/notify"
 )
 
-var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // A node with nothing beside it has no page, and each part of the figures has its place on
 // one.
-func TestNew(t *testing.T) {
+func TestNeighboursView(t *testing.T) {
 	if hasNeighbours(&admin.Stats{}) {
 		t.Error("an empty node has neighbours")
 	}
 	s := &admin.Stats{
-		Time: now,
+		Time: noon,
 		Imports: admin.Imports{Blocks: 7, Most: 9, Feeds: []admin.ImportFeed{
-			{Name: "drop", State: admin.Waiting, Held: 7, Refused: admin.ImportRefusals{TooWide: 1, NoRoom: 1234}, Good: now.Add(-time.Hour), Next: now.Add(time.Minute),
-				Awaits: &admin.ImportPending{Why: "it is empty", Since: now.Add(-90 * time.Second)}},
+			{Name: "drop", State: admin.Waiting, Held: 7, Refused: admin.ImportRefusals{TooWide: 1, NoRoom: 1234}, Good: noon.Add(-time.Hour), Next: noon.Add(time.Minute),
+				Awaits: &admin.ImportPending{Why: "it is empty", Since: noon.Add(-90 * time.Second)}},
 			{Name: "new", State: admin.ImportStarting},
 		}},
-		Enforcers: []admin.Enforcer{{Name: "awswaf", Success: now.Add(-time.Second)}},
-		Bouncers:  &admin.BouncerFigures{Decisions: 3, Bouncers: []admin.BouncerFigure{{Name: "fw", LastPull: now.Add(-3 * time.Second), Every: 10.04}, {Name: "late"}}},
-		Notified:  []notify.Figures{{Name: "chat", Kind: "webhook", Sent: 2, Success: now.Add(-5 * time.Second)}},
+		Enforcers: []admin.Enforcer{{Name: "awswaf", Success: noon.Add(-time.Second)}},
+		Bouncers:  &admin.BouncerFigures{Decisions: 3, Bouncers: []admin.BouncerFigure{{Name: "fw", LastPull: noon.Add(-3 * time.Second), Every: 10.04}, {Name: "late"}}},
+		Notified:  []notify.Figures{{Name: "chat", Kind: "webhook", Sent: 2, Success: noon.Add(-5 * time.Second)}},
 		CrowdSec:  &crowdsec.Figures{Alerts: &crowdsec.Outgoing{URL: "http://127.0.0.1:8080/", Refused: 4}},
 	}
 	p := newNeighboursView(s)
-	if !hasNeighbours(s) || awaitConfirmation(s) != 1 || p.Imported != 7 || p.Most != 9 || len(p.Lists) != 2 || len(p.Enforcers) != 1 || len(p.Pulls) != 2 || len(p.Receivers) != 2 {
+	if !hasNeighbours(s) || awaiting(s) != 1 || p.Imported != 7 || p.Most != 9 || len(p.Lists) != 2 || len(p.Enforcers) != 1 || len(p.Pulls) != 2 || len(p.Receivers) != 2 {
 		t.Fatalf("%+v", p)
 	}
 	drop, fresh := p.Lists[0], p.Lists[1]
@@ -49,48 +47,24 @@ func TestNew(t *testing.T) {
 	}
 }
 
+func TestAlarmPath(t *testing.T) {
+	if alarmPath("blocklist_waits") != "/neighbours" || alarmPath("clock_step") != "" {
+		t.Error("alarms lead elsewhere")
+	}
+}
+
 // A list is confirmed only as it was looked at.
-func TestChanged(t *testing.T) {
-	s := admin.Imports{Feeds: []admin.ImportFeed{{Name: "ok"}, {Name: "drop", Awaits: &admin.ImportPending{Why: "it is empty", Since: now}}}}
-	was := lastSeen(&s.Feeds[1])
+func TestConfirmAsSeen(t *testing.T) {
+	s := admin.Imports{Feeds: []admin.ImportFeed{{Name: "ok"}, {Name: "drop", Awaits: &admin.ImportPending{Why: "it is empty", Since: noon}}}}
+	was := awaitedID(&s.Feeds[1])
 	if p := confirmProblem(&s, "drop", was); p != nil {
 		t.Error(p)
 	}
 	if p := confirmProblem(&s, "ok", ""); p != nil {
 		t.Errorf("what does not wait is for the node to refuse: %v", p)
 	}
-	s.Feeds[1].Awaits = &admin.ImportPending{Why: "it has 9 entries, more than the 5 of `most`", Entries: 9, Since: now}
+	s.Feeds[1].Awaits = &admin.ImportPending{Why: "it has 9 entries, more than the 5 of `most`", Entries: 9, Since: noon}
 	if p := confirmProblem(&s, "drop", was); p == nil || p.Status != 409 {
 		t.Errorf("another list: %v", p)
-	}
-}
-
-// The sentence of a block that another program or list asks for names it, and what can be
-// done.
-func TestWhy(t *testing.T) {
-	b := &admin.ActiveBlock{Block: admin.Block{Prefix: netip.MustParsePrefix("203.0.113.0/24"), Rule: "owner drop", Owner: "drop", Origin: "n1", Reason: "listed at x"}, Imported: true}
-	say := func() string {
-		strong, rest := whyBlocked(b, "203.0.113.7", "Blocked by ", "12:00:00")
-		return strong + rest
-	}
-	if got := say(); !strings.HasPrefix(got, "Blocked by the imported list drop, on this node alone, since 12:00:00: “listed at x”. It is inside 203.0.113.0/24. It cannot be unblocked here") || !strings.Contains(got, "To let 203.0.113.7 in, allow it") {
-		t.Error(got)
-	}
-	b.Owner = "crowdsec"
-	if got := say(); !strings.Contains(got, "a decision of CrowdSec") || !strings.Contains(got, "cscli decisions delete") {
-		t.Error(got)
-	}
-	b.Owner, b.Imported, b.Reason = "fail2ban", false, ""
-	if got := say(); got != "Blocked by the program fail2ban on n1 at 12:00:00. No rule is involved." {
-		t.Error(got)
-	}
-	for want, got := range map[string]string{"list drop": blockMaker("owner drop", true), "fail2ban": blockMaker("owner fail2ban", false), "site": blockMaker("site", false),
-		"hand": makerOf("manual"), "the program fail2ban": makerOf("owner fail2ban"), "rule site": makerOf("site")} {
-		if got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-	if neighbourOf("blocklist_waits") != "/neighbours" || neighbourOf("clock_step") != "" {
-		t.Error("alarms lead elsewhere")
 	}
 }

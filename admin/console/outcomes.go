@@ -36,8 +36,8 @@ type failure struct {
 	Problem    *call.Problem
 }
 
-// ownOutcome is what came of a form: the next page shows it.
-type ownOutcome struct {
+// outcome is what came of a form: the next page shows it.
+type outcome struct {
 	id     string
 	at     time.Time
 	back   string // the page that shows it
@@ -46,17 +46,19 @@ type ownOutcome struct {
 	deeds  []deed
 }
 
-// outcomes remembers what came of the last forms, in memory alone. It is safe for
-// concurrent use.
+// outcomes remembers what came of the last forms, in memory alone, for the page after
+// each and for the way back. It is safe for concurrent use.
 type outcomes struct {
-	changing sync.Mutex    // held while a form makes its change
-	mu       sync.Mutex    // guards all
-	all      []*ownOutcome // the oldest first
+	now      func() time.Time
+	changing sync.Mutex // held while a form makes its change
+	mu       sync.Mutex // guards all
+	all      []*outcome // the oldest first
 }
 
 // once makes the change of a form, unless the same form has made it before: a double
 // click sends it twice. nil is returned, and nothing kept, where change returns nil.
-func (o *outcomes) once(id string, now time.Time, change func() *ownOutcome) *ownOutcome {
+func (o *outcomes) once(id string, change func() *outcome) *outcome {
+	now := o.now()
 	o.changing.Lock()
 	defer o.changing.Unlock()
 	if made := o.find(id, now); made != nil {
@@ -77,10 +79,10 @@ func (o *outcomes) once(id string, now time.Time, change func() *ownOutcome) *ow
 }
 
 // find returns an outcome that is still remembered, or nil.
-func (o *outcomes) find(id string, now time.Time) *ownOutcome {
+func (o *outcomes) find(id string, now time.Time) *outcome {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.all = slices.DeleteFunc(o.all, func(one *ownOutcome) bool { return now.Sub(one.at).Abs() >= remembered })
+	o.all = slices.DeleteFunc(o.all, func(one *outcome) bool { return now.Sub(one.at).Abs() >= remembered })
 	for _, one := range o.all {
 		if one.id == id && id != "" {
 			return one
@@ -103,7 +105,7 @@ func knownID(text string) string {
 
 // show sends the browser to the page that shows an outcome, so that to reload it
 // does not send the form again.
-func (o *ownOutcome) show(w http.ResponseWriter, r *http.Request) {
+func (o *outcome) show(w http.ResponseWriter, r *http.Request) {
 	u, _ := url.Parse(o.back) // it is one of ours: see backTo
 	q := u.Query()
 	q.Set("done", o.id)
@@ -113,21 +115,22 @@ func (o *ownOutcome) show(w http.ResponseWriter, r *http.Request) {
 
 // notice is an outcome as a page shows it.
 type notice struct {
-	*ownOutcome
+	*outcome
 	At     moment
 	Undo   string // the ID to undo; empty where there is no way back
 	Return string // the page on which it is shown
 }
 
 // notice returns the outcome that the request asks to be shown; nil for none.
-func (p *Pages) notice(r *http.Request, f *frame) *notice {
-	o := p.outcomes.find(r.URL.Query().Get("done"), p.reader.Now())
-	if o == nil || !f.May {
+func (o *outcomes) notice(r *http.Request, f *frame) *notice {
+	now := o.now()
+	made := o.find(r.URL.Query().Get("done"), now)
+	if made == nil || !f.May {
 		return nil
 	}
-	n := &notice{ownOutcome: o, At: at(o.at, p.reader.Now()), Return: f.Path}
-	if slices.ContainsFunc(o.deeds, func(d deed) bool { return d.undo != nil }) && p.outcomes.find(undoOf(o.id), p.reader.Now()) == nil {
-		n.Undo = o.id
+	n := &notice{outcome: made, At: at(made.at, now), Return: f.Path}
+	if slices.ContainsFunc(made.deeds, func(d deed) bool { return d.undo != nil }) && o.find(undoOf(made.id), now) == nil {
+		n.Undo = made.id
 	}
 	return n
 }
@@ -136,14 +139,14 @@ func (p *Pages) notice(r *http.Request, f *frame) *notice {
 func undoOf(id string) string { return "undo-" + id }
 
 // undo takes the way back from the change that a notice shows.
-func (p *Pages) undo(w http.ResponseWriter, r *http.Request) (string, any) {
-	now, id := p.reader.Now(), r.PostForm.Get("id")
-	o := p.outcomes.once(undoOf(id), now, func() *ownOutcome {
-		was := p.outcomes.find(id, now)
+func (o *outcomes) undo(w http.ResponseWriter, r *http.Request) (string, any) {
+	now, id := o.now(), r.PostForm.Get("id")
+	made := o.once(undoOf(id), func() *outcome {
+		was := o.find(id, now)
 		if was == nil {
 			return nil
 		}
-		done := &ownOutcome{back: backTo(r.PostForm.Get("back"))}
+		done := &outcome{back: backTo(r.PostForm.Get("back"))}
 		for _, d := range was.deeds {
 			if d.undo == nil {
 				continue
@@ -165,9 +168,9 @@ func (p *Pages) undo(w http.ResponseWriter, r *http.Request) (string, any) {
 		done.Text = sum(done, "changes are undone")
 		return done
 	})
-	if o == nil {
+	if made == nil {
 		return "", &notFound{Text: "This can no longer be undone.", Fix: "The node knows the way back for ten minutes, until it ends. Change it by hand."}
 	}
-	o.show(w, r)
+	made.show(w, r)
 	return "", nil
 }

@@ -10,10 +10,8 @@ import (
 	"edgeguard/tuning"
 )
 
-// This file is what a rule's limits would have done in the last day, as the page of
-// the rule draws and lists it.
-
-// pastDay is how many keys were over the limits in each window of the last day.
+// pastDay is how many keys were over a rule's limits in each window of the last day, as
+// the page of the rule draws and lists them.
 type pastDay struct {
 	admin.RuleHistory
 	Lower, Higher []draw.Rect // bars of the lower and of the higher limit

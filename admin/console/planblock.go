@@ -18,7 +18,7 @@ import (
 // typed again.
 const typedShare = 0.2
 
-func planBlock(p *Pages, r *http.Request, a *actPage) {
+func planBlock(p *actHandlers, r *http.Request, a *actPage) {
 	if !a.read() {
 		return
 	}
@@ -69,7 +69,7 @@ type weight struct {
 
 // weigh finds out what a node counts in a prefix. Of a network that takes a look at
 // all keys.
-func (p *Pages) weigh(r *http.Request, prefix netip.Prefix, share float64) weight {
+func (p *actHandlers) weigh(r *http.Request, prefix netip.Prefix, share float64) weight {
 	w := weight{share: share}
 	if !prefix.IsSingleIP() {
 		w.Inside = p.view.Inside(r.Context(), prefix)
@@ -157,7 +157,7 @@ func browser(r *http.Request) netip.Addr {
 	return addr.Unmap()
 }
 
-func doBlock(p *Pages, by access.Caller, a *actPage) (deed, *call.Problem) {
+func doBlock(p *actHandlers, by access.Caller, a *actPage) (deed, *call.Problem) {
 	span, until := a.span()
 	was, force := admin.NewBlock(a.before), a.needs != nil
 	made, problem := p.changes.Block(by, admin.BlockRequest{Prefix: a.prefix.String(), For: span, Until: until, Reason: a.Note, Force: force})

@@ -37,7 +37,7 @@ func (a *actPage) read() bool {
 
 // ofBlock makes the page one about the block of exactly the prefix. If there is none,
 // the page leads to what there is.
-func (a *actPage) ofBlock(p *Pages) bool {
+func (a *actPage) ofBlock(p *actHandlers) bool {
 	b, problem := p.view.Standing(a.Asked[0])
 	if problem == nil {
 		a.about(b.Prefix)
@@ -57,7 +57,7 @@ func (a *actPage) ofBlock(p *Pages) bool {
 	if len(p.reader.ImportedAround(p.reader.Now(), b.Prefix)) > 0 && len(a.Instead) == 0 {
 		a.instead(a.Problem, "Allow "+a.Name, "allow")
 	}
-	if p.isHeld(b.Prefix) != nil {
+	if heldRecord(p.reader, b.Prefix) != nil {
 		a.instead(a.Problem, "Confirm it", "confirm")
 		a.instead(a.Problem, "Withdraw it", "withdraw")
 	}
@@ -74,7 +74,7 @@ func seen(b *edgeguard.Block) string {
 }
 
 // clock writes a time of today, or with its date.
-func (p *Pages) clock(t time.Time) string { return at(t, p.reader.Now()).Clock }
+func (p *actHandlers) clock(t time.Time) string { return at(t, p.reader.Now()).Clock }
 
 // actPath returns the page of an action about a prefix.
 func actPath(name, prefix, back string) string {
@@ -86,7 +86,7 @@ func actPath(name, prefix, back string) string {
 }
 
 // standsNow says which block it is.
-func (a *actPage) standsNow(p *Pages) {
+func (a *actPage) standsNow(p *actHandlers) {
 	b := &a.before
 	a.stress("Blocked by " + makerOf(b.Rule))
 	a.say(fmt.Sprintf(" on %s since %s, until %s%s.", b.Origin, p.clock(b.Since), p.clock(b.Until), quoted(b.Reason)))
@@ -95,7 +95,7 @@ func (a *actPage) standsNow(p *Pages) {
 	}
 }
 
-func planUnblock(p *Pages, _ *http.Request, a *actPage) {
+func planUnblock(p *actHandlers, _ *http.Request, a *actPage) {
 	if !a.ofBlock(p) {
 		return
 	}
@@ -108,7 +108,7 @@ func planUnblock(p *Pages, _ *http.Request, a *actPage) {
 	}
 }
 
-func doUnblock(p *Pages, by access.Caller, a *actPage) (deed, *call.Problem) {
+func doUnblock(p *actHandlers, by access.Caller, a *actPage) (deed, *call.Problem) {
 	was := admin.NewBlock(a.before)
 	if _, problem := p.changes.Unblock(by, a.prefix.String(), a.Note); problem != nil {
 		return deed{}, problem
@@ -119,7 +119,7 @@ func doUnblock(p *Pages, by access.Caller, a *actPage) (deed, *call.Problem) {
 }
 
 // restore puts a block back as it was.
-func (p *Pages) restore(by access.Caller, was, left admin.Block, force bool) (string, *call.Problem) {
+func (p *actHandlers) restore(by access.Caller, was, left admin.Block, force bool) (string, *call.Problem) {
 	b, problem := p.changes.Restore(by, was, left, force)
 	if problem != nil {
 		return "", problem
@@ -143,12 +143,12 @@ func (a *actPage) require(problem *call.Problem) bool {
 }
 
 // needs returns why the node requires force of a block, or of an allowance.
-func (p *Pages) needs(by access.Caller, prefix netip.Prefix, allow bool) *call.Problem {
+func (p *actHandlers) needs(by access.Caller, prefix netip.Prefix, allow bool) *call.Problem {
 	_, problem := p.changes.Weigh(by, prefix, allow)
 	return problem
 }
 
-func planExtend(p *Pages, r *http.Request, a *actPage) {
+func planExtend(p *actHandlers, r *http.Request, a *actPage) {
 	if !a.ofBlock(p) || !a.require(p.needs(access.CallerOf(r), a.prefix, false)) {
 		return
 	}
@@ -159,7 +159,7 @@ func planExtend(p *Pages, r *http.Request, a *actPage) {
 	}
 }
 
-func doExtend(p *Pages, by access.Caller, a *actPage) (deed, *call.Problem) {
+func doExtend(p *actHandlers, by access.Caller, a *actPage) (deed, *call.Problem) {
 	span, until := a.span()
 	was, force := admin.NewBlock(a.before), a.needs != nil
 	made, problem := p.changes.Extend(by, a.prefix.String(), admin.ExtendRequest{For: span, Until: until, Reason: a.Note, Force: force})
@@ -171,7 +171,7 @@ func doExtend(p *Pages, by access.Caller, a *actPage) (deed, *call.Problem) {
 	}}, nil
 }
 
-func planAllow(p *Pages, r *http.Request, a *actPage) {
+func planAllow(p *actHandlers, r *http.Request, a *actPage) {
 	if !a.read() || !a.require(p.needs(access.CallerOf(r), a.prefix, true)) {
 		return
 	}
@@ -189,25 +189,15 @@ func planAllow(p *Pages, r *http.Request, a *actPage) {
 		}
 		a.say(fmt.Sprintf(" The block of %s, which contains it, stays for the rest of that network.", shortest(b.Prefix)))
 	}
-	if old, ok := p.allowance(a.prefix); ok {
+	if old, ok := allowanceOf(p.reader, a.prefix); ok {
 		a.say(fmt.Sprintf(" It is allowed already%s: this replaces that.", quoted(old.Reason)))
 	}
 }
 
-// allowance returns the allowance of exactly a prefix that was made at run time.
-func (p *Pages) allowance(prefix netip.Prefix) (admin.Allowance, bool) {
-	for b := range p.reader.Allowances(p.reader.Now()) {
-		if b.Prefix == prefix {
-			return admin.NewAllowance(b), true
-		}
-	}
-	return admin.Allowance{}, false
-}
-
-func doAllow(p *Pages, by access.Caller, a *actPage) (deed, *call.Problem) {
+func doAllow(p *actHandlers, by access.Caller, a *actPage) (deed, *call.Problem) {
 	span, until := a.span()
 	blocked, force := admin.NewBlock(a.before), a.needs != nil
-	old, replaced := p.allowance(a.prefix)
+	old, replaced := allowanceOf(p.reader, a.prefix)
 	made, problem := p.changes.Allow(by, admin.AllowRequest{Prefix: a.prefix.String(), For: span, Until: until, Reason: a.Note, Force: force})
 	if problem != nil {
 		if problem.Status == http.StatusConflict {
@@ -234,16 +224,16 @@ func doAllow(p *Pages, by access.Caller, a *actPage) (deed, *call.Problem) {
 }
 
 // allowAgain makes an allowance as it was.
-func (p *Pages) allowAgain(by access.Caller, was admin.Allowance, force bool) (string, *call.Problem) {
+func (p *actHandlers) allowAgain(by access.Caller, was admin.Allowance, force bool) (string, *call.Problem) {
 	_, problem := p.changes.Allow(by, admin.AllowRequest{Prefix: was.Prefix.String(), Until: was.Until, Reason: was.Reason, Force: force})
 	return shortest(was.Prefix) + " is allowed again as before.", problem
 }
 
-func planDisallow(p *Pages, _ *http.Request, a *actPage) {
+func planDisallow(p *actHandlers, _ *http.Request, a *actPage) {
 	if !a.read() {
 		return
 	}
-	old, ok := p.allowance(a.prefix)
+	old, ok := allowanceOf(p.reader, a.prefix)
 	if !ok {
 		a.Ready = false
 		fix := "look at the list of who is allowed"
@@ -260,8 +250,8 @@ func planDisallow(p *Pages, _ *http.Request, a *actPage) {
 	a.say(fmt.Sprintf(" Its requests will be counted again, and can block it, %s.", reach(&a.stats)))
 }
 
-func doDisallow(p *Pages, by access.Caller, a *actPage) (deed, *call.Problem) {
-	old, _ := p.allowance(a.prefix)
+func doDisallow(p *actHandlers, by access.Caller, a *actPage) (deed, *call.Problem) {
+	old, _ := allowanceOf(p.reader, a.prefix)
 	force := p.needs(by, a.prefix, true) != nil
 	if _, problem := p.changes.Disallow(by, a.prefix.String(), a.Note); problem != nil {
 		return deed{}, problem
@@ -271,21 +261,11 @@ func doDisallow(p *Pages, by access.Caller, a *actPage) (deed, *call.Problem) {
 	}}, nil
 }
 
-// isHeld returns the held record of exactly a prefix; nil if there is none.
-func (p *Pages) isHeld(prefix netip.Prefix) *admin.HeldBlock {
-	for _, h := range p.reader.Held() {
-		if h.Prefix == prefix {
-			return &h
-		}
-	}
-	return nil
-}
-
-func planHeld(p *Pages, _ *http.Request, a *actPage) {
+func planHeld(p *actHandlers, _ *http.Request, a *actPage) {
 	if !a.read() {
 		return
 	}
-	if a.held = p.isHeld(a.prefix); a.held == nil {
+	if a.held = heldRecord(p.reader, a.prefix); a.held == nil {
 		a.Ready = false
 		a.refuseField(http.StatusNotFound, "prefix", a.Name+" does not await confirmation", "another operator may have confirmed or withdrawn it")
 		a.Instead = []link{{Name: "What waits", Path: "/held"}, {Name: "Look at " + a.Name, Path: a.About}}
@@ -310,12 +290,12 @@ func planHeld(p *Pages, _ *http.Request, a *actPage) {
 	}
 }
 
-func doConfirm(p *Pages, by access.Caller, a *actPage) (deed, *call.Problem) {
+func doConfirm(p *actHandlers, by access.Caller, a *actPage) (deed, *call.Problem) {
 	_, problem := p.changes.Confirm(by, admin.ConfirmRequest{Prefixes: []string{a.prefix.String()}})
 	return deed{prefix: a.prefix, text: fmt.Sprintf("The %s of %s is in force %s. To end it, change it by hand.", a.held.Kind, a.Name, reach(&a.stats))}, problem
 }
 
-func doWithdraw(p *Pages, by access.Caller, a *actPage) (deed, *call.Problem) {
+func doWithdraw(p *actHandlers, by access.Caller, a *actPage) (deed, *call.Problem) {
 	_, problem := p.changes.Unblock(by, a.prefix.String(), a.Note)
 	return deed{prefix: a.prefix, text: fmt.Sprintf("The %s of %s is withdrawn %s.", a.held.Kind, a.Name, reach(&a.stats))}, problem
 }

@@ -9,6 +9,13 @@ import (
 	"edgeguard/internal/words"
 )
 
+// ruleHandlers answer with what the rules count, and what other limits would do.
+type ruleHandlers struct {
+	frames *frames
+	reader admin.Reader
+	view   *admin.View
+}
+
 // rulesPage is the list of rules.
 type rulesPage struct {
 	frame
@@ -39,8 +46,8 @@ func newRuleLine(r admin.Rule) ruleLine {
 	return line
 }
 
-func (p *Pages) rules(_ http.ResponseWriter, r *http.Request) (string, any) {
-	shown := &rulesPage{frame: p.frame(r, "rules", "Rules")}
+func (p *ruleHandlers) rules(_ http.ResponseWriter, r *http.Request) (string, any) {
+	shown := &rulesPage{frame: p.frames.of(r, "rules", "Rules")}
 	for _, rule := range p.reader.Rules() {
 		shown.Rules = append(shown.Rules, newRuleLine(rule))
 	}
@@ -75,7 +82,7 @@ const nearLength = 100
 
 // nearest returns the key that is nearest to a limit, nil if none is counted. It is
 // of the same look as the page Near a limit.
-func (p *Pages) nearest(ctx context.Context) *keyRow {
+func (p *blockHandlers) nearest(ctx context.Context) *keyRow {
 	for _, k := range p.view.Nearest(ctx, nearLength) {
 		row := newKeyRow(&k)
 		return &row
@@ -83,8 +90,8 @@ func (p *Pages) nearest(ctx context.Context) *keyRow {
 	return nil
 }
 
-func (p *Pages) near(_ http.ResponseWriter, r *http.Request) (string, any) {
-	shown := &nearPage{frame: p.frame(r, "near", "Near a limit")}
+func (p *ruleHandlers) near(_ http.ResponseWriter, r *http.Request) (string, any) {
+	shown := &nearPage{frame: p.frames.of(r, "near", "Near a limit")}
 	for i, k := range p.view.Nearest(r.Context(), nearLength) {
 		row := newKeyRow(&k)
 		if 5*uint64(k.Count) > 4*uint64(k.Limit) {

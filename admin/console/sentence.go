@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 
 	"edgeguard"
@@ -101,6 +102,43 @@ func quoted(reason string) string {
 		return ""
 	}
 	return ": “" + reason + "”"
+}
+
+// makerOf says in a sentence who made a block of a rule.
+func makerOf(rule string) string {
+	switch owner := edgeguard.Owner(rule); {
+	case rule == edgeguard.ManualRule:
+		return "hand"
+	case owner != "":
+		return "the program " + owner
+	}
+	return "rule " + rule
+}
+
+// blockMaker says who makes the blocks of a rule, as it stands in a row.
+func blockMaker(rule string, imported bool) string {
+	owner := edgeguard.Owner(rule)
+	if imported {
+		return "list " + owner
+	}
+	return cmp.Or(owner, rule)
+}
+
+// whyBlocked says why an address is blocked by an owner's block: what the eye has to find, and the
+// rest. verb is "Blocked by ".
+func whyBlocked(b *admin.ActiveBlock, address, verb, since string) (strong, rest string) {
+	if !b.Imported {
+		return fmt.Sprintf("%sthe program %s", verb, b.Owner), fmt.Sprintf(" on %s at %s%s. No rule is involved.", b.Origin, since, quoted(b.Reason))
+	}
+	if b.Owner == "crowdsec" {
+		return verb + "a decision of CrowdSec", fmt.Sprintf(", on this node alone, since %s%s. It cannot be unblocked here. To let %s in, allow it, or delete the decision there: cscli decisions delete.", since, quoted(b.Reason), address)
+	}
+	inside := ""
+	if !b.Prefix.IsSingleIP() {
+		inside = fmt.Sprintf(" It is inside %s.", b.Prefix)
+	}
+	return fmt.Sprintf("%sthe imported list %s", verb, b.Owner), fmt.Sprintf(", on this node alone, since %s%s.%s It cannot be unblocked here: the next fetch of the list would bring it back. "+
+		"To let %s in, allow it, or have the entry removed from the list.", since, quoted(b.Reason), inside, address)
 }
 
 // quietSentence names the rule that an address is nearest to.

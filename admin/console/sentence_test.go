@@ -37,3 +37,30 @@ func TestDistinctSentence(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// The sentence of a block that another program or list asks for names it, and what can be
+// done.
+func TestOwnedSentence(t *testing.T) {
+	b := &admin.ActiveBlock{Block: admin.Block{Prefix: netip.MustParsePrefix("203.0.113.0/24"), Rule: "owner drop", Owner: "drop", Origin: "n1", Reason: "listed at x"}, Imported: true}
+	say := func() string {
+		strong, rest := whyBlocked(b, "203.0.113.7", "Blocked by ", "12:00:00")
+		return strong + rest
+	}
+	if got := say(); !strings.HasPrefix(got, "Blocked by the imported list drop, on this node alone, since 12:00:00: “listed at x”. It is inside 203.0.113.0/24. It cannot be unblocked here") || !strings.Contains(got, "To let 203.0.113.7 in, allow it") {
+		t.Error(got)
+	}
+	b.Owner = "crowdsec"
+	if got := say(); !strings.Contains(got, "a decision of CrowdSec") || !strings.Contains(got, "cscli decisions delete") {
+		t.Error(got)
+	}
+	b.Owner, b.Imported, b.Reason = "fail2ban", false, ""
+	if got := say(); got != "Blocked by the program fail2ban on n1 at 12:00:00. No rule is involved." {
+		t.Error(got)
+	}
+	for want, got := range map[string]string{"list drop": blockMaker("owner drop", true), "fail2ban": blockMaker("owner fail2ban", false), "site": blockMaker("site", false),
+		"hand": makerOf("manual"), "the program fail2ban": makerOf("owner fail2ban"), "rule site": makerOf("site")} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

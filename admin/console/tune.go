@@ -58,10 +58,10 @@ const (
 	looked = 1001
 )
 
-func (p *Pages) rule(_ http.ResponseWriter, r *http.Request) (string, any) {
+func (p *ruleHandlers) rule(_ http.ResponseWriter, r *http.Request) (string, any) {
 	name := r.PathValue("name")
 	thresholds, problem := []uint32{}, ""
-	if rule, found := p.ruleNamed(name); found {
+	if rule, found := ruleNamed(p.reader, name); found {
 		thresholds = append(thresholds, rule.Threshold)
 	}
 	typed := strings.TrimSpace(r.URL.Query().Get("threshold"))
@@ -75,7 +75,7 @@ func (p *Pages) rule(_ http.ResponseWriter, r *http.Request) (string, any) {
 	if !found || len(outcomes) == 0 {
 		return "", &notFound{Text: "There is no rule of this name.", Fix: "The page Rules lists them."}
 	}
-	shown := &tunePage{frame: p.frame(r, "rules", "Rule "+d.Name), ruleLine: newRuleLine(d.Rule), Typed: typed, Problem: problem}
+	shown := &tunePage{frame: p.frames.of(r, "rules", "Rule "+d.Name), ruleLine: newRuleLine(d.Rule), Typed: typed, Problem: problem}
 	shown.shape = newShape(d, outcomes)
 	if typed == "" || problem == "" {
 		shown.Typed = strconv.FormatUint(uint64(shown.Tried.Threshold), 10)
@@ -84,7 +84,7 @@ func (p *Pages) rule(_ http.ResponseWriter, r *http.Request) (string, any) {
 		shown.Curve = draw.NewCurve(shown.distribution())
 		shown.Drag = newDrag(shown)
 	}
-	p.list(shown)
+	shown.list(p.reader)
 	if o := shown.Overlay; o != nil {
 		since := at(o.Since, p.reader.Now())
 		shown.Changed = &since
@@ -137,7 +137,7 @@ func newShape(d admin.RuleDetail, outcomes []admin.Outcome) shape {
 }
 
 // list fills in the keys over the limit that is tried and the next below it.
-func (p *Pages) list(t *tunePage) {
+func (t *tunePage) list(reader admin.Reader) {
 	over := 0
 	for over < len(t.Top) && t.Top[over].Count > t.Tried.Limit {
 		over++
@@ -147,26 +147,26 @@ func (p *Pages) list(t *tunePage) {
 		listed = min(len(t.Top), highestLength)
 	}
 	for i := range t.Top[:listed] {
-		t.Over = append(t.Over, p.overRow(&t.Top[i], t.Limit))
+		t.Over = append(t.Over, newOverRow(reader, &t.Top[i], t.Limit))
 	}
 	if over > 0 {
 		t.More = max(t.Tried.Keys, uint64(over)) - uint64(listed)
 	}
 	if over > 0 && over < len(t.Top) {
-		below := p.overRow(&t.Top[over], t.Limit)
+		below := newOverRow(reader, &t.Top[over], t.Limit)
 		t.Below = &below
 	}
 }
 
-// overRow returns a key with what it is now: what the API calls new is a key that
+// newOverRow returns a key with what it is now: what the API calls new is a key that
 // no block contains.
-func (p *Pages) overRow(k *admin.KeyCount, live uint32) overRow {
+func newOverRow(reader admin.Reader, k *admin.KeyCount, live uint32) overRow {
 	row := overRow{Key: k.Shown, Count: k.Count, Tag: "would be new", Class: "cand"}
-	now := p.reader.Now()
-	blocked := len(p.reader.Find(now, k.Key.Prefix)) > 0
+	now := reader.Now()
+	blocked := len(reader.Find(now, k.Key.Prefix)) > 0
 	if k.Key.Prefix.IsValid() {
 		row.Path = pathOf(k.Key.Prefix)
-		if standing, _ := p.reader.Glance(now, k.Key.Prefix.Addr()); standing == "allowed" || standing == "protected" {
+		if standing, _ := reader.Glance(now, k.Key.Prefix.Addr()); standing == "allowed" || standing == "protected" {
 			row.Tag, row.Class = standing, "ok"
 			return row
 		}
@@ -247,7 +247,7 @@ func (t *tunePage) Suggests() string {
 		n, _ := strconv.ParseInt(digits, 10, 64)
 		return words.Number(n)
 	})
-	return strings.ToUpper(reason[:1]) + reason[1:] + "."
+	return upper(reason) + "."
 }
 
 // Suggested is the page with the suggestion tried; empty where there is none.
@@ -282,7 +282,7 @@ func (t *tunePage) Heading() string {
 }
 
 // Events is what the keys count, in the plural.
-func (t *shape) Events() string { return strings.ToUpper(t.Kind[:1]) + t.Kind[1:] + "s" }
+func (t *shape) Events() string { return upper(t.Kind) + "s" }
 
 // YAML is the rule with the threshold that is tried, to be pasted into a config. The
 // name is always in quotes: Go's are YAML's, too.

@@ -1,5 +1,5 @@
-// Package lookup does for package crawlers what takes files and a network: it reads
-// the range files, again when they change, and asks DNS who an address is.
+// Package lookup does for package crawlers what takes files or a network: it reads the
+// range files, again when they change, or asks DNS who an address is.
 //
 // DNS is asked at most ten times a second, and never by a request. Who owns an
 // address writes its names, and as many as he likes: a name counts only if it lies

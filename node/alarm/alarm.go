@@ -1,5 +1,5 @@
-// Package alarm keeps the alarms of a node: which are active, and when each is
-// reported again.
+// Package alarm keeps which alarms of a node are active. Each is reported again while
+// it lasts.
 package alarm
 
 import (

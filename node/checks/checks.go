@@ -1,6 +1,6 @@
-// Package checks judges what a node's figures say, and raises the alarms about it:
-// who dominates the requests, what is not counted, which log is silent, what is
-// full. Housekeeping calls each check about once a second.
+// Package checks judges what a node's figures say: who dominates the requests, what is
+// not counted, which log is silent, what is full. It raises the alarms about it.
+// Housekeeping calls each check about once a second.
 package checks
 
 import (

@@ -1,7 +1,8 @@
-// Package evidence keeps what keys had counted when this node blocked them: the
-// slots, the limit, and which node counted how much. It keeps the newest [mostKept]
-// blocks, each for [keep] beyond its end. It is asked only when a block is made,
-// changed or looked at, never for an event that crosses no limit.
+// Package evidence keeps what blocked keys had done. Of each block it has what was
+// counted: the slots, the limit, and which node counted how much. Of keys that are
+// blocked or near a limit it has some of the requests ([Samples]). It keeps the newest
+// [mostKept] blocks, each for [keep] beyond its end. It is asked only when a block is
+// made, changed or looked at, never for an event that crosses no limit.
 package evidence
 
 import (

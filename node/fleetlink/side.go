@@ -1,5 +1,5 @@
-// Package fleetlink is a node's part in its fleet: the link to Redis as a service,
-// what the link asks of the node, and what the node knows of the others.
+// Package fleetlink is a node's part in its fleet. That is the link to Redis as a
+// service, what the link asks of the node, and what the node knows of the others.
 //
 // It decides nothing itself: package aggregator knows what is pushed, and package
 // quarantine what waits.

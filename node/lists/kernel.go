@@ -22,7 +22,7 @@ import (
 )
 
 // This file is what operators change of a node's packet filter while it runs: a
-// trial that ends by itself, a pause, and their end. The state is package trial's, and
+// trial that ends by itself, a pause, and their end. The state is package nftables's, and
 // the list is kept by package lists.
 
 // kernelEmptying bounds how long an operator waits for the packet filter to be empty.

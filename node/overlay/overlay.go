@@ -1,5 +1,5 @@
-// Package overlay changes thresholds and candidates of a running node's rules. What
-// was changed lies in a file of its own in the state folder, and is put on top of
+// Package overlay changes rules of a running node: their thresholds, their candidates.
+// What was changed lies in a file of its own in the state folder, and is put on top of
 // the config at each start and reload. The config's file is never written.
 package overlay
 

@@ -1,5 +1,5 @@
-// Package pipeline decides events by the generation of rules that is in force,
-// and puts the next generation in its place while events go on.
+// Package pipeline decides events by the generation of rules that is in force. A reload
+// puts the next generation in its place while events go on.
 package pipeline
 
 import (

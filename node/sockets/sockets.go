@@ -1,5 +1,5 @@
-// Package sockets keeps listening sockets open while the servers on them change:
-// through a reload, and from systemd to the node.
+// Package sockets keeps listening sockets open while the servers on them change. That
+// is through a reload, and from systemd to the node.
 package sockets
 
 import (

@@ -192,8 +192,8 @@ const (
 	codeDenied = 7
 )
 
-// checkAnswer is what becomes of a request.
-type checkAnswer struct {
+// CheckAnswer is what becomes of a request.
+type CheckAnswer struct {
 	// Denied refuses it with the HTTP status, headers and body.
 	Denied  bool
 	Status  int
@@ -204,7 +204,7 @@ type checkAnswer struct {
 }
 
 // Append appends the CheckResponse.
-func (a *checkAnswer) Append(out []byte) []byte {
+func (a *CheckAnswer) Append(out []byte) []byte {
 	out = AppendMessage(out, 1, func(out []byte) []byte { // status
 		if a.Denied {
 			return AppendWhole(out, 1, codeDenied)
@@ -223,7 +223,7 @@ func (a *checkAnswer) Append(out []byte) []byte {
 }
 
 // denied appends a DeniedHttpResponse.
-func (a *checkAnswer) denied(out []byte) []byte {
+func (a *CheckAnswer) denied(out []byte) []byte {
 	out = AppendMessage(out, 1, func(out []byte) []byte { // status
 		return AppendWhole(out, 1, uint64(a.Status))
 	})
@@ -245,7 +245,7 @@ func (h CheckHeader) append(out []byte) []byte {
 }
 
 // metadata appends a google.protobuf.Struct of texts.
-func (a *checkAnswer) metadata(out []byte) []byte {
+func (a *CheckAnswer) metadata(out []byte) []byte {
 	for _, m := range a.Metadata {
 		out = AppendMessage(out, 1, func(out []byte) []byte { // an entry of the map
 			out = AppendText(out, 1, m.Name)

@@ -14,10 +14,10 @@ func (a *asker) check(c *call) bool {
 		return false
 	}
 	verdict := a.ofCheck(c)
-	var answer checkAnswer
+	var answer CheckAnswer
 	if verdict.Action == edgeguard.ActionDeny {
 		refused := refusal.Of(&verdict, a.config.Policy)
-		answer = checkAnswer{Denied: true, Status: refusal.Status, Body: refused.Body}
+		answer = CheckAnswer{Denied: true, Status: refusal.Status, Body: refused.Body}
 		refused.Headers(func(name, value string) {
 			answer.Headers = append(answer.Headers, CheckHeader{Name: name, Value: value})
 		})
@@ -80,6 +80,6 @@ func (c *call) take(field *string, known edgeguard.Field, name string) {
 
 // checkTooLong refuses with 431, as a server does whose clients send too much.
 func (c *call) checkTooLong() {
-	answer := checkAnswer{Denied: true, Status: 431}
+	answer := CheckAnswer{Denied: true, Status: 431}
 	c.out = answer.Append(c.out)
 }

@@ -1,4 +1,4 @@
-// Package draw computes the drawings of the console's pages: places and sizes that
+// Package draw computes where the marks of the console's drawings are: the numbers that
 // a template writes into SVG. It is pure.
 package draw
 

@@ -16,7 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"edgeguard/admin/outcome"
+	"edgeguard/admin"
 	"edgeguard/internal/words"
 )
 
@@ -86,7 +86,7 @@ func (b *tab) tried(n *node, counts []int) int {
 	b.t.Helper()
 	b.until("the page follows the line", `document.querySelector(".follows[inert]") === null && JSON.parse(document.querySelector("#tune").textContent).tried.threshold == document.querySelector("[role=slider]").getAttribute("aria-valuenow")`)
 	got := eval[figures](b, readFigures)
-	var api outcome.Outcome
+	var api admin.Outcome
 	if err := json.Unmarshal([]byte(n.get("/api/v1/rules/site/outcome?threshold="+got.Now)), &api); err != nil {
 		b.t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestDrag(t *testing.T) {
 // tried2000 compares an untouched page with the threshold in force.
 func (b *tab) tried2000(n *node) {
 	b.t.Helper()
-	var api outcome.Outcome
+	var api admin.Outcome
 	if err := json.Unmarshal([]byte(n.get("/api/v1/rules/site/outcome?threshold=2000")), &api); err != nil {
 		b.t.Fatal(err)
 	}

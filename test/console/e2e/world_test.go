@@ -8,8 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"edgeguard/admin/bouncers"
-	"edgeguard/admin/imports"
+	"edgeguard/admin"
 	"edgeguard/internal/freeport"
 	"edgeguard/internal/nodetest"
 	"edgeguard/internal/redistest"
@@ -160,7 +159,7 @@ notify: {webhooks: [{name: chat, url: "http://`+freeport.Address(t)+`/"}]}
 		}
 	}
 	n.launch()
-	if _, err := n.admin.AddBouncer(t.Context(), bouncers.BouncerRequest{Name: "fw"}); err != nil {
+	if _, err := n.admin.AddBouncer(t.Context(), admin.BouncerRequest{Name: "fw"}); err != nil {
 		t.Fatal(err)
 	}
 	n.Until("the lists are read, and the receiver is missed", func() bool {
@@ -169,7 +168,7 @@ notify: {webhooks: [{name: chat, url: "http://`+freeport.Address(t)+`/"}]}
 		for _, f := range s.Imports.Feeds {
 			held[f.Name], state[f.Name] = f.Held, f.State
 		}
-		return held["good"] == 2 && state["waits"] == imports.Waiting && state["page"] == imports.Failing && s.Enforcers[0].Failing > 0 && s.Notified[0].Error != ""
+		return held["good"] == 2 && state["waits"] == admin.Waiting && state["page"] == admin.Failing && s.Enforcers[0].Failing > 0 && s.Notified[0].Error != ""
 	})
 	return &world{name: "neighbours", node: n, pages: append([]string{"/neighbours", "/address/" + listed, "/network/192.0.0.0/16", "/blocked?rule=owner+good", "/block?prefix=" + listed, "/allow?prefix=" + listed}, everywhere...)}
 }

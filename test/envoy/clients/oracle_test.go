@@ -15,8 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
-	"edgeguard/envoy/authz"
-	"edgeguard/envoy/ratelimit"
+	"edgeguard/sensor/envoy"
 )
 
 // chance makes random messages.
@@ -130,7 +129,7 @@ func TestCheckRequests(t *testing.T) {
 			continue // it also refuses texts that are not UTF-8, and what edgeguard does not look at
 		}
 		read++
-		var got authz.Request
+		var got envoy.CheckRequest
 		if !got.Read(message) {
 			t.Fatalf("%x is not read", message)
 		}
@@ -147,7 +146,7 @@ func TestCheckRequests(t *testing.T) {
 			if len(line.GetRawValue()) > 0 {
 				value = string(line.GetRawValue())
 			}
-			if got.Lines[i] != (authz.Header{Name: line.GetKey(), Value: value}) {
+			if got.Lines[i] != (envoy.CheckHeader{Name: line.GetKey(), Value: value}) {
 				t.Fatalf("%x\n%+v\n%v", message, got.Lines, &want)
 			}
 		}
@@ -174,7 +173,7 @@ func TestLimitRequests(t *testing.T) {
 			continue
 		}
 		read++
-		var got ratelimit.Request
+		var got envoy.LimitRequest
 		if !got.Read(message) {
 			t.Fatalf("%x is not read", message)
 		}
@@ -182,9 +181,9 @@ func TestLimitRequests(t *testing.T) {
 			t.Fatalf("%x\n%+v\n%v", message, got, &want)
 		}
 		for i, d := range want.Descriptors {
-			var entries []ratelimit.Entry
+			var entries []envoy.Entry
 			for _, e := range d.Entries {
-				entries = append(entries, ratelimit.Entry{Key: e.Key, Value: e.Value})
+				entries = append(entries, envoy.Entry{Key: e.Key, Value: e.Value})
 			}
 			own := got.Descriptors[i]
 			if !slices.Equal(entries, got.Of(own)) || own.Counts != (d.HitsAddend != nil) || own.Hits != d.HitsAddend.GetValue() || own.Returns != d.IsNegativeHits {
@@ -199,8 +198,8 @@ func TestLimitRequests(t *testing.T) {
 
 // TestAnswers reads what edgeguard writes with protobuf's own library.
 func TestAnswers(t *testing.T) {
-	a := authz.Answer{
-		Denied: true, Status: 429, Headers: []authz.Header{{Name: "Retry-After", Value: "42"}}, Body: []byte("{}"), Metadata: []authz.Header{{Name: "rule", Value: "site"}},
+	a := envoy.CheckAnswer{
+		Denied: true, Status: 429, Headers: []envoy.CheckHeader{{Name: "Retry-After", Value: "42"}}, Body: []byte("{}"), Metadata: []envoy.CheckHeader{{Name: "rule", Value: "site"}},
 	}
 	var check auth.CheckResponse
 	if err := proto.Unmarshal(a.Append(nil), &check); err != nil {
@@ -214,12 +213,12 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("%v", &check)
 	}
 	var pass auth.CheckResponse
-	if err := proto.Unmarshal((&authz.Answer{}).Append(nil), &pass); err != nil || pass.GetStatus() == nil || pass.GetStatus().GetCode() != 0 || pass.GetOkResponse() == nil {
+	if err := proto.Unmarshal((&envoy.CheckAnswer{}).Append(nil), &pass); err != nil || pass.GetStatus() == nil || pass.GetStatus().GetCode() != 0 || pass.GetOkResponse() == nil {
 		t.Errorf("%v, %v", &pass, err)
 	}
-	r := ratelimit.Answer{Over: true, Statuses: []ratelimit.Status{
-		{Over: true, Limit: &ratelimit.Limit{Rule: "site", Events: 10, Window: time.Hour}, Left: 3, Reset: 90 * time.Second}, {},
-	}, Headers: []ratelimit.Entry{{Key: "retry-after", Value: "90"}}, Body: []byte("{}")}
+	r := envoy.LimitAnswer{Over: true, Statuses: []envoy.LimitStatus{
+		{Over: true, Limit: &envoy.Limit{Rule: "site", Events: 10, Window: time.Hour}, Left: 3, Reset: 90 * time.Second}, {},
+	}, Headers: []envoy.Entry{{Key: "retry-after", Value: "90"}}, Body: []byte("{}")}
 	var limit rls.RateLimitResponse
 	if err := proto.Unmarshal(r.Append(nil), &limit); err != nil {
 		t.Fatal(err)

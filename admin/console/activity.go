@@ -49,8 +49,8 @@ type activityPage struct {
 	Events []happening
 }
 
-func (p *Pages) activity(_ http.ResponseWriter, r *http.Request) (string, any) {
-	shown := &activityPage{frame: p.frame(r, "activity", "Activity"), Kind: r.URL.Query().Get("kind"), Kinds: admin.EventKinds()}
+func (p *nodeHandlers) activity(_ http.ResponseWriter, r *http.Request) (string, any) {
+	shown := &activityPage{frame: p.frames.of(r, "activity", "Activity"), Kind: r.URL.Query().Get("kind"), Kinds: admin.EventKinds()}
 	now := p.reader.Now()
 	for _, e := range p.view.Recent(activityLength, shown.Kind) {
 		shown.Events = append(shown.Events, happened(&e, now))

@@ -8,8 +8,6 @@ import (
 	"sync"
 )
 
-// This file sends a page to a browser, compressed where that is safe.
-
 var zippers = sync.Pool{New: func() any {
 	w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed)
 	return w

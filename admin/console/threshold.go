@@ -15,6 +15,16 @@ import (
 	"edgeguard/internal/words"
 )
 
+// thresholdHandlers answer with what another threshold of a rule would do to whom, and
+// put it in force or count it beside.
+type thresholdHandlers struct {
+	frames   *frames
+	reader   admin.Reader
+	view     *admin.View
+	changes  *admin.Changes // nil for clients without a login
+	outcomes *outcomes
+}
+
 // applyPage asks before a threshold is put in force.
 type applyPage struct {
 	frame
@@ -38,11 +48,11 @@ const namedLength = 5
 
 // newApply returns the page of a threshold that the request names; nil where there is no
 // such rule or threshold.
-func (p *Pages) newApply(r *http.Request, asked string) (*applyPage, *notFound) {
+func (p *thresholdHandlers) newApply(r *http.Request, asked string) (*applyPage, *notFound) {
 	if p.changes == nil {
-		return nil, &notFound{Text: "Nothing can be changed here.", Fix: "Log in as an operator."}
+		return nil, readOnly()
 	}
-	rule, found := p.ruleNamed(r.PathValue("name"))
+	rule, found := ruleNamed(p.reader, r.PathValue("name"))
 	threshold, wrong := readThreshold(asked)
 	if !found || wrong != "" {
 		return nil, &notFound{Text: "There is no such rule or threshold.", Fix: "Go back to the page of the rule, and try a threshold there."}
@@ -53,17 +63,17 @@ func (p *Pages) newApply(r *http.Request, asked string) (*applyPage, *notFound) 
 	}
 	a := &applyPage{shape: newShape(d, outcomes), Link: rulePath(rule.Name), status: http.StatusOK}
 	a.Back = tryPath(rule.Name, threshold)
-	a.frame = p.frame(r, "rules", "Threshold of rule "+rule.Name)
+	a.frame = p.frames.of(r, "rules", "Threshold of rule "+rule.Name)
 	if a.stats.Fleet != nil && p.changes.FleetOffered() == nil {
 		a.Nodes = max(1, a.stats.Fleet.Alive)
 	}
-	a.say(p)
+	a.say(p.reader)
 	return a, nil
 }
 
 // ruleNamed returns a rule as it is now.
-func (p *Pages) ruleNamed(name string) (admin.Rule, bool) {
-	for _, rule := range p.reader.Rules() {
+func ruleNamed(reader admin.Reader, name string) (admin.Rule, bool) {
+	for _, rule := range reader.Rules() {
 		if rule.Name == name {
 			return rule, true
 		}
@@ -77,9 +87,9 @@ func tryPath(rule string, threshold uint32) string {
 }
 
 // say says what will happen.
-func (a *applyPage) say(p *Pages) {
+func (a *applyPage) say(reader admin.Reader) {
 	change := fmt.Sprintf("Limit of %s on %s: %s → %s.", a.Name, a.Node, words.Number(a.Limit), words.Number(a.Tried.Limit))
-	a.Says = []clause{{change, true}, {" " + a.consequence(p), false},
+	a.Says = []clause{{change, true}, {" " + a.consequence(reader), false},
 		{fmt.Sprintf(" It refuses %s of what is counted instead of %s.", a.Share(a.Tried), a.Share(a.Live)), false}}
 	if a.Monitor {
 		a.Says = append(a.Says, clause{" This node is in monitor mode: until it enforces, nothing is refused.", true})
@@ -88,7 +98,7 @@ func (a *applyPage) say(p *Pages) {
 }
 
 // consequence names who is over the limit and not blocked yet.
-func (a *applyPage) consequence(p *Pages) string {
+func (a *applyPage) consequence(reader admin.Reader) string {
 	does := map[string]string{edgeguard.ActionBlock.String(): "blocked", edgeguard.ActionDeny.String(): "refused"}[a.Action]
 	if does == "" {
 		does = "reported"
@@ -105,7 +115,7 @@ func (a *applyPage) consequence(p *Pages) string {
 		if k.Count <= a.Tried.Limit || len(names) == namedLength {
 			break
 		}
-		if len(p.reader.Find(p.reader.Now(), k.Key.Prefix)) == 0 {
+		if len(reader.Find(reader.Now(), k.Key.Prefix)) == 0 {
 			names = append(names, k.Shown)
 		}
 	}
@@ -120,7 +130,7 @@ func (a *applyPage) consequence(p *Pages) string {
 	return fmt.Sprintf("%s that %s not blocked now would be %s by %s next request: %s%s.", a.count(uint64(*a.Tried.NewKeys)), are, does, their, strings.Join(names, ", "), more)
 }
 
-func (p *Pages) askThreshold(_ http.ResponseWriter, r *http.Request) (string, any) {
+func (p *thresholdHandlers) askThreshold(_ http.ResponseWriter, r *http.Request) (string, any) {
 	a, missing := p.newApply(r, r.URL.Query().Get("threshold"))
 	if missing != nil {
 		return "", missing
@@ -131,7 +141,7 @@ func (p *Pages) askThreshold(_ http.ResponseWriter, r *http.Request) (string, an
 
 // setThreshold puts the threshold of a form in force, or answers with the form and
 // what is wrong.
-func (p *Pages) setThreshold(w http.ResponseWriter, r *http.Request) (string, any) {
+func (p *thresholdHandlers) setThreshold(w http.ResponseWriter, r *http.Request) (string, any) {
 	a, missing := p.newApply(r, r.PostForm.Get("threshold"))
 	if missing != nil {
 		return "", missing
@@ -142,7 +152,7 @@ func (p *Pages) setThreshold(w http.ResponseWriter, r *http.Request) (string, an
 		request.Scope = admin.ScopeFleet
 	}
 	request.IfThreshold = number(r.PostForm.Get("seen"))
-	o := p.outcomes.once(a.Once, p.reader.Now(), func() *ownOutcome {
+	o := p.outcomes.once(a.Once, func() *outcome {
 		return p.apply(r, a, request)
 	})
 	if o == nil {
@@ -153,7 +163,7 @@ func (p *Pages) setThreshold(w http.ResponseWriter, r *http.Request) (string, an
 }
 
 // apply makes the change, or keeps why it is not made and returns nil.
-func (p *Pages) apply(r *http.Request, a *applyPage, request admin.ThresholdRequest) *ownOutcome {
+func (p *thresholdHandlers) apply(r *http.Request, a *applyPage, request admin.ThresholdRequest) *outcome {
 	name, before := a.Name, a.Overlay
 	if _, problem := p.changes.SetThreshold(r.Context(), access.CallerOf(r), name, request); problem != nil {
 		a.Problem, a.status, a.Mean = problem, problem.Status, problem.Forceable
@@ -172,11 +182,11 @@ func (p *Pages) apply(r *http.Request, a *applyPage, request admin.ThresholdRequ
 	if a.Whole {
 		text += " The other nodes take it within about a second, or hold it."
 	}
-	return &ownOutcome{Text: text, back: a.Link, deeds: []deed{{text: text, undo: undo}}}
+	return &outcome{Text: text, back: a.Link, deeds: []deed{{text: text, undo: undo}}}
 }
 
 // changeCandidate counts a threshold beside the one in force, or ends that.
-func (p *Pages) changeCandidate(w http.ResponseWriter, r *http.Request) (string, any) {
+func (p *thresholdHandlers) changeCandidate(w http.ResponseWriter, r *http.Request) (string, any) {
 	return p.changeRule(w, r, func(rule *admin.Rule, threshold uint32) (text, back string, _ *call.Problem) {
 		if r.PostForm.Has("remove") {
 			_, problem := p.changes.RemoveCandidate(access.CallerOf(r), rule.Name, threshold)
@@ -189,7 +199,7 @@ func (p *Pages) changeCandidate(w http.ResponseWriter, r *http.Request) (string,
 
 // endOverlay puts the config's threshold in force again, if the one in force is still
 // that of the page.
-func (p *Pages) endOverlay(w http.ResponseWriter, r *http.Request) (string, any) {
+func (p *thresholdHandlers) endOverlay(w http.ResponseWriter, r *http.Request) (string, any) {
 	return p.changeRule(w, r, func(rule *admin.Rule, seen uint32) (text, back string, _ *call.Problem) {
 		if shared := rule.Overlay != nil && rule.Overlay.Scope == admin.ScopeFleet || rule.Fleet != nil && rule.Fleet.Held; shared && seen == rule.Threshold {
 			after, problem := p.changes.EndFleet(access.CallerOf(r), rule.Name, false)
@@ -206,15 +216,15 @@ func (p *Pages) endOverlay(w http.ResponseWriter, r *http.Request) (string, any)
 
 // changeRule makes a change that needs no confirmation, and shows what came of it on
 // the page of the rule, back.
-func (p *Pages) changeRule(w http.ResponseWriter, r *http.Request, change func(rule *admin.Rule, threshold uint32) (text, back string, _ *call.Problem)) (string, any) {
-	rule, found := p.ruleNamed(r.PathValue("name"))
+func (p *thresholdHandlers) changeRule(w http.ResponseWriter, r *http.Request, change func(rule *admin.Rule, threshold uint32) (text, back string, _ *call.Problem)) (string, any) {
+	rule, found := ruleNamed(p.reader, r.PathValue("name"))
 	threshold := number(r.PostForm.Get("threshold"))
 	if !found || p.changes == nil || threshold == 0 {
 		return "", &notFound{Text: "There is no such rule or threshold.", Fix: "The page Rules lists the rules."}
 	}
-	o := p.outcomes.once(knownID(r.PostForm.Get("once")), p.reader.Now(), func() *ownOutcome {
+	o := p.outcomes.once(knownID(r.PostForm.Get("once")), func() *outcome {
 		text, back, problem := change(&rule, threshold)
-		o := &ownOutcome{Text: text, back: back}
+		o := &outcome{Text: text, back: back}
 		if problem != nil {
 			o.Text, o.Failed = "Nothing was changed.", []failure{{Name: "Rule " + rule.Name, Path: rulePath(rule.Name), Problem: problem}}
 		}

@@ -7,23 +7,21 @@ import (
 	"edgeguard/internal/words"
 )
 
-// This file has the first steps of a node that has counted nothing: three ways
-// in, each with the command to type.
-
-// welcomeWay is one way in.
+// welcomeWay is one of the first steps of a node that has counted nothing, with the
+// command to type.
 type welcomeWay struct{ Title, Text, Command string }
 
-// welcomeWays returns the ways in of a node whose sources have these names: "auth ADDRESS"
+// welcomeWays returns the three ways in of a node whose sources have these names: "auth ADDRESS"
 // for forward auth and "log FILE" for a log. limit is that of its first rule, 0 if it
 // has none.
 func welcomeWays(sources []string, limit uint32) []welcomeWay {
-	log, auth := first(sources, "log "), first(sources, "auth ")
-	return []welcomeWay{follow(log), ask(auth), try(log, auth, limit)}
+	log, auth := firstSource(sources, "log "), firstSource(sources, "auth ")
+	return []welcomeWay{followWay(log), askWay(auth), tryWay(log, auth, limit)}
 }
 
-// first returns the rest of the first name that begins so, preferring one that is no
+// firstSource returns the rest of the first name that begins so, preferring one that is no
 // unix socket, which the command of a person cannot reach as easily.
-func first(sources []string, kind string) (found string) {
+func firstSource(sources []string, kind string) (found string) {
 	for _, name := range sources {
 		rest, ok := strings.CutPrefix(name, kind)
 		if ok && (found == "" || strings.HasPrefix(found, "unix:") && !strings.HasPrefix(rest, "unix:")) {
@@ -33,7 +31,7 @@ func first(sources []string, kind string) (found string) {
 	return found
 }
 
-func follow(log string) welcomeWay {
+func followWay(log string) welcomeWay {
 	if log == "" {
 		return welcomeWay{"Follow an access log", "Of nginx, HAProxy, Caddy or Apache. With --monitor nothing is refused.",
 			"edgeguard serve --log /var/log/nginx/access.log --monitor"}
@@ -42,10 +40,10 @@ func follow(log string) welcomeWay {
 		return welcomeWay{"Receive an access log", "This node receives a log at " + log + ". This prints who counts most, as lines come.", "edgeguard top"}
 	}
 	return welcomeWay{"Follow an access log", "This node follows " + log + ". Lines count that are written from now on: open a page of your site, and see them come.",
-		"tail -f " + quotedWord(log)}
+		"tail -f " + shellWord(log)}
 }
 
-func ask(auth string) welcomeWay {
+func askWay(auth string) welcomeWay {
 	at := "Set listen.auth in the config, and this"
 	if auth != "" {
 		at = "This node answers at " + auth + ". This"
@@ -53,10 +51,10 @@ func ask(auth string) welcomeWay {
 	return welcomeWay{"Have a proxy ask", at + " prints what to add to nginx. There are snippets for Caddy, Envoy, HAProxy and Traefik, too.", "edgeguard snippets nginx"}
 }
 
-func try(log, auth string, limit uint32) welcomeWay {
+func tryWay(log, auth string, limit uint32) welcomeWay {
 	switch {
 	case strings.HasPrefix(log, "/"):
-		return welcomeWay{"Try it on what was", "This reads the log from its beginning and prints who would have been blocked. It changes nothing here.", "edgeguard replay " + quotedWord(log)}
+		return welcomeWay{"Try it on what was", "This reads the log from its beginning and prints who would have been blocked. It changes nothing here.", "edgeguard replay " + shellWord(log)}
 	case log == "" && auth != "" && !strings.HasPrefix(auth, "unix:") && limit > 0:
 		return welcomeWay{"Try it with a sample", fmt.Sprintf("%s requests of an address that is reserved for examples. The last one is refused, and the address is blocked.", words.Number(requestsToCross(limit))), TryCommand(auth, limit)}
 	}
@@ -72,8 +70,8 @@ func TryCommand(auth string, limit uint32) string {
 	return fmt.Sprintf(`curl -s -o /dev/null -w '%%{http_code}\n' -H 'X-Real-IP: 203.0.113.9' 'http://%s/auth/nginx?[1-%d]' | sort | uniq -c`, auth, requestsToCross(limit))
 }
 
-// quotedWord writes a file's name for a shell.
-func quotedWord(name string) string {
+// shellWord writes a file's name for a shell.
+func shellWord(name string) string {
 	plain := func(r rune) bool {
 		return r == '/' || r == '.' || r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z'
 	}

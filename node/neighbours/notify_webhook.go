@@ -30,7 +30,7 @@ func newWebhook(w *config.Webhook, names notify.Names) *webhook {
 	return &webhook{config: *w, desk: notify.Desk{Names: names, Receiver: w.Name, Every: w.Every}}
 }
 
-// settings returns those of a receiver for package deliver.
+// settings returns those of a receiver for package notify.
 func settings(r *config.Receiver, version string) notify.SenderSettings {
 	s := notify.SenderSettings{URL: r.URL, URLFile: r.URLFile, CAFile: r.CAFile, ContentType: "application/json", Agent: "edgeguard/" + version, Timeout: r.Timeout}
 	for _, h := range r.Headers {
