@@ -1,5 +1,7 @@
 package edgeguard
 
+import "net/netip"
+
 // Slots is how many parts a sliding window has. A slot is a window's length
 // divided by Slots, in whole seconds.
 const Slots = 60
@@ -8,8 +10,24 @@ const Slots = 60
 // stays there, so a count above a greater limit might never be seen.
 const MaxLimit = 65_534
 
-// The widest prefixes, in bits, that are blocked or allowed without force.
-const (
-	WidestV4 = 16
-	WidestV6 = 32
-)
+// Key is what is counted together: a prefix of the address, and for some
+// meters the value of further attributes.
+type Key struct {
+	Prefix netip.Prefix
+	// With is the attributes' values as shown to people ("host=example.org"),
+	// empty for a key of the address alone.
+	With string
+}
+
+// String returns the bare address for a single address and the prefix
+// otherwise, followed by the attributes if there are any.
+func (k Key) String() string {
+	s := k.Prefix.String()
+	if k.Prefix.IsSingleIP() {
+		s = k.Prefix.Addr().String()
+	}
+	if k.With != "" {
+		s += " " + k.With
+	}
+	return s
+}

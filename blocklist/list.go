@@ -46,7 +46,7 @@ type Config struct {
 	// 0 means DefaultRetention.
 	Retention time.Duration
 	// Most is how many blocks there may be. At the bound, a rule's block evicts
-	// another: see ADR 15. Operators' blocks (of the rule edgeguard.ManualRule, or
+	// another: see ADR 17. Operators' blocks (of the rule edgeguard.ManualRule, or
 	// forced) are never evicted; they are refused with ErrFull when they fill half
 	// of it, and allowances when there are a quarter as many. 0 means no bound.
 	Most int

@@ -5,7 +5,7 @@
 //	go run ./internal/thirdparty -sbom BINARY -version V  prints a binary's parts, as CycloneDX
 package main
 
-//go:generate go run . -notices ../../THIRD_PARTY_NOTICES
+//go:generate go run . -notices ../../packaging/THIRD_PARTY_NOTICES
 
 import (
 	"debug/buildinfo"

@@ -22,7 +22,7 @@ func parts(t *testing.T) []part {
 
 // The notices in the tree are those of the modules that are linked.
 func TestNotices(t *testing.T) {
-	have, err := os.ReadFile("../../THIRD_PARTY_NOTICES")
+	have, err := os.ReadFile("../../packaging/THIRD_PARTY_NOTICES")
 	if err != nil {
 		t.Fatal(err)
 	}
