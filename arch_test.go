@@ -56,7 +56,7 @@ replay:                aggregator aggregator/member aggregator/redis blocklist c
 setup:                 config/yaml logline
 migrate:               config/yaml rules setup
 cmd:                   *
-test loadtest internal/freeport internal/realdata internal/redistwin: *
+test loadtest internal/program internal/realdata internal/redistwin: *
 `
 
 // mayIO names what may do I/O, read the clock, start goroutines, log, or keep

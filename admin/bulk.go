@@ -40,9 +40,9 @@ type BulkRequest struct {
 
 // The results of an entry.
 const (
-	BulkAdded = "added"   // it is in force
-	Stays     = "stays"   // another block of the prefix stays, which ends no sooner
-	Refused   = "refused" // it is not in force
+	BulkAdded   = "added"   // it is in force
+	BulkStays   = "stays"   // another block of the prefix stays, which ends no sooner
+	BulkRefused = "refused" // it is not in force
 )
 
 // BulkResult is what became of an entry.
@@ -101,10 +101,10 @@ func (c *Changes) importAll(request *BulkRequest) BulkDone {
 		stays, share, p := c.importOne(e, done.Spent, request.DryRun)
 		switch {
 		case p != nil:
-			one.Result, one.Detail, one.Fix = Refused, p.Detail, p.Fix
+			one.Result, one.Detail, one.Fix = BulkRefused, p.Detail, p.Fix
 			done.Refused++
 		case stays != nil:
-			one.Result, one.Detail = Stays, fmt.Sprintf("blocked by %s until %s", stays.Rule, stays.Until.UTC().Format(time.RFC3339))
+			one.Result, one.Detail = BulkStays, fmt.Sprintf("blocked by %s until %s", stays.Rule, stays.Until.UTC().Format(time.RFC3339))
 			done.Stays++
 		default:
 			done.Added++

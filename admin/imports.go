@@ -19,10 +19,10 @@ import (
 // The states of a feed.
 const (
 	ImportStarting = "starting" // nothing was fetched yet
-	OK             = "ok"
-	Failing        = "failing" // the last fetch failed; what it brought before is in force
-	Waiting        = "waiting" // its newest list awaits confirmation
-	Stale          = "stale"   // it brought nothing for so long that its blocks have ended
+	ImportOK       = "ok"
+	ImportFailing  = "failing" // the last fetch failed; what it brought before is in force
+	ImportWaiting  = "waiting" // its newest list awaits confirmation
+	ImportStale    = "stale"   // it brought nothing for so long that its blocks have ended
 )
 
 // ImportFeed is one source of imported blocks. Its times are wall-clock times.

@@ -15,13 +15,13 @@ import (
 // The states of the packet filter.
 const (
 	KernelInForce = "in force"
-	Trial         = "trial"
-	Paused        = "paused"
+	KernelTrial   = "trial"
+	KernelPaused  = "paused"
 )
 
 const (
-	// Least and Longest bound a trial, and DefaultFor is how long it lasts by default.
-	Least, DefaultFor, Longest = 10 * time.Second, 5 * time.Minute, time.Hour
+	// LeastTrial and Longest bound a trial, and DefaultFor is how long it lasts by default.
+	LeastTrial, DefaultTrial, LongestTrial = 10 * time.Second, 5 * time.Minute, time.Hour
 	// MostSpared bounds the addresses that a request spares.
 	MostSpared = 1024
 )

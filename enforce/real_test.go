@@ -18,7 +18,7 @@ import (
 
 	"edgeguard/enforce"
 	"edgeguard/enforce/enforcetest"
-	"edgeguard/internal/freeport"
+	"edgeguard/internal/program"
 )
 
 // need skips a test where a program is missing.
@@ -59,16 +59,6 @@ func daemon(t testing.TB, argv ...string) (stop func()) {
 // by it.
 const patience = 60 * time.Second
 
-// eventually polls: a reload takes effect when the new workers listen.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !ok(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within %v", what, patience)
-		}
-	}
-}
-
 // status asks once, from a loopback address and on a connection of its own;
 // 0 while nobody answers.
 func status(server, from, header string) int {
@@ -108,7 +98,7 @@ func TestNginx(t *testing.T) {
 	nginx := need(t, "nginx", "nginx-light")
 	for _, format := range []enforce.Format{enforce.FormatNginx, enforce.FormatNginxGeo} {
 		t.Run(format.String(), func(t *testing.T) {
-			dir, server := t.TempDir(), freeport.Address(t)
+			dir, server := t.TempDir(), program.Address(t)
 			list, conf := filepath.Join(dir, "blocked.conf"), filepath.Join(dir, "nginx.conf")
 			geo, use := "", "include "+list+";"
 			if format == enforce.FormatNginxGeo {
@@ -125,8 +115,8 @@ http {
 	server { listen %[3]s; %[4]s location / { try_files /none =204; } }
 }`, dir, geo, server, use))
 			daemon(t, nginx, "-p", dir, "-c", conf)
-			eventually(t, "nginx is up", func() bool { return status(server, "127.0.0.1", "") == 204 })
-			eventually(t, "nginx wrote its pid", func() bool { s, err := os.Stat(filepath.Join(dir, "pid")); return err == nil && s.Size() > 0 })
+			program.Eventually(t, "nginx is up", func() bool { return status(server, "127.0.0.1", "") == 204 })
+			program.Eventually(t, "nginx wrote its pid", func() bool { s, err := os.Stat(filepath.Join(dir, "pid")); return err == nil && s.Size() > 0 })
 
 			e := newFile(t, enforce.FileConfig{Path: list, Format: format, Reload: []string{nginx, "-p", dir, "-c", conf, "-s", "reload"}})
 			set := func(entries ...enforce.Entry) {
@@ -142,12 +132,12 @@ http {
 			// Old workers take a last connection now and then: each is asked until
 			// it is so.
 			for client, want := range map[string]int{"127.0.0.5": 403, "203.0.113.9": 403, "2001:db8::7": 403, "203.0.114.1": 204, "2001:db8:0:1::7": 204} {
-				eventually(t, client, func() bool { return status(server, "127.0.0.1", client) == want })
+				program.Eventually(t, client, func() bool { return status(server, "127.0.0.1", client) == want })
 			}
-			eventually(t, "127.0.0.5 without a header", func() bool { return status(server, "127.0.0.5", "") == 403 })
-			eventually(t, "127.0.0.6 without a header", func() bool { return status(server, "127.0.0.6", "") == 204 })
+			program.Eventually(t, "127.0.0.5 without a header", func() bool { return status(server, "127.0.0.5", "") == 403 })
+			program.Eventually(t, "127.0.0.6 without a header", func() bool { return status(server, "127.0.0.6", "") == 204 })
 			set()
-			eventually(t, "127.0.0.5 is let in again", func() bool { return status(server, "127.0.0.5", "") == 204 })
+			program.Eventually(t, "127.0.0.5 is let in again", func() bool { return status(server, "127.0.0.5", "") == 204 })
 		})
 	}
 }
@@ -181,7 +171,7 @@ type haproxy struct {
 func startHAProxy(t testing.TB) *haproxy {
 	t.Helper()
 	dir := t.TempDir()
-	h := &haproxy{program: need(t, "haproxy", "haproxy"), conf: filepath.Join(dir, "haproxy.cfg"), server: freeport.Address(t),
+	h := &haproxy{program: need(t, "haproxy", "haproxy"), conf: filepath.Join(dir, "haproxy.cfg"), server: program.Address(t),
 		socket: filepath.Join(dir, "s"), acl: filepath.Join(dir, "b.acl"), table: filepath.Join(dir, "b.map")}
 	file(t, h.acl, "")
 	file(t, h.table, "")
@@ -207,7 +197,7 @@ frontend f
 func (h *haproxy) start(t testing.TB) {
 	t.Helper()
 	h.stop = daemon(t, h.program, "-f", h.conf, "-db")
-	eventually(t, "haproxy is up", func() bool { return status(h.server, "127.0.0.1", "") == 200 })
+	program.Eventually(t, "haproxy is up", func() bool { return status(h.server, "127.0.0.1", "") == 200 })
 }
 
 func (h *haproxy) config(format enforce.Format) enforce.FileConfig {

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/internal/freeport"
+	"edgeguard/internal/program"
 	"edgeguard/rules"
 )
 
@@ -111,7 +111,7 @@ func start(t testing.TB, c *Columns) *client {
 			go answer(conn)
 		}
 	}()
-	bind := freeport.Address(t)
+	bind := program.Address(t)
 	file := conf(t, c, bind, server.Addr().String())
 	accepted(t, file)
 	var out bytes.Buffer

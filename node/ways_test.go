@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"edgeguard/internal/freeport"
+	"edgeguard/internal/program"
 )
 
 // The config's tokens and proxy are those of the listener, and a reload reads
 // their files again.
 func TestWaysToTheAdminAPI(t *testing.T) {
-	folder, address := shortDir(t), freeport.Address(t)
+	folder, address := shortDir(t), program.Address(t)
 	write := func(name, secret string) {
 		t.Helper()
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(secret+"\n"), 0o600); err != nil {

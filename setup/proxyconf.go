@@ -69,11 +69,11 @@ func Places() []Place {
 // ProxyNames returns the proxies whose configurations can be read.
 func ProxyNames() []string { return []string{"nginx", "apache", "haproxy", "caddy", "traefik"} }
 
-// ReadPlace finds in a proxy's configuration where it writes its access logs, and in which
+// FindLogs finds in a proxy's configuration where it writes its access logs, and in which
 // format. Only as much is parsed as that needs: a directive that is not known is passed
 // over, and a condition is taken for true. So what is found is where to look, and the
 // caller looks whether a log is there. The error says why the first file cannot be read.
-func ReadPlace(place Place, files Files) (Found, error) {
+func FindLogs(place Place, files Files) (Found, error) {
 	read, known := readers[place.Proxy]
 	if !known {
 		return Found{}, fmt.Errorf("%q: use one of %s", place.Proxy, strings.Join(ProxyNames(), ", "))

@@ -186,7 +186,7 @@ c.example.org {
 				if _, there := c.files[place.File]; !there || place.Proxy != c.proxy {
 					continue
 				}
-				found, err := setup.ReadPlace(place, c.files)
+				found, err := setup.FindLogs(place, c.files)
 				if got := shown(found); err != nil || got != c.want {
 					t.Errorf("%v, got\n%swant\n%s", err, got, c.want)
 				}
@@ -225,7 +225,7 @@ func TestDebian(t *testing.T) {
 			t.Logf("%s is not installed", c.place.Proxy)
 			continue
 		}
-		found, err := setup.ReadPlace(c.place, disk{})
+		found, err := setup.FindLogs(c.place, disk{})
 		if err != nil {
 			t.Error(err)
 			continue
@@ -266,7 +266,7 @@ func (endless) Glob(string) []string { return []string{"/a", "/b", "/c"} }
 // TestBounds: whoever writes a configuration does not decide how long it is read.
 func TestBounds(t *testing.T) {
 	for _, proxy := range setup.ProxyNames() {
-		found, err := setup.ReadPlace(setup.Place{Proxy: proxy, File: "/x"}, endless{})
+		found, err := setup.FindLogs(setup.Place{Proxy: proxy, File: "/x"}, endless{})
 		if err != nil || len(found.Logs) > 200 || len(found.Doubts) > 8 {
 			t.Errorf("%s: %v, %d logs, %d doubts", proxy, err, len(found.Logs), len(found.Doubts))
 		}
@@ -282,7 +282,7 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, proxy := range setup.ProxyNames() {
-			found, err := setup.ReadPlace(setup.Place{Proxy: proxy, File: "/x"}, texts{"/x": text})
+			found, err := setup.FindLogs(setup.Place{Proxy: proxy, File: "/x"}, texts{"/x": text})
 			if err != nil {
 				t.Fatal(err)
 			}

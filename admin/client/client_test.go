@@ -15,7 +15,7 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
-	"edgeguard/internal/freeport"
+	"edgeguard/internal/program"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -111,7 +111,7 @@ func TestForeignAnswers(t *testing.T) {
 }
 
 func TestNobodyThere(t *testing.T) {
-	free := freeport.Address(t)
+	free := program.Address(t)
 	for _, address := range []string{free, "unix:" + filepath.Join(t.TempDir(), "none.sock")} {
 		c, err := client.New(client.Config{Address: address})
 		if err != nil {

@@ -16,14 +16,13 @@ import (
 	"testing"
 
 	"edgeguard/aggregator/redis"
-	"edgeguard/internal/freeport"
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 	"edgeguard/internal/redistest"
 )
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	nodetest.Clean()
+	program.Clean()
 	os.Exit(code)
 }
 
@@ -46,7 +45,7 @@ type liveNode struct {
 	*validator
 	t      *testing.T
 	admin  *http.Client
-	node   *nodetest.Process
+	node   *program.Process
 	called map[string]bool // the operations that succeeded
 }
 
@@ -56,12 +55,12 @@ func startServer(t *testing.T) *liveNode {
 	if _, err := redis.Install(t.Context(), store.Client()); err != nil {
 		t.Fatal(err)
 	}
-	n := nodetest.New(t, fmt.Sprintf(nodeConfig, freeport.Address(t), store.Addr))
-	program, err := nodetest.Build()
+	n := program.NewNode(t, fmt.Sprintf(nodeConfig, program.Address(t), store.Addr))
+	programHere, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := exec.CommandContext(t.Context(), program, "fleet", "key").Output()
+	key, err := exec.CommandContext(t.Context(), programHere, "fleet", "key").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -376,12 +375,12 @@ func (s *liveNode) packetFilter() {
 		}
 		return
 	}
-	n := nodetest.New(s.t, `{state: $DIR/state, listen: {auth: ["unix:$DIR/auth.sock"], admin: ["unix:$DIR/admin.sock"]}, enforce: {nftables: {}}}`)
-	program, err := nodetest.Build()
+	n := program.NewNode(s.t, `{state: $DIR/state, listen: {auth: ["unix:$DIR/auth.sock"], admin: ["unix:$DIR/admin.sock"]}, enforce: {nftables: {}}}`)
+	programHere, err := program.Build()
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	n.Program, n.Args = "unshare", []string{"--net", program, "serve", "--config", n.Path("config.yaml")}
+	n.Program, n.Args = "unshare", []string{"--net", programHere, "serve", "--config", n.Path("config.yaml")}
 	n.Launch()
 	defer n.Stop()
 	before := s.admin

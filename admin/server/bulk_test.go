@@ -79,8 +79,8 @@ func TestImportAgain(t *testing.T) {
 		admin.BulkEntry
 		want string
 	}{
-		{admin.BulkEntry{Prefix: "203.0.113.1", Until: at.Add(-time.Minute)}, admin.Stays},
-		{admin.BulkEntry{Prefix: "203.0.113.1", Until: at.Add(time.Minute), Owner: "x"}, admin.Stays},
+		{admin.BulkEntry{Prefix: "203.0.113.1", Until: at.Add(-time.Minute)}, admin.BulkStays},
+		{admin.BulkEntry{Prefix: "203.0.113.1", Until: at.Add(time.Minute), Owner: "x"}, admin.BulkStays},
 		{admin.BulkEntry{Prefix: "203.0.113.1", Until: at, Reason: "b"}, admin.BulkAdded},
 		{admin.BulkEntry{Prefix: "203.0.113.2", Until: at.Add(time.Minute), Owner: "x"}, admin.BulkAdded},
 		{admin.BulkEntry{Prefix: "203.0.113.2", Until: at.Add(time.Hour)}, admin.BulkAdded},

@@ -93,7 +93,7 @@ func TestImportedBlocks(t *testing.T) {
 // A feed that awaits it is confirmed by its name.
 func TestConfirmImport(t *testing.T) {
 	s := serve(t, newNode(), server.Config{})
-	s.node.feeds.summary = admin.Imports{Feeds: []admin.ImportFeed{{Name: "drop", State: admin.Waiting}}}
+	s.node.feeds.summary = admin.Imports{Feeds: []admin.ImportFeed{{Name: "drop", State: admin.ImportWaiting}}}
 	s.node.feeds.confirm = "drop"
 	if all, err := s.overUnix(t).Imports(t.Context()); err != nil || len(all.Feeds) != 1 || all.Feeds[0].Name != "drop" {
 		t.Errorf("%+v, %v", all, err)
@@ -122,7 +122,7 @@ func withLists(t *testing.T) *node {
 		{Prefix: netip.MustParsePrefix("198.51.100.9/32"), Until: start.Add(time.Hour)},
 	}, start)
 	n.feeds.confirm = "drop"
-	n.feeds.summary = admin.Imports{Blocks: 2, Most: 10, Feeds: []admin.ImportFeed{{Name: "drop", Kind: "blocklist", State: admin.Waiting, Held: 2, Error: "<script>",
+	n.feeds.summary = admin.Imports{Blocks: 2, Most: 10, Feeds: []admin.ImportFeed{{Name: "drop", Kind: "blocklist", State: admin.ImportWaiting, Held: 2, Error: "<script>",
 		Awaits: &admin.ImportPending{Why: "it is empty", Since: start}}}}
 	n.stats.Imports = n.feeds.summary // the same feeds
 	return n

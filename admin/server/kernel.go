@@ -45,11 +45,11 @@ func (k *kernelAnswers) try(w http.ResponseWriter, r *http.Request) *call.Proble
 // trialLasts returns how long a trial is to last.
 func trialLasts(r *admin.TrialRequest) (time.Duration, *call.Problem) {
 	if r.For == "" {
-		return admin.DefaultFor, nil
+		return admin.DefaultTrial, nil
 	}
 	lasts, err := call.ParseSpan(r.For)
-	if err != nil || lasts < admin.Least || lasts > admin.Longest {
-		return 0, call.NewProblem(http.StatusBadRequest, "for", fmt.Sprintf("%q is not a time from %s to %s", call.Clip(r.For), admin.Least, admin.Longest), "use 5m")
+	if err != nil || lasts < admin.LeastTrial || lasts > admin.LongestTrial {
+		return 0, call.NewProblem(http.StatusBadRequest, "for", fmt.Sprintf("%q is not a time from %s to %s", call.Clip(r.For), admin.LeastTrial, admin.LongestTrial), "use 5m")
 	}
 	return lasts, nil
 }

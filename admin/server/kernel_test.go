@@ -37,7 +37,7 @@ func (f *filter) set(state string) (admin.KernelState, *call.Problem) {
 
 func (f *filter) TryKernel(_ context.Context, lasts time.Duration, spare []netip.Addr) (admin.KernelState, *call.Problem) {
 	f.lasts, f.spare = lasts, spare
-	return f.set(admin.Trial)
+	return f.set(admin.KernelTrial)
 }
 
 func (f *filter) ConfirmKernel() (admin.KernelState, *call.Problem) {
@@ -47,7 +47,7 @@ func (f *filter) ResumeKernel() (admin.KernelState, *call.Problem) { return f.se
 
 func (f *filter) PauseKernel(_ context.Context, why string) (admin.KernelState, *call.Problem) {
 	f.state.Why = why
-	return f.set(admin.Paused)
+	return f.set(admin.KernelPaused)
 }
 
 // Operators put the packet filter on trial, confirm it, pause it and resume it, and each
@@ -61,14 +61,14 @@ func TestKernel(t *testing.T) {
 	n.state.Table = "edgeguard"
 	client := s.overUnix(t)
 	state, err := client.TryKernel(t.Context(), admin.TrialRequest{Spare: []string{"203.0.113.7", "::ffff:198.51.100.7"}})
-	if err != nil || state.State != admin.Trial || n.lasts != admin.DefaultFor || !slices.Equal(n.spare, []netip.Addr{netip.MustParseAddr("203.0.113.7"), netip.MustParseAddr("198.51.100.7")}) {
+	if err != nil || state.State != admin.KernelTrial || n.lasts != admin.DefaultTrial || !slices.Equal(n.spare, []netip.Addr{netip.MustParseAddr("203.0.113.7"), netip.MustParseAddr("198.51.100.7")}) {
 		t.Errorf("%+v for %v, spared %v, %v", state, n.lasts, n.spare, err)
 	}
 	if a := s.lastAudit(); a.Action != "try kernel" || a.Detail != "for 5m0s, 2 addresses spared by name" || a.Result != "ok" {
 		t.Errorf("audit %+v", a)
 	}
 	for _, c := range []struct{ change, want, action string }{
-		{"confirm", admin.KernelInForce, "confirm kernel"}, {"clear", admin.Paused, "pause kernel"}, {"resume", admin.KernelInForce, "resume kernel"},
+		{"confirm", admin.KernelInForce, "confirm kernel"}, {"clear", admin.KernelPaused, "pause kernel"}, {"resume", admin.KernelInForce, "resume kernel"},
 	} {
 		state, err := client.ChangeKernel(t.Context(), c.change)
 		if a := s.lastAudit(); err != nil || state.State != c.want || a.Action != c.action {

@@ -16,7 +16,7 @@ import (
 
 	"edgeguard/admin/access"
 	"edgeguard/admin/server"
-	"edgeguard/internal/freeport"
+	"edgeguard/internal/program"
 )
 
 // frontConf is a proxy's config with the places LISTEN, NODE and DIR.
@@ -48,7 +48,7 @@ func (c *frontConf) start(t *testing.T, node string) string {
 	if _, err := exec.LookPath(c.program); err != nil {
 		t.Skipf("%s is not installed", c.program)
 	}
-	dir, address := t.TempDir(), freeport.Address(t)
+	dir, address := t.TempDir(), program.Address(t)
 	replace := strings.NewReplacer("LISTEN", address, "NODE", node, "DIR", dir, "CONF", filepath.Join(dir, "conf"))
 	if err := os.WriteFile(filepath.Join(dir, "conf"), []byte(replace.Replace(c.text)), 0o600); err != nil {
 		t.Fatal(err)

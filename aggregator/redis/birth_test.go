@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"edgeguard/aggregator"
+	"edgeguard/internal/program"
 	"edgeguard/internal/redistest"
 )
 
@@ -72,7 +73,7 @@ func TestEmptiedWithoutBlocks(t *testing.T) {
 		}
 		return n
 	}
-	redistest.Eventually(t, "all counts", func() bool { return exact() == clients })
+	program.Eventually(t, "all counts", func() bool { return exact() == clients })
 	if err := s.Client().FlushAll(context.Background()).Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"edgeguard/internal/program"
 	"edgeguard/internal/redistest"
 )
 
@@ -43,7 +44,7 @@ func joinCluster(t *testing.T) *clusterFleet {
 		t.Fatalf("installed on %v: %v", done, err)
 	}
 	for _, s := range f.servers.Servers { // a replica that takes over has it from its master
-		redistest.Eventually(t, "the library on "+s.Addr, func() bool {
+		program.Eventually(t, "the library on "+s.Addr, func() bool {
 			done, err := Install(context.Background(), s.Client())
 			return err == nil && done[0].Was == "same"
 		})
@@ -75,7 +76,7 @@ func (f *clusterFleet) exact(what string, want int) {
 			f.t.Logf("the reader: %v", last)
 		}
 	}()
-	redistest.Eventually(f.t, what, func() bool {
+	program.Eventually(f.t, what, func() bool {
 		for i := range clusterKeys {
 			var n int
 			if n, last = f.total(clusterAddr(i)); n != want {
@@ -170,7 +171,7 @@ func TestStatus(t *testing.T) {
 	}
 	defer client.Close()
 	var f Fleet
-	redistest.Eventually(t, "both nodes with one digest", func() bool {
+	program.Eventually(t, "both nodes with one digest", func() bool {
 		f, err = Status(context.Background(), client, c)
 		return err == nil && len(f.Nodes) == 2 && f.Nodes[0].Changes == f.Changes && f.Nodes[1].Digest == f.Nodes[0].Digest
 	})

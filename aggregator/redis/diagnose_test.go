@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"edgeguard/internal/program"
 	"edgeguard/internal/redistest"
 )
 
@@ -159,7 +160,7 @@ func TestWrongClockIsRefusedAndNamed(t *testing.T) {
 		return late.link.Stats().Fault.Kind == "clock"
 	})
 	good.see("203.0.113.2", 5)
-	redistest.Eventually(t, "the good node's counts", func() bool { return held(t, s, "203.0.113.2") == 5 })
+	program.Eventually(t, "the good node's counts", func() bool { return held(t, s, "203.0.113.2") == 5 })
 	if n := held(t, s, "203.0.113.1"); n != 0 {
 		t.Errorf("%d counts of the wrong clock were accepted", n)
 	}
@@ -223,7 +224,7 @@ func TestReadOnlyRedis(t *testing.T) {
 		Users: []string{userLine(ACL("edge", "test"))},
 		Args:  []string{"--replicaof", "127.0.0.1 " + portOf(master.Addr)},
 	})
-	redistest.Eventually(t, "the library on the replica", func() bool {
+	program.Eventually(t, "the library on the replica", func() bool {
 		done, err := Install(context.Background(), replica.Client())
 		return err == nil && done[0].Was == "same"
 	})

@@ -8,6 +8,7 @@ import (
 	"edgeguard"
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/fleet"
+	"edgeguard/internal/program"
 	"edgeguard/internal/redistest"
 )
 
@@ -77,7 +78,7 @@ func TestWrongDigestIsRepaired(t *testing.T) {
 			if _, err := l.publisher.call(ctx, []any{now.UnixMilli(), key("203.0.113.7").Prefix.String(), record("203.0.113.7"), ""}); err != nil {
 				t.Fatal(err)
 			}
-			redistest.Eventually(t, "the list", func() bool { return l.look(t) })
+			program.Eventually(t, "the list", func() bool { return l.look(t) })
 			before := l.stats.syncs.Load()
 			if err := harm(s, record("203.0.113.8")); err != nil {
 				t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/internal/program"
 	"edgeguard/internal/redistest"
 )
 
@@ -32,8 +33,8 @@ func TestSpreadOffenderIsBlockedEverywhere(t *testing.T) {
 			t.Errorf("reason %q does not say %q", b.Reason, words)
 		}
 	}
-	redistest.Eventually(t, "exact totals", func() bool { return held(t, s, addr) == 115 && held(t, s, friend) == 100 })
-	redistest.Eventually(t, "one list", func() bool { return oneList(fleet) })
+	program.Eventually(t, "exact totals", func() bool { return held(t, s, addr) == 115 && held(t, s, friend) == 100 })
+	program.Eventually(t, "one list", func() bool { return oneList(fleet) })
 	for _, m := range fleet {
 		if m.blocked(friend) != nil {
 			t.Errorf("%s blocks an address that is at its limit", m.name)
@@ -67,7 +68,7 @@ func TestUnblockSticks(t *testing.T) {
 	for _, m := range fleet {
 		m.eventually(t, "the unblock", func() bool { return m.blocked(addr) == nil })
 	}
-	redistest.Eventually(t, "the counts to be forgotten", func() bool { return held(t, s, addr) == 0 })
+	program.Eventually(t, "the counts to be forgotten", func() bool { return held(t, s, addr) == 0 })
 	for _, m := range fleet {
 		rounds := m.link.Stats().Rounds
 		m.eventually(t, "a few rounds", func() bool { return m.link.Stats().Rounds > rounds+5 })
@@ -98,7 +99,7 @@ func TestRestartsHeal(t *testing.T) {
 	}
 	check := func(what string) {
 		t.Helper()
-		redistest.Eventually(t, "totals after "+what, func() bool {
+		program.Eventually(t, "totals after "+what, func() bool {
 			for addr, n := range totals {
 				if held(t, s, addr) != n {
 					return false
@@ -106,7 +107,7 @@ func TestRestartsHeal(t *testing.T) {
 			}
 			return true
 		})
-		redistest.Eventually(t, "lists after "+what, func() bool {
+		program.Eventually(t, "lists after "+what, func() bool {
 			return oneList(fleet) && len(fleet[0].records()) > 0 && sameDigest(fleet)
 		})
 	}
@@ -150,7 +151,7 @@ func TestHungRedisIsLeftAndFoundAgain(t *testing.T) {
 	m.see("203.0.113.9", 30)
 	s.Cont()
 	m.eventually(t, "the fleet again", func() bool { return m.link.Stats().Up })
-	redistest.Eventually(t, "the counts", func() bool { return held(t, s, "203.0.113.9") == 30 })
+	program.Eventually(t, "the counts", func() bool { return held(t, s, "203.0.113.9") == 30 })
 }
 
 func TestLastWords(t *testing.T) {

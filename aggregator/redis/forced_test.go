@@ -9,6 +9,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/blocklist"
+	"edgeguard/internal/program"
 	"edgeguard/internal/redistest"
 )
 
@@ -48,7 +49,7 @@ func TestForcedTravels(t *testing.T) {
 	if err := s.Client().FlushAll(context.Background()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	redistest.Eventually(t, "the other node to tell of it", func() bool {
+	program.Eventually(t, "the other node to tell of it", func() bool {
 		return s.Client().HExists(context.Background(), newNames("test", 4).blocks, wide).Val()
 	})
 	late := newMember(t, testConfig(s.Addr, "edge-c")).start(t)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"edgeguard/internal/program"
 	"edgeguard/internal/redistest"
 )
 
@@ -22,7 +23,7 @@ func TestReturnIsSpread(t *testing.T) {
 		m.link.health.Lasts(time.Now(), believed)
 	}
 	s.Stop()
-	redistest.Eventually(t, "an outage of two seconds on all nodes", func() bool {
+	program.Eventually(t, "an outage of two seconds on all nodes", func() bool {
 		for _, m := range fleet {
 			if st := m.link.Stats(); st.Up || time.Since(st.Since) < 2100*time.Millisecond {
 				return false
@@ -33,7 +34,7 @@ func TestReturnIsSpread(t *testing.T) {
 	s.Cont()
 	returned := time.Now()
 	joined := map[*member]time.Duration{}
-	redistest.Eventually(t, "all to be joined again", func() bool {
+	program.Eventually(t, "all to be joined again", func() bool {
 		for _, m := range fleet {
 			if _, known := joined[m]; !known && m.link.Up() {
 				joined[m] = time.Since(returned)

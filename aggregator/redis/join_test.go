@@ -11,6 +11,7 @@ import (
 	"edgeguard"
 	"edgeguard/aggregator"
 	"edgeguard/clockguard"
+	"edgeguard/internal/program"
 	"edgeguard/internal/redistest"
 )
 
@@ -46,8 +47,8 @@ func TestJoinRepeatsUnblocks(t *testing.T) {
 		m.seeAt(a, 3, now)
 	}
 	m.start(t)
-	redistest.Eventually(t, "what was counted since the unblock", func() bool { return held(t, s, addr) == 3 })
-	redistest.Eventually(t, "what was counted since an older unblock", func() bool { return held(t, s, old) == 63 })
+	program.Eventually(t, "what was counted since the unblock", func() bool { return held(t, s, addr) == 3 })
+	program.Eventually(t, "what was counted since an older unblock", func() bool { return held(t, s, old) == 63 })
 }
 
 // TestJoinReadsWatches: a node that joins late pushes the little that it has of
@@ -76,7 +77,7 @@ func TestJoinReadsWatches(t *testing.T) {
 	m.see(watched, 2)
 	m.see(forgotten, 2)
 	m.start(t)
-	redistest.Eventually(t, "the counts of what is watched", func() bool { return held(t, s, watched) == 2 })
+	program.Eventually(t, "the counts of what is watched", func() bool { return held(t, s, watched) == 2 })
 	rounds := m.link.Stats().Rounds
 	m.eventually(t, "a round", func() bool { return m.link.Stats().Rounds > rounds+1 })
 	if n := held(t, s, forgotten); n != 0 {

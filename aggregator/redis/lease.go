@@ -19,7 +19,7 @@ import (
 const (
 	// LeaseLasts is how long a term lasts that is not renewed, and Every the time between two
 	// steps.
-	LeaseLasts, Every = time.Minute, 20 * time.Second
+	LeaseLasts, LeaseEvery = time.Minute, 20 * time.Second
 	// leaseMargin is how long before its end a term is given up, for clocks that do not run
 	// alike. It is also how much longer than LeaseLasts a term of an honest node may seem.
 	leaseMargin = 5 * time.Second

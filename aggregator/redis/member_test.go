@@ -18,6 +18,7 @@ import (
 	"edgeguard/aggregator/fleet"
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
+	"edgeguard/internal/program"
 	"edgeguard/internal/redistest"
 	"edgeguard/shard"
 )
@@ -202,7 +203,7 @@ func (m *member) eventually(t testing.TB, what string, done func() bool) {
 			t.Logf("%s: %+v", m.name, m.link.Stats())
 		}
 	}()
-	redistest.Eventually(t, m.name+": "+what, done)
+	program.Eventually(t, m.name+": "+what, done)
 }
 
 // see counts n requests of an address.

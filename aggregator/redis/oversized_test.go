@@ -12,6 +12,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"edgeguard/internal/program"
 	"edgeguard/internal/redistest"
 )
 
@@ -65,7 +66,7 @@ func TestOversized(t *testing.T) {
 		for _, m := range fleet {
 			m.link.Resync()
 		}
-		redistest.Eventually(t, one.name+" to be gone", func() bool { return size() < 100_000 })
+		program.Eventually(t, one.name+" to be gone", func() bool { return size() < 100_000 })
 		addr := fmt.Sprint("203.0.113.", i)
 		fleet[0].blockByHand(t, addr+"/32")
 		for _, m := range fleet {
@@ -124,7 +125,7 @@ func TestMoreThanTheListKeeps(t *testing.T) {
 		if which == "macs" {
 			key = names.macs
 		}
-		redistest.Eventually(t, "the block in Redis", listed)
+		program.Eventually(t, "the block in Redis", listed)
 		var many []any
 		for i := range 120 {
 			many = append(many, fmt.Sprintf("10.0.%d.0/24", i), "x")
@@ -132,7 +133,7 @@ func TestMoreThanTheListKeeps(t *testing.T) {
 		if err := s.Client().HSet(context.Background(), key, many...).Err(); err != nil {
 			t.Fatal(err)
 		}
-		redistest.Eventually(t, "the many to be gone, and the block there", func() bool {
+		program.Eventually(t, "the many to be gone, and the block there", func() bool {
 			return s.Client().HLen(context.Background(), names.macs).Val() == 0 && listed()
 		})
 	}

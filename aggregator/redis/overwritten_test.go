@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"edgeguard/aggregator/fleet"
+	"edgeguard/internal/program"
 	"edgeguard/internal/redistest"
 )
 
@@ -43,7 +44,7 @@ func TestWatchListThatIsFull(t *testing.T) {
 	if err := s.Client().Do(ctx, "xadd", names.watch, lastID, "k", "x").Err(); err != nil {
 		t.Fatal(err)
 	}
-	redistest.Eventually(t, "the list to be deleted", func() bool { return s.Client().Exists(ctx, names.watch).Val() == 0 })
+	program.Eventually(t, "the list to be deleted", func() bool { return s.Client().Exists(ctx, names.watch).Val() == 0 })
 	for _, m := range nodes {
 		m.see("203.0.113.7", 95)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"edgeguard/aggregator"
+	"edgeguard/internal/program"
 	"edgeguard/internal/redistest"
 )
 
@@ -174,7 +175,7 @@ func TestPusherUnanswered(t *testing.T) {
 		proxy.Heal()
 		m.see("203.0.113.1", 1)
 	}
-	redistest.Eventually(t, "a round", func() bool { return p.Round(context.Background(), time.Now()) == nil })
+	program.Eventually(t, "a round", func() bool { return p.Round(context.Background(), time.Now()) == nil })
 	if n := held(t, s, "203.0.113.1"); n != 11 {
 		t.Errorf("%d counts, not 11", n)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"edgeguard/internal/program"
 	"edgeguard/internal/redistest"
 )
 
@@ -56,7 +57,7 @@ func TestUnblockByAClockAhead(t *testing.T) {
 	for _, m := range fleet {
 		m.eventually(t, "the block", func() bool { return m.blocked(addr) != nil })
 	}
-	redistest.Eventually(t, "the counts", func() bool { return held(t, s, addr) == 120 })
+	program.Eventually(t, "the counts", func() bool { return held(t, s, addr) == 120 })
 	fast := newMember(t, testConfig(s.Addr, "edge-fast"))
 	fast.epoch = func(local time.Time) time.Time { return local.Add(ahead) }
 	fast.local = func(epoch time.Time) time.Time { return epoch.Add(-ahead) }
@@ -66,7 +67,7 @@ func TestUnblockByAClockAhead(t *testing.T) {
 	for _, m := range fleet {
 		m.eventually(t, "the unblock", func() bool { return m.blocked(addr) == nil })
 	}
-	redistest.Eventually(t, "the counts to be forgotten", func() bool { return held(t, s, addr) == 0 })
+	program.Eventually(t, "the counts to be forgotten", func() bool { return held(t, s, addr) == 0 })
 }
 
 // TestForgetNotTheFuture: of a mark in the future the server's own time is set,

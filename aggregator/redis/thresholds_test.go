@@ -13,6 +13,7 @@ import (
 
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/fleet"
+	"edgeguard/internal/program"
 	"edgeguard/internal/redistest"
 )
 
@@ -297,7 +298,7 @@ func TestThresholdRun(t *testing.T) {
 	}
 	a.sets("site", 10, 800)
 	a.changed <- struct{}{}
-	redistest.Eventually(t, "the other node has it", func() bool { return b.threshold("site") == 800 })
+	program.Eventually(t, "the other node has it", func() bool { return b.threshold("site") == 800 })
 	end()
 	running.Wait()
 }

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/internal/freeport"
+	"edgeguard/internal/program"
 )
 
 // nobody is a user who owns nothing.
@@ -96,7 +96,7 @@ func TestStrangersHoldConnections(t *testing.T) {
 		t.Run(fmt.Sprintf("files=%d", files), func(t *testing.T) {
 			s := newSite(t, 20)
 			s.files = files
-			desk := freeport.Address(t)
+			desk := program.Address(t)
 			s.write("config.yaml", strings.Replace(fmt.Sprintf(siteConfig, s.dir, s.auth, 20), "admin: [", `admin: ["`+desk+`", `, 1))
 			s.start()
 			hold(t, s.auth, count) // before nginx has a connection to keep
@@ -215,7 +215,7 @@ func TestStrangersLinks(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("it takes root to be lured")
 	}
-	s := &site{t: t, dir: t.TempDir(), auth: freeport.Address(t)}
+	s := &site{t: t, dir: t.TempDir(), auth: program.Address(t)}
 	in := func(name string) string { return filepath.Join(s.dir, name) }
 	s.write("precious", "precious root file")
 	for name, mode := range map[string]os.FileMode{"sticky": 0o777 | os.ModeSticky, "open": 0o777} {

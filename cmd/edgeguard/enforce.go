@@ -97,7 +97,7 @@ or is not in the config, and 2 if the node does not answer.`,
 		if err := a.print(&s); err != nil {
 			return err
 		}
-		if s.State == admin.Paused || s.DryRun || s.Error != "" {
+		if s.State == admin.KernelPaused || s.DryRun || s.Error != "" {
 			return command.Ended{Code: observe.Degraded}
 		}
 		return nil
@@ -126,9 +126,9 @@ func enforceChangeCommand(e *command.Env, name, short, long string) *cobra.Comma
 func describeKernel(w io.Writer, s *admin.KernelState) {
 	table := safetext.Strip(s.Table)
 	switch {
-	case s.State == admin.Trial:
+	case s.State == admin.KernelTrial:
 		fmt.Fprintf(w, "trial: the kernel drops what is blocked (table %s) until %s, which is in %s\n", table, clockTime(s.Until), secondsText(s.Left))
-	case s.State == admin.Paused:
+	case s.State == admin.KernelPaused:
 		fmt.Fprintf(w, "paused: the kernel drops nothing (table %s): %s\n", table, safetext.Strip(s.Why))
 	case s.DryRun:
 		fmt.Fprintf(w, "dry run: the kernel counts what it would drop (table %s), and drops nothing\n", table)

@@ -11,14 +11,14 @@ import (
 	"time"
 
 	"edgeguard/enforce/nftables"
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 )
 
 // netHost is a network of the test's own, with a node in it whose packet filter drops
 // 192.0.2.7.
 type netHost struct {
 	t       *testing.T
-	node    *nodetest.Process
+	node    *program.Process
 	program string
 	network string // a file that names it
 }
@@ -48,11 +48,11 @@ func newNetHost(t *testing.T) *netHost {
 	if n, _ := out.Read(make([]byte, 16)); n == 0 {
 		t.Skip("no network namespace here: unshare does not work")
 	}
-	program, err := nodetest.Build()
+	programHere, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &netHost{t: t, program: program, network: "/proc/" + strconv.Itoa(keeper.Process.Pid) + "/ns/net", node: nodetest.New(t, netHostConfig)}
+	h := &netHost{t: t, program: programHere, network: "/proc/" + strconv.Itoa(keeper.Process.Pid) + "/ns/net", node: program.NewNode(t, netHostConfig)}
 	if out, err := h.inside("nft", "list", "ruleset"); err != nil {
 		t.Skipf("no packet filter in this kernel: %s", out)
 	}

@@ -19,7 +19,7 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
-	"edgeguard/internal/freeport"
+	"edgeguard/internal/program"
 )
 
 // patience bounds every wait for something that must happen. Nothing is measured
@@ -55,7 +55,7 @@ func TestLive(t *testing.T) {
 // port VAR… gives each variable a free port of the loopback address.
 func scriptPort(ts *testscript.TestScript, _ bool, args []string) {
 	for _, name := range args {
-		port, release, err := freeport.Claim()
+		port, release, err := program.Claim()
 		ts.Check(err)
 		ts.Defer(release)
 		ts.Setenv(name, strconv.Itoa(port))

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/internal/freeport"
+	"edgeguard/internal/program"
 )
 
 // logSite is docs/operations.md's way beside the path: nginx logs with a
@@ -39,7 +39,7 @@ enforce: {files: [{file: %[1]s/nginx-geo.conf, format: nginx-geo, reload: [nginx
 // itself, and let in again when the operator says so.
 func TestBesideNginx(t *testing.T) {
 	s := emptySite(t)
-	backend := freeport.Address(t)
+	backend := program.Address(t)
 	s.write("nginx-geo.conf", "")
 	s.write("site.conf", fmt.Sprintf(logSite, s.dir, s.front, backend))
 	s.write("config.yaml", fmt.Sprintf(logConfig, s.dir, s.auth))
@@ -88,7 +88,7 @@ func (s *site) command(args ...string) {
 // 50 ms. To reach: 150 ms at the 99th percentile.
 func BenchmarkNginxLogToBlock(b *testing.B) {
 	s := emptySite(b)
-	backend := freeport.Address(b)
+	backend := program.Address(b)
 	s.write("nginx-geo.conf", "")
 	s.write("site.conf", fmt.Sprintf(logSite, s.dir, s.front, backend))
 	config := strings.Replace(fmt.Sprintf(logConfig, s.dir, s.auth), "threshold: 200,", "threshold: 5,", 1)

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/internal/freeport"
+	"edgeguard/internal/program"
 )
 
 // site is a real nginx, configured by `edgeguard snippets nginx`, in front of
@@ -66,7 +66,7 @@ http {
 func newSite(t testing.TB, limit int) *site {
 	t.Helper()
 	s := emptySite(t)
-	backend := freeport.Address(t)
+	backend := program.Address(t)
 	snippet, err := edgeguardCommand("snippets", "nginx", "--listen", s.front, "--auth", s.auth, "--backend", backend).Output()
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func emptySite(t testing.TB) *site {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	s := &site{t: t, dir: dir, front: freeport.Address(t), auth: freeport.Address(t), client: &http.Client{Timeout: patience}}
+	s := &site{t: t, dir: dir, front: program.Address(t), auth: program.Address(t), client: &http.Client{Timeout: patience}}
 	t.Cleanup(s.client.CloseIdleConnections)
 	return s
 }

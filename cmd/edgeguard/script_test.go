@@ -11,7 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"edgeguard/cmd/edgeguard/command"
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 )
 
 // TestMain makes the scripts' command edgeguard this very program.
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 type cleaned struct{ *testing.M }
 
 func (c cleaned) Run() int {
-	defer nodetest.Clean()
+	defer program.Clean()
 	return c.M.Run()
 }
 

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"edgeguard/internal/freeport"
+	"edgeguard/internal/program"
 	"edgeguard/internal/redistest"
 )
 
@@ -44,8 +44,8 @@ enforce: {files: [{file: %[1]s/list, format: nginx-geo}]}
 // answers, keeps or is started with.
 func TestSecretsStayInside(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{Password: secretPassword})
-	s := &site{t: t, dir: t.TempDir(), auth: freeport.Address(t)}
-	desk := freeport.Address(t)
+	s := &site{t: t, dir: t.TempDir(), auth: program.Address(t)}
+	desk := program.Address(t)
 	in := func(name string) string { return filepath.Join(s.dir, name) }
 	s.write("token", secretToken+"\n")
 	s.write("proxy", secretProxy+"\n")

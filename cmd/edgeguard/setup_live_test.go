@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"edgeguard/internal/freeport"
+	"edgeguard/internal/program"
 )
 
 // TestSetupBesideNginx runs setup on a copy of the configuration that Debian's nginx
@@ -41,7 +41,7 @@ func TestSetupBesideNginx(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	s.moved("config.yaml", "/run/edgeguard/auth.sock", s.dir+"/auth.sock", "unix:/run/edgeguard/admin.sock\", group: edgeguard-admin", "unix:"+s.dir+"/admin.sock\"",
-		"127.0.0.1:9190", freeport.Address(t), "/var/lib/edgeguard", s.dir+"/state")
+		"127.0.0.1:9190", program.Address(t), "/var/lib/edgeguard", s.dir+"/state")
 	s.runNginx(filepath.Join(s.dir, "nginx/nginx.conf"))
 	s.start()
 	s.want("203.0.113.9", 3, http.StatusNotFound)

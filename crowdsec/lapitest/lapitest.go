@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/internal/freeport"
+	"edgeguard/internal/program"
 )
 
 // The key of a bouncer, and the name and password of a machine, that each server knows.
@@ -41,7 +41,7 @@ type Server struct {
 // Start runs a LAPI until the test ends. It skips the test where Debian's package cannot be had.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	s := &Server{t: t, bin: unpacked(t), folder: t.TempDir(), URL: "http://" + freeport.Address(t)}
+	s := &Server{t: t, bin: unpacked(t), folder: t.TempDir(), URL: "http://" + program.Address(t)}
 	s.write("config.yaml", fmt.Sprintf(config, s.folder, strings.TrimPrefix(s.URL, "http://")))
 	s.write("profiles.yaml", "name: none\nfilters: [\"false\"]\non_success: break\n")
 	s.write("simulation.yaml", "simulation: false\n")

@@ -11,6 +11,7 @@ import (
 	"edgeguard/enforce"
 	"edgeguard/enforce/haproxypeers"
 	"edgeguard/haproxy"
+	"edgeguard/internal/program"
 )
 
 // inForce makes blocks in force, cut around what is exempt, and returns when HAProxy
@@ -74,7 +75,7 @@ func TestWithoutEdgeguard(t *testing.T) {
 	blocked := []netip.Addr{netip.MustParseAddr("203.0.113.8"), netip.MustParseAddr("2001:db8::8"), netip.MustParseAddr("192.0.2.1")}
 	for _, lasts := range []time.Duration{time.Hour, time.Minute} {
 		var s *session
-		eventually(t, "a block is refused", func() bool { // on a busy machine it may be over before it is asked for
+		program.Eventually(t, "a block is refused", func() bool { // on a busy machine it may be over before it is asked for
 			if s != nil {
 				s.close()
 			}
@@ -83,7 +84,7 @@ func TestWithoutEdgeguard(t *testing.T) {
 			return p.refuses(t, blocked[0])
 		})
 		s.close() // without a word
-		eventually(t, "the blocks are over", func() bool {
+		program.Eventually(t, "the blocks are over", func() bool {
 			for _, addr := range exempt {
 				if p.refuses(t, addr.Addr()) {
 					t.Fatalf("%s is exempt, and refused", addr)

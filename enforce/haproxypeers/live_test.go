@@ -22,6 +22,7 @@ import (
 	"edgeguard/enforce/haproxypeers"
 	"edgeguard/haproxy"
 	"edgeguard/haproxy/peers"
+	"edgeguard/internal/program"
 )
 
 // patience bounds every wait for something that must happen. HAProxy itself waits up to
@@ -40,9 +41,9 @@ type proxy struct {
 // the lines of the tables.
 func startHAProxy(t testing.TB, declarations string) *proxy {
 	t.Helper()
-	program, err := exec.LookPath(cmp.Or(os.Getenv("EDGEGUARD_HAPROXY"), "haproxy"))
+	binary, err := exec.LookPath(cmp.Or(os.Getenv("EDGEGUARD_HAPROXY"), "haproxy"))
 	if err != nil {
-		program, err = exec.LookPath("/usr/sbin/haproxy")
+		binary, err = exec.LookPath("/usr/sbin/haproxy")
 	}
 	if err != nil {
 		t.Skip("haproxy is not installed: apt-get install haproxy")
@@ -77,7 +78,7 @@ frontend web
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	run := exec.Command(program, "-db", "-f", file)
+	run := exec.Command(binary, "-db", "-f", file)
 	run.Stdout, run.Stderr = &out, &out
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
@@ -94,20 +95,11 @@ frontend web
 			return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(folder, "http.sock"))
 		},
 	}}}
-	eventually(t, "HAProxy answers", func() bool {
+	program.Eventually(t, "HAProxy answers", func() bool {
 		_, err := p.http.Get("http://x/")
 		return err == nil
 	})
 	return p
-}
-
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within %v", what, patience)
-		}
-	}
 }
 
 // refuses reports whether a request from addr is refused.
@@ -171,7 +163,7 @@ func (p *proxy) connect(t testing.TB, e *haproxypeers.Teacher) *session {
 	}
 	s.done.Go(s.read)
 	t.Cleanup(s.close)
-	eventually(t, "the list of HAProxy", func() bool { s.reading.Lock(); defer s.reading.Unlock(); return s.have })
+	program.Eventually(t, "the list of HAProxy", func() bool { s.reading.Lock(); defer s.reading.Unlock(); return s.have })
 	s.done.Go(s.write)
 	s.sync()
 	return s
@@ -320,7 +312,7 @@ func (s *session) sync() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	eventually(s.t, "HAProxy has it", func() bool { return s.proxy.refuses(s.t, probe) })
+	program.Eventually(s.t, "HAProxy has it", func() bool { return s.proxy.refuses(s.t, probe) })
 }
 
 // bench is the conformance suite's: each enforcer with a session of its own.

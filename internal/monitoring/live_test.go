@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"edgeguard/aggregator/redis"
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 	"edgeguard/internal/redistest"
 )
 
@@ -32,7 +32,7 @@ const patience = 90 * time.Second
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	nodetest.Clean()
+	program.Clean()
 	os.Exit(code)
 }
 
@@ -60,7 +60,7 @@ fleet: {redis: "redis://%s", namespace: test, max_nodes: 2}
 
 // watched is a node that Prometheus scrapes.
 type watched struct {
-	*nodetest.Process
+	*program.Process
 	admin  *http.Client
 	scrape string // host:port at which its admin API answers
 }
@@ -72,7 +72,7 @@ func startNode(t *testing.T, name, store string) *watched {
 	t.Helper()
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(receiver.Close)
-	n := &watched{Process: nodetest.New(t, fmt.Sprintf(nodeConfig, name, receiver.URL, store))}
+	n := &watched{Process: program.NewNode(t, fmt.Sprintf(nodeConfig, name, receiver.URL, store))}
 	for file, content := range map[string]string{
 		"access.log": "",
 		"drop.txt":   "5.6.7.8\n9.0.0.0/8\n", // the second is too wide

@@ -8,7 +8,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"edgeguard/internal/freeport"
+	"edgeguard/internal/program"
 )
 
 // slots is how many hash slots a Redis Cluster has.
@@ -32,7 +32,7 @@ func StartCluster(t testing.TB, masters, replicas int) *Cluster {
 	c := &Cluster{t: t, ids: map[string]*Server{}}
 	buses := make([]int, masters+replicas)
 	for i := range buses {
-		buses[i] = freeport.Port(t)
+		buses[i] = program.Port(t)
 		s := Start(t, Options{AOF: true, Args: []string{
 			"--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(buses[i]),
 			"--cluster-node-timeout", "1000", "--cluster-replica-validity-factor", "0",
@@ -47,14 +47,14 @@ func StartCluster(t testing.TB, masters, replicas int) *Cluster {
 	for i, s := range c.Servers[:masters] {
 		c.do(s, "CLUSTER", "ADDSLOTSRANGE", i*slots/masters, (i+1)*slots/masters-1)
 	}
-	Eventually(t, "the cluster's nodes to know each other", func() bool { return c.all("cluster_known_nodes:", strconv.Itoa(len(buses))) })
+	program.Eventually(t, "the cluster's nodes to know each other", func() bool { return c.all("cluster_known_nodes:", strconv.Itoa(len(buses))) })
 	for i, s := range c.Servers[masters:] {
 		c.do(s, "CLUSTER", "REPLICATE", c.id(c.Servers[i%masters]))
 	}
 	for _, s := range c.Servers[masters:] {
-		Eventually(t, "a replica to be in step", func() bool { return inStep(s) })
+		program.Eventually(t, "a replica to be in step", func() bool { return inStep(s) })
 	}
-	Eventually(t, "the cluster to be ok", func() bool { return c.all("cluster_state:", "ok") })
+	program.Eventually(t, "the cluster to be ok", func() bool { return c.all("cluster_state:", "ok") })
 	return c
 }
 
@@ -131,10 +131,10 @@ func (c *Cluster) Failover(master *Server) *Server {
 	if replica == nil {
 		c.t.Fatalf("redistest: %s has no replica to fail over to", master.Addr)
 	}
-	Eventually(c.t, "the replica to be in step", func() bool { return inStep(replica) })
+	program.Eventually(c.t, "the replica to be in step", func() bool { return inStep(replica) })
 	master.Kill()
-	Eventually(c.t, "the replica to become master", func() bool { return field(replication(replica), "role:") == "master" })
-	Eventually(c.t, "the cluster to be ok", func() bool { return c.all("cluster_state:", "ok") })
+	program.Eventually(c.t, "the replica to become master", func() bool { return field(replication(replica), "role:") == "master" })
+	program.Eventually(c.t, "the cluster to be ok", func() bool { return c.all("cluster_state:", "ok") })
 	return replica
 }
 
@@ -156,7 +156,7 @@ func (c *Cluster) Migrate(slot int, to *Server, between func()) {
 	for _, s := range []*Server{to, from} {
 		c.do(s, "CLUSTER", "SETSLOT", slot, "NODE", c.id(to))
 	}
-	Eventually(c.t, "every node to know the slot's owner", func() bool { return c.Owner(slot) == to && c.all("cluster_state:", "ok") })
+	program.Eventually(c.t, "every node to know the slot's owner", func() bool { return c.Owner(slot) == to && c.all("cluster_state:", "ok") })
 }
 
 // move moves at most n keys of a slot and returns how many it moved.

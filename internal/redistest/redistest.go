@@ -69,14 +69,3 @@ func Version(t testing.TB) (version string, major int) {
 	}
 	return version, major
 }
-
-// Eventually polls until done says true, and fails the test after 30 s with
-// what was waited for.
-func Eventually(t testing.TB, what string, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !done(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("redistest: waited %s in vain for %s", patience, what)
-		}
-	}
-}

@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"context"
+	"edgeguard/internal/program"
 	"errors"
 	"io"
 	"net"
@@ -89,7 +90,7 @@ func TestProxy(t *testing.T) {
 	good := func() {
 		t.Helper()
 		p.Heal()
-		Eventually(t, "the proxy to pass again", func() bool { return c.Ping(ctx).Err() == nil })
+		program.Eventually(t, "the proxy to pass again", func() bool { return c.Ping(ctx).Err() == nil })
 	}
 	good()
 	for _, fault := range []struct {
@@ -110,7 +111,7 @@ func TestProxy(t *testing.T) {
 			t.Errorf("%s: no error", fault.name)
 		}
 		if fault.done {
-			Eventually(t, fault.name+": the command to be carried out", func() bool { return value() == "1" })
+			program.Eventually(t, fault.name+": the command to be carried out", func() bool { return value() == "1" })
 		} else if value() != "0" {
 			t.Errorf("%s: carried out", fault.name)
 		}
@@ -130,7 +131,7 @@ func TestProxyRefusesAndCuts(t *testing.T) {
 		t.Fatalf("a standing connection was refused: %v", err)
 	}
 	p.Cut()
-	Eventually(t, "the connection to be gone", func() bool { return p.Live() == 0 })
+	program.Eventually(t, "the connection to be gone", func() bool { return p.Live() == 0 })
 	conn, err := net.Dial("tcp", p.Addr)
 	if err == nil {
 		_, err = conn.Read(make([]byte, 1))
@@ -171,7 +172,7 @@ func TestCluster(t *testing.T) {
 	if c.Owner(slot) != replica {
 		t.Fatal("the replica does not have the slot")
 	}
-	Eventually(t, "the client to follow", func() bool { return client.Set(ctx, "{a}1", "2", 0).Err() == nil })
+	program.Eventually(t, "the client to follow", func() bool { return client.Set(ctx, "{a}1", "2", 0).Err() == nil })
 }
 
 func TestSentinel(t *testing.T) {
@@ -183,7 +184,7 @@ func TestSentinel(t *testing.T) {
 	if now := s.Failover(); now != s.Replica || s.Master.PID() == 0 {
 		t.Fatal("the replica is not the master")
 	}
-	Eventually(t, "the client to follow", func() bool { return client.Set(ctx, "a", "2", 0).Err() == nil })
+	program.Eventually(t, "the client to follow", func() bool { return client.Set(ctx, "a", "2", 0).Err() == nil })
 	if got := s.Replica.Client().Get(ctx, "a").Val(); got != "2" {
 		t.Fatalf("the new master has %q", got)
 	}

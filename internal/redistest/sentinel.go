@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"context"
+	"edgeguard/internal/program"
 	"fmt"
 	"net"
 	"path/filepath"
@@ -48,11 +49,11 @@ func (s *Sentinel) start() *Sentinel {
 	t.Helper()
 	_, port, _ := net.SplitHostPort(s.Named())
 	s.Replica = Start(t, Options{Args: []string{"--replicaof", "127.0.0.1 " + port}})
-	Eventually(t, "the replica to be in step", func() bool { return inStep(s.Replica) })
+	program.Eventually(t, "the replica to be in step", func() bool { return inStep(s.Replica) })
 	for range 3 {
 		s.Sentinels = append(s.Sentinels, startWatcher(t, port))
 	}
-	Eventually(t, "the sentinels to know each other and the replica", s.known)
+	program.Eventually(t, "the sentinels to know each other and the replica", s.known)
 	return s
 }
 
@@ -115,7 +116,7 @@ func (s *Sentinel) Current() *Server {
 func (s *Sentinel) Failover() *Server {
 	s.t.Helper()
 	old := s.Current()
-	Eventually(s.t, "a sentinel to start the fail-over", func() bool {
+	program.Eventually(s.t, "a sentinel to start the fail-over", func() bool {
 		return s.Sentinels[0].Client().Do(context.Background(), "SENTINEL", "FAILOVER", MasterName).Err() == nil
 	})
 	return s.Replaced(old)
@@ -126,7 +127,7 @@ func (s *Sentinel) Failover() *Server {
 func (s *Sentinel) Replaced(old *Server) *Server {
 	s.t.Helper()
 	var now *Server
-	Eventually(s.t, "another master", func() bool {
+	program.Eventually(s.t, "another master", func() bool {
 		now = s.Current()
 		return now != nil && now != old && field(replication(now), "role:") == "master"
 	})

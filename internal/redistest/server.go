@@ -16,7 +16,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"edgeguard/internal/freeport"
+	"edgeguard/internal/program"
 )
 
 // Server is one redis-server, running or killed. Its address and its files
@@ -50,7 +50,7 @@ func Start(t testing.TB, o Options) *Server {
 	for range 5 {
 		port := o.Port
 		if port == 0 {
-			port = freeport.Port(t)
+			port = program.Port(t)
 		}
 		s.Addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 		if s.run(port) {

@@ -15,7 +15,7 @@ import (
 
 	"edgeguard/admin/client"
 	"edgeguard/cmd/edgeguard/snippets"
-	"edgeguard/internal/freeport"
+	"edgeguard/internal/program"
 )
 
 // site is one arm's proxy with what stands beside it.
@@ -179,7 +179,7 @@ func (s *site) stop() {
 
 // freeAddress returns an address of loopback that is this program's until it ends.
 func freeAddress() (string, error) {
-	port, _, err := freeport.Claim()
+	port, _, err := program.Claim()
 	return fmt.Sprintf("127.0.0.1:%d", port), err
 }
 

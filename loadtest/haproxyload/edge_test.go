@@ -20,8 +20,7 @@ import (
 	"edgeguard/admin/client"
 	"edgeguard/config"
 	"edgeguard/haproxy"
-	"edgeguard/internal/freeport"
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 )
 
 // patience bounds every wait for what must come. Nothing is measured by it.
@@ -29,13 +28,13 @@ const patience = 2 * time.Minute
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	nodetest.Clean()
+	program.Clean()
 	os.Exit(code)
 }
 
 // edge is a HAProxy, and an edgeguard beside it.
 type edge struct {
-	*nodetest.Process
+	*program.Process
 	t       testing.TB
 	admin   *client.Client
 	program string // HAProxy's
@@ -86,14 +85,14 @@ rules:
 // newEdge writes both configs. Nothing runs before start.
 func newEdge(t testing.TB, threshold int) *edge {
 	t.Helper()
-	program, err := exec.LookPath(cmp.Or(os.Getenv("EDGEGUARD_HAPROXY"), "haproxy"))
+	programHere, err := exec.LookPath(cmp.Or(os.Getenv("EDGEGUARD_HAPROXY"), "haproxy"))
 	if err != nil {
-		if program, err = exec.LookPath("/usr/sbin/haproxy"); err != nil {
+		if programHere, err = exec.LookPath("/usr/sbin/haproxy"); err != nil {
 			t.Skip("HAProxy is not installed: scripts/need haproxy")
 		}
 	}
 	yaml := fmt.Sprintf(node, os.Getuid(), threshold, threshold)
-	e := &edge{t: t, program: program, Process: nodetest.New(t, yaml), address: freeport.Address(t), plain: freeport.Address(t)}
+	e := &edge{t: t, program: programHere, Process: program.NewNode(t, yaml), address: program.Address(t), plain: program.Address(t)}
 	if e.admin, err = client.New(client.Config{Address: "unix:" + e.Path("admin.sock")}); err != nil {
 		t.Fatal(err)
 	}

@@ -18,12 +18,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"edgeguard/cmd/edgeguard/snippets"
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 )
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	nodetest.Clean()
+	program.Clean()
 	os.Exit(code)
 }
 
@@ -130,7 +130,7 @@ func (n *network) dial(from netip.Addr) (c net.Conn) {
 type bed struct {
 	b             *testing.B
 	site, outside *network
-	node          *nodetest.Process
+	node          *program.Process
 	nginx         *exec.Cmd
 }
 
@@ -148,12 +148,12 @@ func newBed(b *testing.B, config string, asks bool) *bed {
 	if os.Getuid() != 0 {
 		b.Skip("needs root, for network namespaces")
 	}
-	for program, of := range map[string]string{"unshare": "util-linux", "nsenter": "util-linux", "ip": "iproute2", "nginx": "nginx-light"} {
-		if _, err := exec.LookPath(program); err != nil {
-			b.Skipf("needs %s: install %s", program, of)
+	for programHere, of := range map[string]string{"unshare": "util-linux", "nsenter": "util-linux", "ip": "iproute2", "nginx": "nginx-light"} {
+		if _, err := exec.LookPath(programHere); err != nil {
+			b.Skipf("needs %s: install %s", programHere, of)
 		}
 	}
-	d := &bed{b: b, site: newNetwork(b), outside: newNetwork(b), node: nodetest.New(b, rules+config)}
+	d := &bed{b: b, site: newNetwork(b), outside: newNetwork(b), node: program.NewNode(b, rules+config)}
 	d.site.run("ip", "link", "add", "eth0", "type", "veth", "peer", "name", "eth0", "netns", d.outside.pid)
 	d.site.run("ip", "address", "add", host+"/24", "dev", "eth0")
 	d.site.run("ip", "link", "set", "eth0", "up")
@@ -181,13 +181,13 @@ func (d *bed) must(err error) {
 }
 
 func (d *bed) startNode() {
-	program, err := nodetest.Build()
+	programHere, err := program.Build()
 	d.must(err)
-	argv := d.site.argv(program, "serve", "--config", d.node.Path("config.yaml"))
+	argv := d.site.argv(programHere, "serve", "--config", d.node.Path("config.yaml"))
 	d.node.Program, d.node.Args = argv[0], argv[1:]
 	d.node.Launch()
 	d.node.Until("the node answers", func() bool {
-		return exec.Command(program, "blocks", "--config", d.node.Path("config.yaml")).Run() == nil
+		return exec.Command(programHere, "blocks", "--config", d.node.Path("config.yaml")).Run() == nil
 	})
 }
 
@@ -227,7 +227,7 @@ func (d *bed) startNginx(asks bool) {
 // edgeguard runs a command of the node.
 func (d *bed) edgeguard(args ...string) {
 	d.b.Helper()
-	program, err := nodetest.Build()
+	programHere, err := program.Build()
 	d.must(err)
-	d.site.run(append([]string{program}, append(args, "--config", d.node.Path("config.yaml"))...)...)
+	d.site.run(append([]string{programHere}, append(args, "--config", d.node.Path("config.yaml"))...)...)
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"edgeguard/admin"
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 )
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -21,19 +21,19 @@ func run(m *testing.M) int {
 		fmt.Println("skipped under the race detector: what is tried here is another process, built without it; its parts' own tests run under it")
 		return 0
 	}
-	defer nodetest.Clean()
+	defer program.Clean()
 	return m.Run()
 }
 
 // small is what a test measures: all of it, of a small node.
 func small(t *testing.T) *Options {
 	t.Helper()
-	program, err := nodetest.Build()
+	programHere, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := Usual()
-	o.Program, o.Blocks, o.Keys, o.Asked, o.Pages, o.Rounds, o.Turn, o.Connections, o.Notes = program, 3000, 30_000, 10, 10, 1, 300*time.Millisecond, 4, t.Output()
+	o.Program, o.Blocks, o.Keys, o.Asked, o.Pages, o.Rounds, o.Turn, o.Connections, o.Notes = programHere, 3000, 30_000, 10, 10, 1, 300*time.Millisecond, 4, t.Output()
 	return &o
 }
 

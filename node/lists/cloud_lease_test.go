@@ -233,11 +233,11 @@ func TestWatch(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var changes, done = 0, make(chan struct{})
 		go func() { l.Watch(ctx, func() { changes++ }); close(done) }()
-		time.Sleep(3*redis.Every + time.Second)
+		time.Sleep(3*redis.LeaseEvery + time.Second)
 		mu.Lock()
 		err = errors.New("cut off")
 		mu.Unlock()
-		time.Sleep(3 * redis.Every)
+		time.Sleep(3 * redis.LeaseEvery)
 		cancel()
 		<-done
 		if changes != 1 || left != 1 {

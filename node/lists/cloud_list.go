@@ -158,7 +158,7 @@ func (l *keptCloud) note(ctx context.Context, state string, err error) {
 // node's, or ceases to be.
 func (l *keptCloud) Watch(ctx context.Context, changed func()) {
 	last := ""
-	for cloud.Wait(ctx, redis.Every) {
+	for cloud.Wait(ctx, redis.LeaseEvery) {
 		state, _ := l.step(ctx)
 		if last != "" && state != last {
 			changed()
@@ -223,7 +223,7 @@ func emptyCloudAlone(ctx context.Context, o *enforce.Owned, deps CloudDeps) erro
 		case time.Since(since) > cloudsEmptying:
 			return errors.Join(errors.New("the fleet does not say whether another node keeps it"), err)
 		}
-		if !cloud.Wait(ctx, redis.Every/2) {
+		if !cloud.Wait(ctx, redis.LeaseEvery/2) {
 			return ctx.Err()
 		}
 	}

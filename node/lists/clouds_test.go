@@ -15,6 +15,7 @@ import (
 	"edgeguard/config"
 	"edgeguard/enforce"
 	"edgeguard/enforce/cloud/cloudtest"
+	"edgeguard/internal/program"
 )
 
 // A node keeps an IP set: a block and its lift arrive, one that was learned behind a
@@ -52,18 +53,18 @@ func TestCloud(t *testing.T) {
 	c.List.OnChange(first.Changed)
 	first.Load()
 	first.Settle(t.Context(), with)
-	eventually(t, "the block is in the set", holds("192.0.2.1/32"))
+	program.Eventually(t, "the block is in the set", holds("192.0.2.1/32"))
 	add("192.0.2.2/32", false)
-	eventually(t, "the next is", holds("192.0.2.1/32", "192.0.2.2/32"))
+	program.Eventually(t, "the next is", holds("192.0.2.1/32", "192.0.2.2/32"))
 	c.List.Lift(netip.MustParsePrefix("192.0.2.2/32"), begin, "", "")
-	eventually(t, "a lifted one is not", holds("192.0.2.1/32"))
+	program.Eventually(t, "a lifted one is not", holds("192.0.2.1/32"))
 	_, hit := c.List.Ask(begin, netip.MustParseAddr("192.0.2.1"))
 	hit.Refused(begin, 3)
 	add("192.0.2.3/32", false)
 	add("192.0.2.4/32", false)
 	add("2001:db8::/64", false)
 	var figures admin.Stats
-	eventually(t, "what has no place is left out", func() bool {
+	program.Eventually(t, "what has no place is left out", func() bool {
 		figures = admin.Stats{}
 		first.Report(&figures)
 		e := figures.Enforcers[0]
@@ -74,10 +75,10 @@ func TestCloud(t *testing.T) {
 	}
 	c.Current().Monitor = true
 	first.Refresh()
-	eventually(t, "mode monitor empties it", holds())
+	program.Eventually(t, "mode monitor empties it", holds())
 	c.Current().Monitor = false
 	first.Refresh()
-	eventually(t, "and it is filled again", func() bool { return len(a.Set(id).Addresses) == 2 })
+	program.Eventually(t, "and it is filled again", func() bool { return len(a.Set(id).Addresses) == 2 })
 	first.Stop()
 	record, err := os.ReadFile(filepath.Join(c.State, enforce.OwnedName))
 	if err != nil || !strings.Contains(string(record), id) || strings.Contains(string(record), cloudtest.Secret) || strings.Contains(string(record), cloudtest.KeyID) {
@@ -86,8 +87,8 @@ func TestCloud(t *testing.T) {
 	second := New(c)
 	second.Load()
 	second.Settle(t.Context(), &config.Config{})
-	eventually(t, "it is emptied", holds())
-	eventually(t, "it is off the record", func() bool {
+	program.Eventually(t, "it is emptied", holds())
+	program.Eventually(t, "it is off the record", func() bool {
 		owned, err := enforce.LoadOwned(filepath.Join(c.State, enforce.OwnedName))
 		return err == nil && len(owned) == 0
 	})

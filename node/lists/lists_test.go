@@ -20,6 +20,7 @@ import (
 	"edgeguard/blocklist/imported"
 	"edgeguard/config"
 	"edgeguard/enforce"
+	"edgeguard/internal/program"
 	"edgeguard/node/alarm"
 )
 
@@ -126,7 +127,7 @@ func TestRemovedListIsEmptied(t *testing.T) {
 	first := New(c)
 	first.Load()
 	first.Settle(t.Context(), with)
-	eventually(t, "the list is written", func() bool { return text() == "192.0.2.1\n" })
+	program.Eventually(t, "the list is written", func() bool { return text() == "192.0.2.1\n" })
 	var s admin.Stats
 	first.Report(&s)
 	if len(s.Enforcers) != 1 || s.Enforcers[0].Name != file {
@@ -139,8 +140,8 @@ func TestRemovedListIsEmptied(t *testing.T) {
 	second := New(c)
 	second.Load()
 	second.Settle(t.Context(), without)
-	eventually(t, "the list is emptied", func() bool { return text() == "" })
-	eventually(t, "it is off the record", func() bool {
+	program.Eventually(t, "the list is emptied", func() bool { return text() == "" })
+	program.Eventually(t, "it is off the record", func() bool {
 		owned, err := enforce.LoadOwned(filepath.Join(c.State, enforce.OwnedName))
 		return err == nil && len(owned) == 0
 	})
@@ -163,14 +164,5 @@ func TestUnusableRecord(t *testing.T) {
 	}
 	if _, err := os.Stat(path + ".aside"); err != nil {
 		t.Error(err)
-	}
-}
-
-func eventually(t *testing.T, what string, f func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !f(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not seen: %s", what)
-		}
 	}
 }

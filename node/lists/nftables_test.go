@@ -16,6 +16,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/config"
 	"edgeguard/enforce"
+	"edgeguard/internal/program"
 	"edgeguard/node/alarm"
 )
 
@@ -88,7 +89,7 @@ func TestTable(t *testing.T) {
 			return exec.Command("nft", "get", "element", "inet", "edgeguard", set, "{ "+addr+" }").Run() == nil
 		}
 	}
-	eventually(t, "the blocks are in the table", has("blocked4", "192.0.2.1"))
+	program.Eventually(t, "the blocks are in the table", has("blocked4", "192.0.2.1"))
 	var figures admin.Stats
 	if first.Report(&figures); len(figures.Enforcers) != 1 || figures.Enforcers[0].Packets == nil {
 		t.Errorf("no packets in %+v", figures.Enforcers)
@@ -101,12 +102,12 @@ func TestTable(t *testing.T) {
 	}
 	add("203.0.113.2/32", true)
 	add("2001:db8::/64", false)
-	eventually(t, "a new block is in the table", has("blocked6_64", "2001:db8::"))
+	program.Eventually(t, "a new block is in the table", has("blocked6_64", "2001:db8::"))
 	if has("blocked4", "203.0.113.2")() {
 		t.Error("a block learned behind a proxy is in the table")
 	}
 	c.List.Lift(netip.MustParsePrefix("192.0.2.1/32"), time.Now(), "", "")
-	eventually(t, "a lifted block is out", func() bool { return !has("blocked4", "192.0.2.1")() })
+	program.Eventually(t, "a lifted block is out", func() bool { return !has("blocked4", "192.0.2.1")() })
 	first.Stop()
 	if !has("blocked6_64", "2001:db8::")() {
 		t.Error("a node that ended took its table along")
@@ -116,8 +117,8 @@ func TestTable(t *testing.T) {
 	c.List.OnChange(second.Changed)
 	second.Load()
 	second.Settle(t.Context(), &config.Config{})
-	eventually(t, "the table is deleted", func() bool { return nft(t, "list", "tables") == "" })
-	eventually(t, "it is off the record", func() bool {
+	program.Eventually(t, "the table is deleted", func() bool { return nft(t, "list", "tables") == "" })
+	program.Eventually(t, "it is off the record", func() bool {
 		owned, err := enforce.LoadOwned(filepath.Join(c.State, enforce.OwnedName))
 		return err == nil && len(owned) == 0
 	})
@@ -127,7 +128,7 @@ func TestTable(t *testing.T) {
 	}
 	nft(t, "add", "table", "inet", "edgeguard")
 	second.Settle(t.Context(), with)
-	eventually(t, "the alarm about another's table", func() bool {
+	program.Eventually(t, "the alarm about another's table", func() bool {
 		second.Check(time.Now())
 		select {
 		case text := <-raised:

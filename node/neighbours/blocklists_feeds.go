@@ -41,13 +41,13 @@ func refusals(c *feed.Counts) admin.ImportRefusals {
 func (s *state) name() string {
 	switch {
 	case s.waits != nil:
-		return admin.Waiting
+		return admin.ImportWaiting
 	case s.stale:
-		return admin.Stale
+		return admin.ImportStale
 	case s.failures > 0:
-		return admin.Failing
+		return admin.ImportFailing
 	case s.good == nil:
 		return admin.ImportStarting
 	}
-	return admin.OK
+	return admin.ImportOK
 }

@@ -26,12 +26,12 @@ func sourceOf(s config.BlocklistSource, version string) source {
 	if s.File != "" {
 		return &file{feed.File{Path: s.File}}
 	}
-	return &server{settings: feed.FetchSettings{URL: s.URL, CAFile: s.CAFile, HeaderFile: s.HeaderFile, Private: s.Private, Version: version}}
+	return &testServer{settings: feed.FetchSettings{URL: s.URL, CAFile: s.CAFile, HeaderFile: s.HeaderFile, Private: s.Private, Version: version}}
 }
 
-type server struct{ settings feed.FetchSettings }
+type testServer struct{ settings feed.FetchSettings }
 
-func (s *server) get(ctx context.Context, had feed.Marks) (feed.Answer, error) {
+func (s *testServer) get(ctx context.Context, had feed.Marks) (feed.Answer, error) {
 	f, err := feed.NewFetcher(s.settings)
 	if err != nil {
 		return feed.Answer{}, err
@@ -39,9 +39,9 @@ func (s *server) get(ctx context.Context, had feed.Marks) (feed.Answer, error) {
 	return f.Get(ctx, had)
 }
 
-func (s *server) forget() {}
+func (s *testServer) forget() {}
 
-func (s *server) hide(text []byte) ([]byte, bool) { return s.settings.Hide(text) }
+func (s *testServer) hide(text []byte) ([]byte, bool) { return s.settings.Hide(text) }
 
 type file struct{ feed.File }
 

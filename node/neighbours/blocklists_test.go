@@ -397,28 +397,28 @@ func TestFeeds(t *testing.T) {
 			t.Helper()
 			synctest.Wait()
 			f := r.services.Feeds()[0]
-			if f.Name != "drop" || f.Kind != "blocklist" || f.State != state || f.Next.IsZero() || (f.Awaits != nil) != (state == admin.Waiting) || (f.Error != "") != (state == admin.Failing) {
+			if f.Name != "drop" || f.Kind != "blocklist" || f.State != state || f.Next.IsZero() || (f.Awaits != nil) != (state == admin.ImportWaiting) || (f.Error != "") != (state == admin.ImportFailing) {
 				t.Errorf("%+v, want it %s", f, state)
 			}
 			return f
 		}
 		shown(admin.ImportStarting)
 		r.until(1)
-		if f := shown(admin.OK); f.Refused != (admin.ImportRefusals{TooWide: 1, Invalid: 4}) || f.Good.IsZero() {
+		if f := shown(admin.ImportOK); f.Refused != (admin.ImportRefusals{TooWide: 1, Invalid: 4}) || f.Good.IsZero() {
 			t.Errorf("%+v", f)
 		}
 		r.play("", errors.New("no route"))
 		r.until(2)
-		shown(admin.Failing)
+		shown(admin.ImportFailing)
 		r.play(list(100, 9), nil)
 		r.until(3)
-		if f := shown(admin.Waiting); f.Awaits != nil && (f.Awaits.Entries != 9 || !strings.HasPrefix(f.Awaits.Why, "it has moved") || f.Awaits.Since.IsZero()) {
+		if f := shown(admin.ImportWaiting); f.Awaits != nil && (f.Awaits.Entries != 9 || !strings.HasPrefix(f.Awaits.Why, "it has moved") || f.Awaits.Since.IsZero()) {
 			t.Errorf("%+v", f.Awaits)
 		}
 		if err := r.services.Confirm("drop"); err != nil {
 			t.Fatal(err)
 		}
-		shown(admin.OK)
+		shown(admin.ImportOK)
 	})
 }
 

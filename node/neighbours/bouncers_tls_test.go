@@ -24,7 +24,7 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/config"
-	"edgeguard/internal/freeport"
+	"edgeguard/internal/program"
 	"edgeguard/node/sockets"
 )
 
@@ -97,7 +97,7 @@ func listens(t *testing.T, by *issuer) *listener {
 	t.Helper()
 	folder := t.TempDir()
 	l := &listener{
-		t: t, address: freeport.Address(t),
+		t: t, address: program.Address(t),
 		cert: filepath.Join(folder, "cert.pem"), key: filepath.Join(folder, "key.pem"), issuers: filepath.Join(folder, "ca.pem"),
 	}
 	l.renew(by.pair(x509.ExtKeyUsageServerAuth))

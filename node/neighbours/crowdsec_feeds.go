@@ -27,10 +27,10 @@ func (s *decisions) shown() admin.ImportFeed {
 	f.Refused.NoRoom = int(s.figures.Skipped.NoRoom)
 	switch {
 	case f.Error != "":
-		f.State = admin.Failing
+		f.State = admin.ImportFailing
 	case f.Good.IsZero():
 	default:
-		f.State = admin.OK
+		f.State = admin.ImportOK
 	}
 	return f
 }

@@ -116,7 +116,7 @@ func TestCrowdSec(t *testing.T) {
 	if b.blocks("203.0.113.9") || b.blocks("10.1.2.3") {
 		t.Error("a captcha, or a /8, blocks")
 	}
-	if all := b.Feeds(); len(all) != 1 || all[0].Name != crowdSecSource || all[0].State != admin.OK || all[0].Good.IsZero() {
+	if all := b.Feeds(); len(all) != 1 || all[0].Name != crowdSecSource || all[0].State != admin.ImportOK || all[0].Good.IsZero() {
 		t.Errorf("shown as %+v", all)
 	}
 	s.Cscli("decisions", "delete", "-i", "192.0.2.77")

@@ -25,9 +25,9 @@ type feeder struct {
 
 func (f *feeder) Feeds() (all []admin.ImportFeed) {
 	for _, name := range f.names {
-		feed := admin.ImportFeed{Name: name, Kind: "blocklist", State: admin.OK, Held: 99}
+		feed := admin.ImportFeed{Name: name, Kind: "blocklist", State: admin.ImportOK, Held: 99}
 		if name == f.awaits {
-			feed.State, feed.Awaits = admin.Waiting, &admin.ImportPending{Why: "it is empty"}
+			feed.State, feed.Awaits = admin.ImportWaiting, &admin.ImportPending{Why: "it is empty"}
 		}
 		all = append(all, feed)
 	}

@@ -6,18 +6,18 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 )
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	nodetest.Clean()
+	program.Clean()
 	os.Exit(code)
 }
 
 // A change that was answered is in force after the process was killed.
 func TestKilledNodeKeepsChange(t *testing.T) {
-	n := nodetest.New(t, `
+	n := program.NewNode(t, `
 node: a
 state: $DIR/state
 listen: {auth: ["unix:$DIR/auth.sock"], admin: ["unix:$DIR/admin.sock"]}

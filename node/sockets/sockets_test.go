@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"edgeguard/internal/freeport"
+	"edgeguard/internal/program"
 	"edgeguard/internal/unixsocket"
 )
 
@@ -20,7 +20,7 @@ var groupAccess = unixsocket.Access{Mode: 0o660}
 
 // A listener that is closed and opened again keeps its port all the while.
 func TestOutliveListeners(t *testing.T) {
-	for _, address := range []string{freeport.Address(t), "unix:" + filepath.Join(shortDir(t), "a.sock")} {
+	for _, address := range []string{program.Address(t), "unix:" + filepath.Join(shortDir(t), "a.sock")} {
 		s := opened(noEnv)
 		one, err := s.Open(address, groupAccess)
 		if err != nil {

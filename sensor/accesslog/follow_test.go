@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"edgeguard/internal/program"
 	"edgeguard/logline"
 )
 
@@ -15,9 +16,9 @@ func TestFollowBegins(t *testing.T) {
 	l := newLog(t)
 	l.lines(3)
 	f := follow(t, &heard{}, FollowConfig{Live: Live{Format: format("combined")}, File: l.path})
-	eventually(t, "the end is found", func() bool { return len(f.Position().Files) == 1 })
+	program.Eventually(t, "the end is found", func() bool { return len(f.Position().Files) == 1 })
 	l.lines(2)
-	eventually(t, "two lines", func() bool { once, _ := f.heard.of(l.n); return once == 2 })
+	program.Eventually(t, "two lines", func() bool { once, _ := f.heard.of(l.n); return once == 2 })
 	if f.heard.times[3] != 1 || f.heard.times[4] != 1 {
 		t.Errorf("heard %v, want the two that came after", f.heard.times)
 	}
@@ -33,7 +34,7 @@ func TestFollowWaitsForTheFile(t *testing.T) {
 		defer mu.Unlock()
 		told = append(told, fmt.Sprint(at, ": ", err))
 	}}, File: l.path})
-	eventually(t, "it is said", func() bool { return f.Stats().Err != nil })
+	program.Eventually(t, "it is said", func() bool { return f.Stats().Err != nil })
 	if err := os.Mkdir(filepath.Dir(l.path), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,7 @@ func TestFollowWaitsForTheFile(t *testing.T) {
 	defer l.file.Close()
 	l.lines(10)
 	f.all(t, 10)
-	eventually(t, "all is well", func() bool { return f.Stats().Err == nil })
+	program.Eventually(t, "all is well", func() bool { return f.Stats().Err == nil })
 	mu.Lock()
 	defer mu.Unlock()
 	if want := []string{"file: the log " + l.path + " does not exist; waiting for it", "file: <nil>"}; fmt.Sprint(told) != fmt.Sprint(want) {
@@ -57,7 +58,7 @@ func TestFollowWholeLinesOnly(t *testing.T) {
 	line := numbered(1)
 	l.text(line[:5]) // "192.0" begins many an address
 	l.text(line[5:40])
-	eventually(t, "it is seen", func() bool { return f.Stats().Behind == 40 })
+	program.Eventually(t, "it is seen", func() bool { return f.Stats().Behind == 40 })
 	if s := f.Stats(); s.Lines != 1 || s.Skipped != 0 {
 		t.Errorf("a line without its newline was used: %+v", s)
 	}
@@ -89,7 +90,7 @@ func TestFollowUnreadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := follow(t, &heard{}, FollowConfig{File: path})
-	eventually(t, "it is said", func() bool {
+	program.Eventually(t, "it is said", func() bool {
 		err := f.Stats().Err
 		return err != nil && strings.Contains(err.Error(), "is not a regular file")
 	})
@@ -99,7 +100,7 @@ func TestFollowUnreadable(t *testing.T) {
 	l := &log{t: t, path: path}
 	l.open()
 	defer l.file.Close()
-	eventually(t, "all is well", func() bool { return f.Stats().Err == nil })
+	program.Eventually(t, "all is well", func() bool { return f.Stats().Err == nil })
 	l.lines(3)
 	f.all(t, 3)
 }
@@ -108,10 +109,10 @@ func TestFollowWrongFormat(t *testing.T) {
 	l := newLog(t)
 	f := follow(t, &heard{}, FollowConfig{Live: Live{Format: format("json")}, File: l.path, Beginning: true})
 	l.lines(misfit)
-	eventually(t, "it is said", func() bool {
+	program.Eventually(t, "it is said", func() bool {
 		err := f.Stats().Err
 		return err != nil && strings.Contains(err.Error(), "none of the last 20 lines matches the format json, such as")
 	})
 	l.text(`{"ts":1711741827,"remote_addr":"192.0.2.1","uri":"/20"}` + "\n")
-	eventually(t, "all is well", func() bool { return f.Stats().Err == nil })
+	program.Eventually(t, "all is well", func() bool { return f.Stats().Err == nil })
 }

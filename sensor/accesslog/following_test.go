@@ -99,16 +99,6 @@ func run(t *testing.T, f *Follower, h *heard) *following {
 	return &following{f, h, stop}
 }
 
-// eventually waits for a condition, with a deadline far beyond what it takes.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("still not: %s", what)
-		}
-	}
-}
-
 // all waits until each of the numbers below n was heard, and holds that none was
 // heard twice.
 func (f *following) all(t *testing.T, n int) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/internal/program"
 	"edgeguard/logline"
 )
 
@@ -88,7 +89,7 @@ func TestListenDatagrams(t *testing.T) {
 	send(t, c, numbered(3)+numbered(9))
 	send(t, c, strings.TrimSuffix(numbered(4), "\n")+strings.Repeat("x", 2*logline.MaxLine))
 	send(t, c, numbered(5))
-	eventually(t, "six lines", func() bool { once, _ := l.heard.of(10); return once == 6 })
+	program.Eventually(t, "six lines", func() bool { once, _ := l.heard.of(10); return once == 6 })
 	if l.heard.times[9] != 0 {
 		t.Error("a line inside a datagram was counted")
 	}
@@ -111,7 +112,7 @@ func TestListenBurst(t *testing.T) {
 			l := listen(t, &heard{}, ListenConfig{Live: Live{Format: format("combined")}, Address: network + ":" + path})
 			c := dial(t, network, path)
 			send(t, c, numbered(0))
-			eventually(t, "the lone line", func() bool { once, _ := l.heard.of(1); return once == 1 })
+			program.Eventually(t, "the lone line", func() bool { once, _ := l.heard.of(1); return once == 1 })
 			const n = 20000
 			for i := 1; i < n; i++ {
 				send(t, c, numbered(i)) // it waits where the queue is full
@@ -119,7 +120,7 @@ func TestListenBurst(t *testing.T) {
 			if network == "unixgram" {
 				l.stop()
 			}
-			eventually(t, "all lines", func() bool { once, _ := l.heard.of(n); return once == n })
+			program.Eventually(t, "all lines", func() bool { once, _ := l.heard.of(n); return once == n })
 			if _, twice := l.heard.of(n); twice > 0 {
 				t.Errorf("%d twice", twice)
 			}
@@ -133,21 +134,21 @@ func TestListenStreams(t *testing.T) {
 	a, b := dial(t, "tcp", l.Addr().String()), dial(t, "tcp", l.Addr().String())
 	send(t, a, numbered(0)+numbered(1)[:30])
 	send(t, b, "<190>Nov 21 08:17:11 web1 caddy: "+numbered(2))
-	eventually(t, "two lines", func() bool { once, _ := l.heard.of(10); return once == 2 })
+	program.Eventually(t, "two lines", func() bool { once, _ := l.heard.of(10); return once == 2 })
 	send(t, a, numbered(1)[30:])
 	send(t, b, strings.Repeat("x", 3*blockSize)+"\n"+numbered(3))
-	eventually(t, "four lines", func() bool { once, _ := l.heard.of(10); return once == 4 })
+	program.Eventually(t, "four lines", func() bool { once, _ := l.heard.of(10); return once == 4 })
 
 	c := dial(t, "tcp", l.Addr().String())
 	if n, err := c.Read(make([]byte, 1)); n > 0 || err == nil {
 		t.Error("a third connection stays open")
 	}
-	eventually(t, "it is said", func() bool { return l.Stats().Err != nil })
+	program.Eventually(t, "it is said", func() bool { return l.Stats().Err != nil })
 	send(t, b, numbered(4)[:20]) // "192.0.2.4 - - [20/Fe"
 	b.Close()
-	eventually(t, "the connection is gone", func() bool { return l.Stats().Open == 1 })
+	program.Eventually(t, "the connection is gone", func() bool { return l.Stats().Open == 1 })
 	send(t, dial(t, "tcp", l.Addr().String()), numbered(5))
-	eventually(t, "five lines", func() bool { once, _ := l.heard.of(10); return once == 5 })
+	program.Eventually(t, "five lines", func() bool { once, _ := l.heard.of(10); return once == 5 })
 	if s := l.Stats(); s.Connections != 3 || s.Refused != 1 || s.Broken != 1 || s.Skipped != 1 || s.Err != nil {
 		t.Errorf("%+v", s)
 	}
@@ -258,7 +259,7 @@ func TestListenApart(t *testing.T) {
 			text string
 		}{{a, test.begin}, {b, test.other}, {a, test.rest}} {
 			send(t, step.conn, step.text)
-			eventually(t, step.text, func() bool { once, _ := h.of(3); return once == i+1 })
+			program.Eventually(t, step.text, func() bool { once, _ := h.of(3); return once == i+1 })
 		}
 		l.stop()
 		if forged > 0 {

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/internal/freeport"
+	"edgeguard/internal/program"
 )
 
 // server is a real web server that answers every path.
@@ -34,13 +34,13 @@ type server struct {
 
 // start runs a server until the end of the test, and returns when it accepts
 // connections.
-func start(t *testing.T, port int, folder, program string, args ...string) *server {
+func start(t *testing.T, port int, folder, programHere string, args ...string) *server {
 	t.Helper()
-	path, err := exec.LookPath(program)
+	path, err := exec.LookPath(programHere)
 	if err != nil {
-		path = "/usr/sbin/" + program
+		path = "/usr/sbin/" + programHere
 		if _, err := os.Stat(path); err != nil {
-			t.Skipf("%s is not installed", program)
+			t.Skipf("%s is not installed", programHere)
 		}
 	}
 	s := &server{t: t, folder: folder, url: fmt.Sprintf("http://127.0.0.1:%d", port), cmd: exec.Command(path, args...)}
@@ -58,10 +58,10 @@ func start(t *testing.T, port int, folder, program string, args ...string) *serv
 		syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
 		s.cmd.Wait()
 		if t.Failed() {
-			t.Logf("%s said: %s", program, out.String())
+			t.Logf("%s said: %s", programHere, out.String())
 		}
 	})
-	eventually(t, program+" accepts connections", func() bool {
+	program.Eventually(t, programHere+" accepts connections", func() bool {
 		c, err := net.Dial("tcp", s.url[len("http://"):])
 		if err == nil {
 			c.Close()
@@ -88,7 +88,7 @@ func (s *server) request(n int) {
 // nginx runs nginx with a log_format and an access_log.
 func nginx(t *testing.T, folder, format, accessLog string) *server {
 	t.Helper()
-	port := freeport.Port(t)
+	port := program.Port(t)
 	config := fmt.Sprintf(`daemon off; master_process on; worker_processes 2; pid %[1]s/nginx.pid; error_log %[1]s/error.log;
 user root;
 events { worker_connections 64; }
@@ -127,11 +127,11 @@ func TestNginxFile(t *testing.T) {
 		if err := s.cmd.Process.Signal(syscall.SIGUSR1); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "nginx has opened its log again", func() bool { _, err := os.Stat(path); return err == nil })
+		program.Eventually(t, "nginx has opened its log again", func() bool { _, err := os.Stat(path); return err == nil })
 	}
 	f.all(t, s.sent)
 	// The last file is empty: its lines say nothing of when it was found.
-	eventually(t, "the last file is seen", func() bool { return f.Stats().Rotations >= 10 })
+	program.Eventually(t, "the last file is seen", func() bool { return f.Stats().Rotations >= 10 })
 	if st := f.Stats(); st.Skipped != 0 || st.Rotations != 10 || st.Late+st.Early != 0 {
 		t.Errorf("%+v", st)
 	}
@@ -143,7 +143,7 @@ func (s *server) paced(h *heard, n int) {
 	s.t.Helper()
 	for range n / 5 {
 		s.request(5)
-		eventually(s.t, "all lines", func() bool { once, twice := h.of(s.sent); return once == s.sent && twice == 0 })
+		program.Eventually(s.t, "all lines", func() bool { once, twice := h.of(s.sent); return once == s.sent && twice == 0 })
 	}
 }
 
@@ -169,7 +169,7 @@ func TestNginxSyslog(t *testing.T) {
 // TestHAProxySyslog receives the log of a real HAProxy.
 func TestHAProxySyslog(t *testing.T) {
 	path := socketPath(t)
-	folder, port := filepath.Dir(path), freeport.Port(t)
+	folder, port := filepath.Dir(path), program.Port(t)
 	config := fmt.Sprintf(`global
 	log unix@%s len 65535 local0 info
 defaults
@@ -194,7 +194,7 @@ frontend f
 
 // TestCaddyTCP receives the log of a real Caddy.
 func TestCaddyTCP(t *testing.T) {
-	folder, port := t.TempDir(), freeport.Port(t)
+	folder, port := t.TempDir(), program.Port(t)
 	l := listen(t, &heard{}, ListenConfig{Address: "tcp:127.0.0.1:0"})
 	config := fmt.Sprintf("{\n\tadmin off\n\tauto_https off\n}\nhttp://127.0.0.1:%d {\n\tlog {\n\t\toutput net tcp/%s\n\t\tformat json\n\t}\n\trespond 204\n}\n", port, l.Addr())
 	name := filepath.Join(folder, "Caddyfile")
@@ -203,7 +203,7 @@ func TestCaddyTCP(t *testing.T) {
 	}
 	s := start(t, port, folder, "caddy", "run", "--adapter", "caddyfile", "--config", name)
 	s.request(300)
-	eventually(t, "all lines", func() bool { once, twice := l.heard.of(s.sent); return once == s.sent && twice == 0 })
+	program.Eventually(t, "all lines", func() bool { once, twice := l.heard.of(s.sent); return once == s.sent && twice == 0 })
 	if st := l.Stats(); st.Skipped != 0 || st.Connections == 0 {
 		t.Errorf("%+v", st)
 	}

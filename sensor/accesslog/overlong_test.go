@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/internal/program"
 	"edgeguard/logline"
 )
 
@@ -95,17 +96,17 @@ func TestFollowOverlong(t *testing.T) {
 			long := test.line(1, 1<<20)
 			l.text(test.line(0, 10) + long[:300_000])
 			f := follow(t, h, config)
-			eventually(t, "the short line", func() bool { once, _ := h.of(1); return once == 1 })
-			eventually(t, "the beginning of the long one is read", func() bool { return f.in.read().Lines >= 2 })
+			program.Eventually(t, "the short line", func() bool { once, _ := h.of(1); return once == 1 })
+			program.Eventually(t, "the beginning of the long one is read", func() bool { return f.in.read().Lines >= 2 })
 			f.stop()
 			config.From = f.Position()
 			l.text(long[300_000:600_000])
 			f = follow(t, h, config)
-			eventually(t, "it is read on", func() bool { return len(f.Position().Files) == 1 })
+			program.Eventually(t, "it is read on", func() bool { return len(f.Position().Files) == 1 })
 			l.text(long[600_000:] + test.line(2, 10))
-			eventually(t, "all three", func() bool { once, _ := h.of(3); return once == 3 })
+			program.Eventually(t, "all three", func() bool { once, _ := h.of(3); return once == 3 })
 			l.text(test.line(3, 100_000) + test.line(4, 200_000) + test.line(5, 10))
-			eventually(t, "all six", func() bool { once, _ := h.of(6); return once == 6 })
+			program.Eventually(t, "all six", func() bool { once, _ := h.of(6); return once == 6 })
 			f.stop()
 			if _, twice := h.of(6); twice > 0 {
 				t.Errorf("%d lines are counted twice: %v", twice, h.times)
@@ -128,12 +129,12 @@ func TestFollowOverMost(t *testing.T) {
 	config := FollowConfig{Live: Live{Format: format("json"), Uncounted: u.hear}, File: l.path, Beginning: true}
 	l.text(`{"ts":1,"ip":"192.0.2.1","x":"` + strings.Repeat("x", maxJSON+blockSize))
 	f := follow(t, h, config)
-	eventually(t, "it is told", func() bool { return len(u.reasons()) == 1 })
+	program.Eventually(t, "it is told", func() bool { return len(u.reasons()) == 1 })
 	f.stop()
 	config.From = f.Position()
 	l.text(`","uri":"/7"}` + "\n" + `{"ts":1,"ip":"192.0.2.1","uri":"/1"}` + "\n")
 	follow(t, h, config)
-	eventually(t, "the line behind it", func() bool { once, _ := h.of(2); return once == 1 })
+	program.Eventually(t, "the line behind it", func() bool { once, _ := h.of(2); return once == 1 })
 	if got := u.reasons(); !slices.Equal(got, []string{"invalid IP line_too_long"}) || h.times[7] > 0 {
 		t.Errorf("told of %v, counted %v", got, h.times)
 	}
@@ -145,14 +146,14 @@ func TestFollowOverlongRewritten(t *testing.T) {
 	h := &heard{}
 	l.text(`{"ts":1,"ip":"192.0.2.1","uri":"/0","x":"` + strings.Repeat("x", 300_000))
 	f := follow(t, h, FollowConfig{Live: Live{Format: format("json")}, File: l.path, Beginning: true})
-	eventually(t, "its beginning is read", func() bool { return f.in.read().Lines == 1 })
+	program.Eventually(t, "its beginning is read", func() bool { return f.in.read().Lines == 1 })
 	if err := os.Truncate(l.path, 0); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the emptying is seen", func() bool { return f.Stats().Truncations == 1 })
+	program.Eventually(t, "the emptying is seen", func() bool { return f.Stats().Truncations == 1 })
 	// The rest of the line that was cut off is no line.
 	l.text(`","uri":"/5"}` + "\n" + `{"ts":1,"ip":"192.0.2.1","uri":"/1"}` + "\n")
-	eventually(t, "the line behind it", func() bool { once, _ := h.of(2); return once == 1 })
+	program.Eventually(t, "the line behind it", func() bool { once, _ := h.of(2); return once == 1 })
 	if h.times[5] > 0 || h.times[0] > 0 {
 		t.Errorf("counted %v", h.times)
 	}
@@ -174,10 +175,10 @@ func TestListenOverlong(t *testing.T) {
 	send(t, b, headB)
 	send(t, a, restA)
 	send(t, b, restB)
-	eventually(t, "both", func() bool { once, _ := h.of(2); return once == 2 })
+	program.Eventually(t, "both", func() bool { once, _ := h.of(2); return once == 2 })
 	send(t, a, headA)
 	a.Close()
-	eventually(t, "the broken line is told", func() bool { return slices.Equal(u.reasons(), []string{"invalid IP line_unended"}) })
+	program.Eventually(t, "the broken line is told", func() bool { return slices.Equal(u.reasons(), []string{"invalid IP line_unended"}) })
 }
 
 // TestUncounted holds why and of whom a line that is not counted is told.

@@ -1,6 +1,7 @@
 package accesslog
 
 import (
+	"edgeguard/internal/program"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,7 +28,7 @@ func TestFollowRotations(t *testing.T) {
 	}
 	t.Logf("%.0f lines/s", float64(l.n)/time.Since(begin).Seconds())
 	f.all(t, l.n)
-	eventually(t, "the last file is seen", func() bool { return f.Stats().Rotations == uint64(rotations) })
+	program.Eventually(t, "the last file is seen", func() bool { return f.Stats().Rotations == uint64(rotations) })
 	if s := f.Stats(); s.Truncations != 0 || s.Lost != 0 || s.Skipped != 0 || s.Behind != 0 {
 		t.Errorf("%+v", s)
 	}
@@ -61,7 +62,7 @@ func TestFollowCopyTruncate(t *testing.T) {
 		l.lines(10)
 		l.copyTruncate()
 		if i%2 == 0 { // otherwise the file has grown again before
-			eventually(t, "the emptying is seen", func() bool { return f.Stats().Truncations == i+1 })
+			program.Eventually(t, "the emptying is seen", func() bool { return f.Stats().Truncations == i+1 })
 		}
 	}
 	l.lines(10)
@@ -94,8 +95,8 @@ func TestFollowCopyTruncateUnderLoad(t *testing.T) {
 		l.copyTruncate()
 	}
 	l.lines(1)
-	eventually(t, "the last line", func() bool { f.heard.mu.Lock(); defer f.heard.mu.Unlock(); return f.heard.times[l.n-1] == 1 })
-	eventually(t, "nothing is left", func() bool { return f.Stats().Behind == 0 })
+	program.Eventually(t, "the last line", func() bool { f.heard.mu.Lock(); defer f.heard.mu.Unlock(); return f.heard.times[l.n-1] == 1 })
+	program.Eventually(t, "nothing is left", func() bool { return f.Stats().Behind == 0 })
 	once, twice := f.heard.of(l.n)
 	s := f.Stats()
 	t.Logf("%d of %d lines, %d rotations, %d noticed", once, l.n, rotations, s.Truncations)
@@ -122,7 +123,7 @@ func TestFollowHole(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i%2 == 0 {
-			eventually(t, "the emptying is seen", func() bool { return f.Stats().Truncations > uint64(i) })
+			program.Eventually(t, "the emptying is seen", func() bool { return f.Stats().Truncations > uint64(i) })
 		}
 	}
 	l.lines(5)
@@ -185,7 +186,7 @@ func TestFollowKilled(t *testing.T) {
 		h := &heard{}
 		f := follow(t, h, FollowConfig{File: l.path, Beginning: true, From: saved, Gate: &gate})
 		l.lines(100)
-		eventually(t, "a line is read", func() bool { _, n := h.of(0); return n == 0 && f.Stats().Events > 0 })
+		program.Eventually(t, "a line is read", func() bool { _, n := h.of(0); return n == 0 && f.Stats().Events > 0 })
 		l.lines(900)
 		gate.Lock()
 		saved = f.Position()
@@ -284,7 +285,7 @@ func TestFollowRewritten(t *testing.T) {
 	if _, err := old.WriteString(anonymous); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it is seen", func() bool { return len(f.Position().Files) == 1 })
+	program.Eventually(t, "it is seen", func() bool { return len(f.Position().Files) == 1 })
 	if _, err := old.WriteString(anonymous); err != nil { // it goes on
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package accesslog
 
 import (
+	"edgeguard/internal/program"
 	"os"
 	"os/exec"
 	"sync"
@@ -64,9 +65,9 @@ func TestFollowCountsWhatIsLost(t *testing.T) {
 				t.Fatal(err)
 			}
 			running := run(t, f, h)
-			eventually(t, "the emptying is seen", func() bool { return f.Stats().Truncations == 1 })
+			program.Eventually(t, "the emptying is seen", func() bool { return f.Stats().Truncations == 1 })
 			l.lines(1)
-			eventually(t, "the last line", func() bool { h.mu.Lock(); defer h.mu.Unlock(); return h.times[l.n-1] == 1 })
+			program.Eventually(t, "the last line", func() bool { h.mu.Lock(); defer h.mu.Unlock(); return h.times[l.n-1] == 1 })
 			running.stop()
 			s := f.Stats()
 			if total, known := written(l.n), h.bytes(l.n)+int(s.Lost); known != total {
@@ -115,17 +116,17 @@ func TestFollowCopyTruncateIsCounted(t *testing.T) {
 		tool(t, "cp", l.path, l.path+".1")
 		time.Sleep(time.Millisecond) // for something to be lost: the larger the log, the slower the rotation
 		tool(t, "truncate", "--size=0", l.path)
-		eventually(t, "the emptying is seen", func() bool { return f.Stats().Truncations > i })
+		program.Eventually(t, "the emptying is seen", func() bool { return f.Stats().Truncations > i })
 		if n := f.Stats().Truncations; n != i+1 {
 			t.Fatalf("%d emptyings were seen of %d: %+v", n, i+1, f.Stats())
 		}
 		next := int(newest.Load()) + 20 // not written yet: a hole without a line is emptied unseen
-		eventually(t, "it goes on", func() bool { f.heard.mu.Lock(); defer f.heard.mu.Unlock(); return f.heard.times[next] > 0 })
+		program.Eventually(t, "it goes on", func() bool { f.heard.mu.Lock(); defer f.heard.mu.Unlock(); return f.heard.times[next] > 0 })
 	}
 	close(stop)
 	<-done
 	total := written(l.n)
-	eventually(t, "every byte is accounted for", func() bool { return f.heard.bytes(l.n)+int(f.Stats().Lost) >= total })
+	program.Eventually(t, "every byte is accounted for", func() bool { return f.heard.bytes(l.n)+int(f.Stats().Lost) >= total })
 	f.stop()
 	once, twice := f.heard.of(l.n)
 	s := f.Stats()

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/internal/freeport"
+	"edgeguard/internal/program"
 )
 
 const syslogHeader = "<190>Nov 21 08:17:11 web1 nginx: "
@@ -47,7 +47,7 @@ func TestListenUDP(t *testing.T) {
 			send(t, c, syslogHeader+numbered(1)+"\x00")
 			send(t, c, syslogHeader+numbered(2)+numbered(8))
 			send(t, c, syslogHeader+"\x00\x00nonsense")
-			eventually(t, "all datagrams", func() bool {
+			program.Eventually(t, "all datagrams", func() bool {
 				once, _ := h.of(10)
 				s := l.Stats()
 				return once == 3 && s.Lines == 4 && s.Foreign == 1
@@ -93,7 +93,7 @@ func TestHAProxyUDP(t *testing.T) {
 	for _, header := range []string{"rfc3164", "rfc5424"} {
 		t.Run(header, func(t *testing.T) {
 			l := listen(t, &heard{}, ListenConfig{Live: Live{Format: format("haproxy"), Zone: time.Local}, Address: "udp:127.0.0.1:0"})
-			folder, port := t.TempDir(), freeport.Port(t)
+			folder, port := t.TempDir(), program.Port(t)
 			name := filepath.Join(folder, "haproxy.cfg")
 			config := fmt.Sprintf(`global
 	log %s len 65535 format %s local0 info

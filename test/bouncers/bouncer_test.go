@@ -17,16 +17,16 @@ import (
 	"go.uber.org/goleak"
 
 	"edgeguard/admin"
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) { nodetest.Clean(); os.Exit(code) }))
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) { program.Clean(); os.Exit(code) }))
 }
 
-// program returns Debian's program of a package, which is unpacked and never installed:
+// binary returns Debian's program of a package, which is unpacked and never installed:
 // it would need CrowdSec. The test is skipped where it cannot be downloaded.
-func program(t testing.TB, name string) string {
+func binary(t testing.TB, name string) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -55,13 +55,13 @@ func program(t testing.TB, name string) string {
 
 // edge is a node and what enforces its blocks.
 type edge struct {
-	*nodetest.Process
+	*program.Process
 	t *testing.T
 }
 
 func start(t *testing.T, yaml string) *edge {
 	t.Helper()
-	n := nodetest.New(t, yaml)
+	n := program.NewNode(t, yaml)
 	n.Launch()
 	e := &edge{n, t}
 	e.listens(1)
@@ -87,7 +87,7 @@ rules: [{name: site, threshold: 100}]
 // command runs one of edgeguard's and returns what it prints.
 func (e *edge) command(args ...string) string {
 	e.t.Helper()
-	path, err := nodetest.Build()
+	path, err := program.Build()
 	if err != nil {
 		e.t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func kernel(args ...string) string {
 }
 
 func (e *edge) firewall(mode, key string) {
-	e.bouncer(program(e.t, "crowdsec-firewall-bouncer"), fmt.Sprintf(`mode: %s
+	e.bouncer(binary(e.t, "crowdsec-firewall-bouncer"), fmt.Sprintf(`mode: %s
 api_key: %s
 deny_action: DROP
 supported_decisions_types: [ban]
@@ -197,8 +197,8 @@ func TestIPSet(t *testing.T) {
 }
 
 func testFirewall(t *testing.T, mode string, prefix func(*edge)) {
-	program(t, "crowdsec-firewall-bouncer")
-	if !nodetest.Alone(t) {
+	binary(t, "crowdsec-firewall-bouncer")
+	if !program.Alone(t) {
 		return
 	}
 	if mode == "iptables" {
@@ -259,8 +259,8 @@ func longer(mode, addr string) bool {
 // TestCustom: Debian's custom bouncer calls its script for what is blocked and what has
 // ended, also by time.
 func TestCustom(t *testing.T) {
-	path := program(t, "crowdsec-custom-bouncer")
-	if !nodetest.Alone(t) {
+	path := binary(t, "crowdsec-custom-bouncer")
+	if !program.Alone(t) {
 		return
 	}
 	e := start(t, yaml)
@@ -289,8 +289,8 @@ func TestCustom(t *testing.T) {
 // TestCustomExtended: a block that lasts longer soon after it was made is not an unblock for
 // the custom bouncer, which runs its script for a new block of an address once in a while.
 func TestCustomExtended(t *testing.T) {
-	path := program(t, "crowdsec-custom-bouncer")
-	if !nodetest.Alone(t) {
+	path := binary(t, "crowdsec-custom-bouncer")
+	if !program.Alone(t) {
 		return
 	}
 	e := start(t, yaml)
@@ -317,8 +317,8 @@ func TestCustomExtended(t *testing.T) {
 
 // TestWrongKey: a bouncer with a wrong key is refused and says so.
 func TestWrongKey(t *testing.T) {
-	path := program(t, "crowdsec-custom-bouncer")
-	if !nodetest.Alone(t) {
+	path := binary(t, "crowdsec-custom-bouncer")
+	if !program.Alone(t) {
 		return
 	}
 	e := start(t, yaml)

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"edgeguard/cmd/edgeguard/nodeaddr"
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 )
 
 // withCookie is a browser that is logged in.
@@ -31,7 +31,7 @@ func first(t *testing.T) *ownNode {
 	if _, err := os.Stat("/etc/edgeguard/edgeguard.yaml"); err == nil {
 		t.Skip("this host has a config, and the first minute is without one")
 	}
-	n := &ownNode{Process: nodetest.New(t, ""), t: t, base: "http://127.0.0.1:9190"}
+	n := &ownNode{Process: program.NewNode(t, ""), t: t, base: "http://127.0.0.1:9190"}
 	if err := os.Mkdir(n.Path("run"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -68,11 +68,11 @@ func (n *ownNode) sockets() []string {
 // command runs edgeguard as the user of the node does.
 func (n *ownNode) command(args ...string) (string, error) {
 	n.t.Helper()
-	program, err := nodetest.Build()
+	programHere, err := program.Build()
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	c := exec.CommandContext(n.t.Context(), program, args...)
+	c := exec.CommandContext(n.t.Context(), programHere, args...)
 	c.Env = append(os.Environ(), n.Env...)
 	out, err := c.CombinedOutput()
 	return string(out), err
@@ -97,7 +97,7 @@ func (n *ownNode) logIn() {
 // Who has just built edgeguard points it at a log, sees the first offender, logs in by
 // a command without arguments, and unblocks: no file is edited.
 func TestFirstMinute(t *testing.T) {
-	if !nodetest.Alone(t) {
+	if !program.Alone(t) {
 		return
 	}
 	begun := time.Now()
@@ -137,7 +137,7 @@ func TestFirstMinute(t *testing.T) {
 // After kill -9 the command finds the next node and not the remains of the first, and
 // a node that was ended leaves nothing.
 func TestFirstMinuteAgain(t *testing.T) {
-	if !nodetest.Alone(t) {
+	if !program.Alone(t) {
 		return
 	}
 	n := first(t)
@@ -159,7 +159,7 @@ func TestFirstMinuteAgain(t *testing.T) {
 // Where the folder of the sockets is not the user's alone, the node runs without a
 // socket and says why.
 func TestFirstMinuteWithoutSocket(t *testing.T) {
-	if !nodetest.Alone(t) {
+	if !program.Alone(t) {
 		return
 	}
 	n := first(t)

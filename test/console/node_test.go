@@ -13,8 +13,7 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
-	"edgeguard/internal/freeport"
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 )
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -24,13 +23,13 @@ func run(m *testing.M) int {
 		fmt.Println("skipped under the race detector: what is tried here is another process, built without it; its parts' own tests run under it")
 		return 0
 	}
-	defer nodetest.Clean()
+	defer program.Clean()
 	return m.Run()
 }
 
 // ownNode is a running edgeguard.
 type ownNode struct {
-	*nodetest.Process
+	*program.Process
 	t          *testing.T
 	admin      *client.Client
 	base, auth string       // where its pages and its forward auth are
@@ -46,9 +45,9 @@ func start(t *testing.T, more string) *ownNode {
 
 func startAs(t *testing.T, name, more string) *ownNode {
 	t.Helper()
-	pages, auth := freeport.Port(t), freeport.Port(t)
+	pages, auth := program.Port(t), program.Port(t)
 	n := &ownNode{t: t, base: fmt.Sprintf("http://127.0.0.1:%d", pages), auth: fmt.Sprintf("http://127.0.0.1:%d/auth/nginx", auth)}
-	n.Process = nodetest.New(t, fmt.Sprintf(`
+	n.Process = program.NewNode(t, fmt.Sprintf(`
 node: %s
 state: $DIR/state
 listen: {auth: ["127.0.0.1:%d"], admin: ["127.0.0.1:%d", "unix:$DIR/admin.sock"]}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"edgeguard/aggregator/redis"
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 	"edgeguard/internal/redistest"
 )
 
@@ -70,11 +70,11 @@ func TestWaysIn(t *testing.T) {
 		t.Errorf("%v: %q", err, text)
 	}
 	n.shows("/blocked", "203.0.113.9")
-	program, err := nodetest.Build()
+	programHere, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command(program, strings.Fields(html.UnescapeString(command[1][1]))[1:]...).Output(); err != nil || !strings.Contains(string(out), "auth_request") {
+	if out, err := exec.Command(programHere, strings.Fields(html.UnescapeString(command[1][1]))[1:]...).Output(); err != nil || !strings.Contains(string(out), "auth_request") {
 		t.Errorf("%s: %v\n%s", command[1][1], err, out)
 	}
 }

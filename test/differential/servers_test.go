@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"edgeguard/cmd/edgeguard/snippets"
-	"edgeguard/internal/freeport"
+	"edgeguard/internal/program"
 )
 
 // patience bounds every wait for something that must happen. Nothing is measured
@@ -44,7 +44,7 @@ func newServer(t *testing.T, name string) *server {
 	if err := os.Chmod(folder, 0o755); err != nil { // workers run as others
 		t.Fatal(err)
 	}
-	s := &server{t: t, name: name, folder: folder, port: freeport.Port(t), logs: map[string]string{}, judge: filepath.Join(folder, "judge.log")}
+	s := &server{t: t, name: name, folder: folder, port: program.Port(t), logs: map[string]string{}, judge: filepath.Join(folder, "judge.log")}
 	t.Cleanup(func() {
 		s.stop()
 		_ = os.RemoveAll(folder)
@@ -76,9 +76,9 @@ func (s *server) stop() {
 // the signal quit the program ends what is under way and logs it: most servers log
 // a request after its client has seen the end of the answer, so that nginx, Apache
 // and HAProxy lose the last lines on SIGTERM.
-func (s *server) run(port int, quit syscall.Signal, stdout *os.File, program string, args ...string) {
+func (s *server) run(port int, quit syscall.Signal, stdout *os.File, programHere string, args ...string) {
 	s.t.Helper()
-	cmd := exec.Command(program, args...)
+	cmd := exec.Command(programHere, args...)
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if stdout != nil {
@@ -96,12 +96,12 @@ func (s *server) run(port int, quit syscall.Signal, stdout *os.File, program str
 		select {
 		case <-ended:
 		case <-time.After(patience):
-			s.t.Errorf("%s does not end", program)
+			s.t.Errorf("%s does not end", programHere)
 		}
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		<-ended
 		if s.t.Failed() {
-			s.t.Logf("%s said: %s", program, said.Bytes()[:min(said.Len(), 4000)])
+			s.t.Logf("%s said: %s", programHere, said.Bytes()[:min(said.Len(), 4000)])
 		}
 	})
 	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
@@ -110,20 +110,20 @@ func (s *server) run(port int, quit syscall.Signal, stdout *os.File, program str
 			return
 		}
 		if time.Now().After(deadline) {
-			s.t.Fatalf("%s does not listen; it said: %s", program, said.String())
+			s.t.Fatalf("%s does not listen; it said: %s", programHere, said.String())
 		}
 	}
 }
 
 // find returns a program's path, and skips the test where it is not installed.
-func find(t *testing.T, program string) string {
+func find(t *testing.T, programHere string) string {
 	t.Helper()
-	path, err := exec.LookPath(program)
+	path, err := exec.LookPath(programHere)
 	if err == nil {
 		return path
 	}
-	if path = "/usr/sbin/" + program; exec.Command("test", "-x", path).Run() != nil {
-		t.Skipf("%s is not installed: apt-get install %s", program, program)
+	if path = "/usr/sbin/" + programHere; exec.Command("test", "-x", path).Run() != nil {
+		t.Skipf("%s is not installed: apt-get install %s", programHere, programHere)
 	}
 	return path
 }
@@ -187,7 +187,7 @@ func startNginx(t *testing.T) *server {
 // client in X-Judged.
 func (s *server) behind() (port int) {
 	front := s.port
-	port = freeport.Port(s.t)
+	port = program.Port(s.t)
 	s.port = port
 	s.nginx("$http_x_judged", "large_client_header_buffers 8 128k;")
 	s.port = front
@@ -228,7 +228,7 @@ CustomLog %DIR%/judge.log judge
 `
 
 func startApache(t *testing.T) *server {
-	program := find(t, "apache2")
+	programHere := find(t, "apache2")
 	const modules = "/usr/lib/apache2/modules" // where Debian has them
 	if _, err := os.Stat(modules); err != nil {
 		t.Skip(err)
@@ -243,7 +243,7 @@ func startApache(t *testing.T) *server {
 	}
 	s.write("users", "")
 	config := s.write("apache.conf", apacheConfig, "%USER%", user, "%MODULES%", modules)
-	s.run(s.port, syscall.SIGWINCH, nil, program, "-D", "FOREGROUND", "-f", config)
+	s.run(s.port, syscall.SIGWINCH, nil, programHere, "-D", "FOREGROUND", "-f", config)
 	return s
 }
 
@@ -267,19 +267,19 @@ const caddyConfig = `{
 `
 
 func startCaddy(t *testing.T) *server {
-	program := find(t, "caddy")
+	programHere := find(t, "caddy")
 	s := newServer(t, "caddy")
 	s.logs["json"] = s.path("caddy.log")
 	s.lossy = true
 	config := s.write("Caddyfile", caddyConfig, "%BEHIND%", fmt.Sprint(s.behind()))
-	s.run(s.port, syscall.SIGTERM, nil, program, "run", "--adapter", "caddyfile", "--config", config)
+	s.run(s.port, syscall.SIGTERM, nil, programHere, "run", "--adapter", "caddyfile", "--config", config)
 	return s
 }
 
 // startHAProxy starts HAProxy with the config that `edgeguard snippets haproxy`
 // prints, whose log goes to a file and not to a socket: nothing may be lost here.
 func startHAProxy(t *testing.T) *server {
-	program := find(t, "haproxy")
+	programHere := find(t, "haproxy")
 	s := newServer(t, "haproxy")
 	s.logs["haproxy"] = s.path("haproxy.log")
 	out, err := os.Create(s.path("haproxy.log"))
@@ -296,7 +296,7 @@ func startHAProxy(t *testing.T) *server {
 		"tune.http.logurilen", "nbthread 1\n    tune.http.logurilen", // threads that write to one file at once lose lines
 		"bind :", "bind 127.0.0.1:", "/var/lib/edgeguard/haproxy.acl", s.path("denied"),
 		"    log /edgeguard/log.sock", "    http-request set-header X-Judged %[src]\n    http-request del-header X-Junk\n    log stdout")
-	s.run(s.port, syscall.SIGUSR1, out, program, "-db", "-f", name)
+	s.run(s.port, syscall.SIGUSR1, out, programHere, "-db", "-f", name)
 	s.stops = append(s.stops, func() { _ = out.Close() })
 	return s
 }

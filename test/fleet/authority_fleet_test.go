@@ -21,7 +21,7 @@ import (
 	"edgeguard/admin/client"
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/redis"
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 	"edgeguard/internal/redistest"
 	"edgeguard/rules"
 )
@@ -75,7 +75,7 @@ type guarded struct {
 
 // guardedNode is one of them.
 type guardedNode struct {
-	*nodetest.Process
+	*program.Process
 	g     *guarded
 	name  string
 	admin *client.Client
@@ -117,7 +117,7 @@ func newGuarded(t *testing.T) *guarded {
 // newNode returns a node that is not running. extra are further settings of its fleet.
 func (g *guarded) newNode(name string, mode keyMode, extra string) *guardedNode {
 	g.t.Helper()
-	n := &guardedNode{g: g, name: name, Process: nodetest.New(g.t, fmt.Sprintf(`
+	n := &guardedNode{g: g, name: name, Process: program.NewNode(g.t, fmt.Sprintf(`
 node: %s
 state: $DIR/state
 protected: ["%s"]

@@ -12,6 +12,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"edgeguard/aggregator/redis"
+	"edgeguard/internal/program"
 	"edgeguard/internal/redistest"
 )
 
@@ -178,7 +179,7 @@ func (f *fleet) end() {
 // eventually waits for a condition; nothing is measured by it.
 func (f *fleet) eventually(what string, holds func() bool) {
 	f.t.Helper()
-	redistest.Eventually(f.t, what, holds)
+	program.Eventually(f.t, what, holds)
 }
 
 // strike calls what once, in a separate goroutine, when a fail point is next

@@ -10,7 +10,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 )
 
 // full says that the tests run at full length.
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"),
 		goleak.Cleanup(func(code int) {
 			healings.print()
-			nodetest.Clean()
+			program.Clean()
 			os.Exit(code)
 		}))
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 	"edgeguard/internal/redistest"
 )
 
@@ -18,7 +18,7 @@ func TestRedisTooOld(t *testing.T) {
 	const says = "use Redis 7 or later, or Valkey"
 	server := redistest.StartOld(t)
 	p := startProcess(t, "edge-1", server)
-	redistest.Eventually(t, "the node to say that Redis is too old", func() bool {
+	program.Eventually(t, "the node to say that Redis is too old", func() bool {
 		return p.degraded() && strings.Contains(p.Said(), says)
 	})
 	const limit = 40
@@ -31,7 +31,7 @@ func TestRedisTooOld(t *testing.T) {
 		t.Errorf("%d lines of its log say it", lines)
 	}
 
-	path, err := nodetest.Build()
+	path, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}

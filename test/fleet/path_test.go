@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"edgeguard/aggregator/redis"
+	"edgeguard/internal/program"
 	"edgeguard/internal/redistest"
 )
 
@@ -23,7 +24,7 @@ func TestRequestPath(t *testing.T) {
 	}
 	one, two := startProcess(t, "edge-1", server), startProcess(t, "edge-2", server)
 	for _, p := range []*process{one, two} {
-		redistest.Eventually(t, "a node to be joined", func() bool { return !p.degraded() })
+		program.Eventually(t, "a node to be joined", func() bool { return !p.degraded() })
 	}
 	refusedByBoth(t, one, two)
 
@@ -50,14 +51,14 @@ func TestRequestPath(t *testing.T) {
 		fault.begin()
 		if i > 0 {
 			for _, p := range []*process{one, two} {
-				redistest.Eventually(t, "a node to say that it is degraded", p.degraded)
+				program.Eventually(t, "a node to say that it is degraded", p.degraded)
 			}
 		}
 		took := askFor(t, one, i, time.Duration(size(1500, 60_000))*time.Millisecond)
 		p99 = append(p99, fmt.Sprintf("%s: p50 %v, p99 %v of %d", fault.name, quantile(took, 0.5).Round(time.Microsecond), quantile(took, 0.99).Round(time.Microsecond), len(took)))
 		fault.end()
 		for _, p := range []*process{one, two} {
-			redistest.Eventually(t, "a node to be joined again", func() bool { return !p.degraded() })
+			program.Eventually(t, "a node to be joined again", func() bool { return !p.degraded() })
 		}
 	}
 	t.Log(strings.Join(p99, "; "))
@@ -79,7 +80,7 @@ func refusedByBoth(t *testing.T, nodes ...*process) {
 		}
 	}
 	for _, p := range nodes {
-		redistest.Eventually(t, "the spread-out client to be refused", func() bool { return ask(t, p, standing) })
+		program.Eventually(t, "the spread-out client to be refused", func() bool { return ask(t, p, standing) })
 	}
 }
 

@@ -11,13 +11,13 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 	"edgeguard/internal/redistest"
 )
 
 // process is a running edgeguard with a fleet.
 type process struct {
-	*nodetest.Process
+	*program.Process
 	proxy *redistest.Proxy
 	admin *http.Client
 }
@@ -27,7 +27,7 @@ type process struct {
 func startProcess(t *testing.T, name string, server *redistest.Server) *process {
 	t.Helper()
 	proxy := redistest.NewProxy(t, server.Addr)
-	p := &process{proxy: proxy, Process: nodetest.New(t, fmt.Sprintf(`
+	p := &process{proxy: proxy, Process: program.NewNode(t, fmt.Sprintf(`
 node: %s
 state: $DIR/state
 listen: {auth: ["unix:$DIR/auth.sock"], admin: ["unix:$DIR/admin.sock"]}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"edgeguard/admin"
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 )
 
 // rotation is a fleet whose operators block and unblock while its keys change.
@@ -83,11 +83,11 @@ func (r *rotation) status(n *guardedNode) string {
 
 func (r *rotation) command(args ...string) string {
 	r.t.Helper()
-	program, err := nodetest.Build()
+	programHere, err := program.Build()
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	out, err := exec.Command(program, args...).CombinedOutput()
+	out, err := exec.Command(programHere, args...).CombinedOutput()
 	if err != nil {
 		r.t.Fatalf("%v: %v: %s", args, err, out)
 	}

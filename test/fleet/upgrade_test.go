@@ -4,7 +4,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 )
 
 // upgrade is a fleet beside which nodes of a later version write.
@@ -26,11 +26,11 @@ func (u *upgrade) install() {
 	u.t.Helper()
 	password := filepath.Join(u.t.TempDir(), "password")
 	write(u.t, password, "operator\n")
-	program, err := nodetest.Build()
+	programHere, err := program.Build()
 	if err != nil {
 		u.t.Fatal(err)
 	}
-	out, err := exec.Command(program, "fleet", "install", "--redis", "redis://"+u.server.Addr, "--password-file", password).CombinedOutput()
+	out, err := exec.Command(programHere, "fleet", "install", "--redis", "redis://"+u.server.Addr, "--password-file", password).CombinedOutput()
 	if err != nil {
 		u.t.Fatalf("%v: %s", err, out)
 	}

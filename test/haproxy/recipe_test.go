@@ -19,21 +19,21 @@ import (
 	"time"
 
 	"edgeguard/cmd/edgeguard/snippets"
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 )
 
 // patience bounds every wait for something that must happen. Nothing is measured
 // by it.
 const patience = 60 * time.Second
 
-// program names, in the environment of the test inside, the edgeguard to run.
-const program = "EDGEGUARD_TEST_PROGRAM"
+// binary names, in the environment of the test inside, the edgeguard to run.
+const binary = "EDGEGUARD_TEST_PROGRAM"
 
 const debianConfig = "/etc/haproxy/haproxy.cfg"
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	nodetest.Clean()
+	program.Clean()
 	os.Exit(code)
 }
 
@@ -55,14 +55,14 @@ func TestRecipe(t *testing.T) {
 	if out, err := exec.Command("unshare", append(space, "true")...).CombinedOutput(); err != nil {
 		t.Skipf("no namespaces here: %s", out)
 	}
-	edgeguard, err := nodetest.Build()
+	edgeguard, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, part := range []string{"config", "file-config"} {
 		t.Run(part, func(t *testing.T) {
 			c := exec.Command("unshare", append(space, os.Args[0], "-test.v", "-test.run", "^TestInside$/^"+part+"$")...)
-			c.Env = append(os.Environ(), program+"="+edgeguard)
+			c.Env = append(os.Environ(), binary+"="+edgeguard)
 			out, err := c.CombinedOutput()
 			if err != nil || !bytes.Contains(out, []byte("--- PASS: TestInside/"+part)) {
 				t.Errorf("%v\n%s", err, out)
@@ -73,7 +73,7 @@ func TestRecipe(t *testing.T) {
 
 // TestInside is the part of TestRecipe that runs in the namespaces.
 func TestInside(t *testing.T) {
-	if os.Getenv(program) == "" {
+	if os.Getenv(binary) == "" {
 		t.Skip("TestRecipe runs this in namespaces")
 	}
 	for _, part := range []string{"config", "file-config"} {
@@ -107,7 +107,7 @@ func inside(t *testing.T, part string) {
 	if m := regexp.MustCompile(`SupplementaryGroups=(\S+)`).FindStringSubmatch(text(t, "dropin")); m != nil {
 		groups = append(groups, uint32(groupID(t, m[1])))
 	}
-	start(t, &syscall.Credential{Uid: user, Gid: user, Groups: groups}, os.Getenv(program), "serve", "--config", file)
+	start(t, &syscall.Credential{Uid: user, Gid: user, Groups: groups}, os.Getenv(binary), "serve", "--config", file)
 	until(t, "edgeguard wrote its list", func() bool { _, err := os.Stat("/var/lib/edgeguard/haproxy.acl"); return err == nil })
 	proxy(t)
 	for range 5 {
@@ -119,7 +119,7 @@ func inside(t *testing.T, part string) {
 	if got := ask("203.0.113.8", "/attack"); got != http.StatusNoContent {
 		t.Errorf("the neighbour: status %d", got)
 	}
-	run(t, os.Getenv(program), "blocks", "remove", "203.0.113.7", "--admin", "unix:/run/edgeguard/admin.sock")
+	run(t, os.Getenv(binary), "blocks", "remove", "203.0.113.7", "--admin", "unix:/run/edgeguard/admin.sock")
 	until(t, "the offender is let in", func() bool { return ask("203.0.113.7", "/") == http.StatusNoContent })
 }
 

@@ -20,8 +20,7 @@ import (
 	"edgeguard/admin/client"
 	"edgeguard/config"
 	"edgeguard/haproxy"
-	"edgeguard/internal/freeport"
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 )
 
 // patience bounds every wait for something that must happen. Nothing is measured by it.
@@ -29,13 +28,13 @@ const patience = 2 * time.Minute
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	nodetest.Clean()
+	program.Clean()
 	os.Exit(code)
 }
 
 // edge is a HAProxy and an edgeguard that counts from it.
 type edge struct {
-	*nodetest.Process
+	*program.Process
 	t       *testing.T
 	admin   *client.Client
 	haproxy *exec.Cmd // its master process
@@ -80,14 +79,14 @@ rules:
 // newEdge starts HAProxy and edgeguard.
 func newEdge(t *testing.T) *edge {
 	t.Helper()
-	program, err := exec.LookPath(cmp.Or(os.Getenv("EDGEGUARD_HAPROXY"), "haproxy"))
+	programHere, err := exec.LookPath(cmp.Or(os.Getenv("EDGEGUARD_HAPROXY"), "haproxy"))
 	if err != nil {
-		if program, err = exec.LookPath("/usr/sbin/haproxy"); err != nil {
+		if programHere, err = exec.LookPath("/usr/sbin/haproxy"); err != nil {
 			t.Skip("haproxy is not installed: scripts/need haproxy")
 		}
 	}
 	yaml := fmt.Sprintf(rules, os.Getuid())
-	e := &edge{t: t, Process: nodetest.New(t, yaml), address: freeport.Address(t)}
+	e := &edge{t: t, Process: program.NewNode(t, yaml), address: program.Address(t)}
 	if e.admin, err = client.New(client.Config{Address: "unix:" + e.Path("admin.sock")}); err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +103,7 @@ func newEdge(t *testing.T) *edge {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
-	e.haproxy = exec.Command(program, "-W", "-db", "-f", file)
+	e.haproxy = exec.Command(programHere, "-W", "-db", "-f", file)
 	e.haproxy.Stdout, e.haproxy.Stderr = &said, &said
 	e.haproxy.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := e.haproxy.Start(); err != nil {

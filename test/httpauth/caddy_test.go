@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"edgeguard/cmd/edgeguard/snippets"
-	"edgeguard/internal/freeport"
+	"edgeguard/internal/program"
 )
 
 // startCaddy runs the snippet, with its deadlines or others, and returns the port.
@@ -17,7 +17,7 @@ func startCaddy(t *testing.T, v snippets.Values, deadlines func(string) string) 
 	t.Helper()
 	need(t, "caddy", "caddy")
 	dir := t.TempDir()
-	port := strconv.Itoa(freeport.Port(t))
+	port := strconv.Itoa(program.Port(t))
 	v.Listen = port
 	var b strings.Builder
 	b.WriteString("{\n\tadmin off\n\tauto_https off\n}\n")

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"edgeguard/cmd/edgeguard/snippets"
-	"edgeguard/internal/freeport"
+	"edgeguard/internal/program"
 )
 
 // startNginx runs the snippet, with its deadlines or others, and returns the port.
@@ -19,7 +19,7 @@ func startNginx(t *testing.T, v snippets.Values, deadlines func(string) string) 
 	t.Helper()
 	need(t, "nginx", "nginx-light")
 	dir := t.TempDir()
-	port := strconv.Itoa(freeport.Port(t))
+	port := strconv.Itoa(program.Port(t))
 	v.Listen = "127.0.0.1:" + port
 	var b strings.Builder
 	fmt.Fprintf(&b, "daemon off;\nmaster_process off;\npid %s/pid;\nerror_log stderr error;\nevents {}\nhttp {\naccess_log off;\n", dir)

@@ -19,7 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"edgeguard"
-	"edgeguard/internal/freeport"
+	"edgeguard/internal/program"
 	"edgeguard/sensor/httpauth"
 	"edgeguard/sensor/refusal"
 )
@@ -99,7 +99,7 @@ func startGuard(t *testing.T, network string, limit int) (g *guard, stop func())
 
 func listen(t *testing.T, network string) net.Listener {
 	t.Helper()
-	address := freeport.Address(t) // nobody else's after it is closed
+	address := program.Address(t) // nobody else's after it is closed
 	if network == "unix" {
 		dir, err := os.MkdirTemp("", "eg") // t.TempDir is too long a path for a socket, and the worker's user may not enter it
 		if err != nil {
@@ -181,10 +181,10 @@ func patient(snippet string) string {
 func asItIs(snippet string) string { return snippet }
 
 // need skips the test where a program is not installed.
-func need(t *testing.T, program, debianPackage string) {
+func need(t *testing.T, programHere, debianPackage string) {
 	t.Helper()
-	if _, err := exec.LookPath(program); err != nil {
-		t.Skipf("%s is not installed: apt-get install %s", program, debianPackage)
+	if _, err := exec.LookPath(programHere); err != nil {
+		t.Skipf("%s is not installed: apt-get install %s", programHere, debianPackage)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"edgeguard/cmd/edgeguard/snippets"
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 )
 
 // patience bounds every wait for something that must happen. Nothing is measured
@@ -22,7 +22,7 @@ const patience = 60 * time.Second
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	nodetest.Clean()
+	program.Clean()
 	os.Exit(code)
 }
 
@@ -31,7 +31,7 @@ type recipe struct {
 	t      *testing.T
 	name   string
 	dir    string // the test's
-	node   *nodetest.Process
+	node   *program.Process
 	values snippets.Values
 	// swaps are words of the snippet and what the test has in their place: paths of the
 	// system, and what only systemd can do.
@@ -53,7 +53,7 @@ rules: [{name: attack, threshold: 5, guard: 1, match: {path: /attack}}]
 func newRecipe(t *testing.T, name string, swaps ...string) *recipe {
 	t.Helper()
 	r := &recipe{t: t, name: name, swaps: swaps}
-	r.node = nodetest.New(t, base)
+	r.node = program.NewNode(t, base)
 	r.dir = r.node.Folder
 	r.values = snippets.Values{State: r.node.Path("state")}
 	if err := os.Mkdir(r.values.State, 0o755); err != nil {
@@ -102,11 +102,11 @@ func (r *recipe) startNode() {
 
 // edgeguard runs a command of the program against the node.
 func (r *recipe) edgeguard(args ...string) (string, error) {
-	program, err := nodetest.Build()
+	programHere, err := program.Build()
 	if err != nil {
 		return "", err
 	}
-	out, err := exec.Command(program, append(args, "--admin", "unix:"+r.node.Path("admin.sock"))...).CombinedOutput()
+	out, err := exec.Command(programHere, append(args, "--admin", "unix:"+r.node.Path("admin.sock"))...).CombinedOutput()
 	return string(out), err
 }
 
@@ -243,10 +243,10 @@ func (r *recipe) attack(server, client string) {
 }
 
 // need skips a test where a program is missing.
-func need(t testing.TB, program, debianPackage string) {
+func need(t testing.TB, programHere, debianPackage string) {
 	t.Helper()
-	if _, err := exec.LookPath(program); err != nil {
-		t.Skipf("%s is not installed: scripts/need %s:%s", program, program, debianPackage)
+	if _, err := exec.LookPath(programHere); err != nil {
+		t.Skipf("%s is not installed: scripts/need %s:%s", programHere, programHere, debianPackage)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"edgeguard/internal/freeport"
+	"edgeguard/internal/program"
 )
 
 // startNginx starts nginx with the printed lines. Where nginx takes its clients from a
@@ -35,7 +35,7 @@ func TestNginxLists(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			need(t, "nginx", "nginx-light")
-			front := freeport.Address(t)
+			front := program.Address(t)
 			r := newRecipe(t, name)
 			r.swaps = []string{"/var/log/nginx/access.log", r.node.Path("access.log"),
 				"/bin/systemctl try-reload-or-restart nginx.service", "nginx -c " + r.node.Path("nginx.conf") + " -s reload"}
@@ -73,7 +73,7 @@ func block(client string) string {
 func TestHAProxyMap(t *testing.T) {
 	t.Parallel()
 	need(t, "haproxy", "haproxy")
-	front := freeport.Address(t)
+	front := program.Address(t)
 	r := newRecipe(t, "haproxy-map")
 	r.swaps = []string{"/run/haproxy/admin.sock", r.node.Path("haproxy.sock")}
 	r.startNode()
@@ -113,7 +113,7 @@ func TestApacheLog(t *testing.T) {
 	if _, err := os.Stat(modules); err != nil {
 		t.Skip(err)
 	}
-	front := freeport.Address(t)
+	front := program.Address(t)
 	r := newRecipe(t, "apache")
 	r.swaps = []string{"/var/log/apache2/edgeguard.log", r.node.Path("edgeguard.log")}
 	r.startNode()

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"edgeguard/cmd/edgeguard/snippets"
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 )
 
 // rulesOfNode count what a log or a table of HAProxy cannot see before the answer.
@@ -25,9 +25,9 @@ rules:
 `
 
 // startNode runs a whole edgeguard that HAProxy asks.
-func startNode(t *testing.T, rules string) *nodetest.Process {
+func startNode(t *testing.T, rules string) *program.Process {
 	t.Helper()
-	n := nodetest.New(t, "node: test\nlisten: {auth: [], admin: [\"unix:$DIR/admin.sock\"]}\nstate: $DIR/state\n"+
+	n := program.NewNode(t, "node: test\nlisten: {auth: [], admin: [\"unix:$DIR/admin.sock\"]}\nstate: $DIR/state\n"+
 		"haproxy: {spoe: [{listen: \"unix:$DIR/spoe.sock\", user: "+strconv.Itoa(os.Geteuid())+"}]}\n"+rules)
 	n.Launch()
 	n.Until("edgeguard listens", func() bool { _, err := os.Stat(n.Path("admin.sock")); return err == nil })
@@ -35,13 +35,13 @@ func startNode(t *testing.T, rules string) *nodetest.Process {
 }
 
 // command runs one of edgeguard's that must succeed.
-func command(t *testing.T, n *nodetest.Process, args ...string) string {
+func command(t *testing.T, n *program.Process, args ...string) string {
 	t.Helper()
-	program, err := nodetest.Build()
+	programHere, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command(program, append(args, "--admin", "unix:"+n.Path("admin.sock"))...).CombinedOutput()
+	out, err := exec.Command(programHere, append(args, "--admin", "unix:"+n.Path("admin.sock"))...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %v: %s", args, err, out)
 	}

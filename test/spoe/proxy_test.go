@@ -23,14 +23,13 @@ import (
 	"edgeguard"
 	"edgeguard/cmd/edgeguard/snippets"
 	"edgeguard/haproxy"
-	"edgeguard/internal/freeport"
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 	"edgeguard/internal/unixsocket"
 	"edgeguard/sensor/spoe"
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) { nodetest.Clean(); os.Exit(code) }))
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) { program.Clean(); os.Exit(code) }))
 }
 
 // patience bounds every wait for something that must happen. Nothing is measured by it.
@@ -176,12 +175,12 @@ func startProxy(t *testing.T, v snippets.Values, deadlines func(string) string) 
 // runProxy is startProxy, and waits until HAProxy listens.
 func runProxy(t *testing.T, v snippets.Values, change func(string) string) *proxy {
 	t.Helper()
-	program, err := exec.LookPath(cmp.Or(os.Getenv("EDGEGUARD_HAPROXY"), "haproxy"))
+	programHere, err := exec.LookPath(cmp.Or(os.Getenv("EDGEGUARD_HAPROXY"), "haproxy"))
 	if err != nil {
 		t.Skip("HAProxy is not installed: apt-get install haproxy")
 	}
 	dir := folder(t)
-	port := strconv.Itoa(freeport.Port(t))
+	port := strconv.Itoa(program.Port(t))
 	v.Listen, v.SpoeFile = port, filepath.Join(dir, "spoe.conf")
 	part := func(name string) string {
 		text, err := snippets.Text("haproxy-spoe", name, v)
@@ -206,10 +205,10 @@ func runProxy(t *testing.T, v snippets.Values, change func(string) string) *prox
 			t.Fatal(err)
 		}
 	}
-	if out, err := exec.Command(program, "-c", "-f", file).CombinedOutput(); err != nil || bytes.Contains(out, []byte("WARNING")) {
+	if out, err := exec.Command(programHere, "-c", "-f", file).CombinedOutput(); err != nil || bytes.Contains(out, []byte("WARNING")) {
 		t.Fatalf("haproxy -c: %v: %s\n%s", err, out, text)
 	}
-	p := &proxy{port: port, socket: filepath.Join(dir, "admin.sock"), process: exec.Command(program, "-db", "-f", file)}
+	p := &proxy{port: port, socket: filepath.Join(dir, "admin.sock"), process: exec.Command(programHere, "-db", "-f", file)}
 	var output bytes.Buffer
 	p.process.Stdout, p.process.Stderr = &output, &output
 	if err := p.process.Start(); err != nil {

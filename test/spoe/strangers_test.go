@@ -18,7 +18,7 @@ import (
 
 	"edgeguard/cmd/edgeguard/snippets"
 	"edgeguard/haproxy"
-	"edgeguard/internal/freeport"
+	"edgeguard/internal/program"
 )
 
 // certificate writes NAME.crt, signed by itself, NAME.key, and both as NAME.pem.
@@ -66,7 +66,7 @@ func TestTLS(t *testing.T) {
 			for _, name := range []string{"edgeguard", "haproxy", "other"} {
 				certificate(t, dir, name)
 			}
-			address := freeport.Address(t)
+			address := program.Address(t)
 			file := func(name string) string { return filepath.Join(dir, name) }
 			g, _ := serve(t, "tcp", address, haproxy.Door{TLS: haproxy.TLS{Certificate: file("edgeguard.crt"), Key: file("edgeguard.key"), ClientCA: file("haproxy.crt")}}, 0, nil)
 			p := runProxy(t, snippets.Values{Spoe: address}, strings.NewReplacer(

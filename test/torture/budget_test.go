@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/internal/freeport"
+	"edgeguard/internal/program"
 )
 
 const (
@@ -35,7 +35,7 @@ func offender(i int) netip.Addr {
 // Counts of wide networks are off: they block a /56 after a few of its /64, and then
 // the flood makes 4,096 blocks and not a million.
 func TestFloodOfBlocks(t *testing.T) {
-	address := freeport.Address(t)
+	address := program.Address(t)
 	n := newNode(t, `
 node: test
 state: $DIR/state

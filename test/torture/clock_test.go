@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/internal/freeport"
+	"edgeguard/internal/program"
 )
 
 // oddTime is a kind of time that a log may hold beside the right one.
@@ -52,7 +52,7 @@ var oddTimes = []oddTime{
 // steps of the node's own clock are package node's to test: a process has no clock of
 // its own.)
 func TestOddTimesInALog(t *testing.T) {
-	address := freeport.Address(t)
+	address := program.Address(t)
 	n := newNode(t, `
 node: test
 state: $DIR/state

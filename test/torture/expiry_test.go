@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/internal/freeport"
+	"edgeguard/internal/program"
 )
 
 // term is one block and what was seen of it.
@@ -46,7 +46,7 @@ func (b *term) check(ask *asker) (wrong string, err error) {
 // than 5 s late, none released more than 1 s early, and nothing is left of
 // them. The real clock is the subject: this test takes as long as its blocks.
 func TestBlocksEndInTime(t *testing.T) {
-	address, span := freeport.Address(t), time.Duration(size(12, 60))*time.Second
+	address, span := program.Address(t), time.Duration(size(12, 60))*time.Second
 	n := newNode(t, strings.ReplaceAll(`
 node: test
 state: $DIR/state

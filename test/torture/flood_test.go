@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/internal/freeport"
+	"edgeguard/internal/program"
 )
 
 const (
@@ -117,7 +117,7 @@ func TestFloodOfFreshAddresses(t *testing.T) {
 }
 
 func flood(t *testing.T, fresh, events, megabytes int) {
-	address := freeport.Address(t)
+	address := program.Address(t)
 	n := newNode(t, `
 node: test
 state: $DIR/state

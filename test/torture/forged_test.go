@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"edgeguard/internal/freeport"
+	"edgeguard/internal/program"
 )
 
 // peer is who sends forged headers.
@@ -51,7 +51,7 @@ const forgedLimit = 5000
 // X-Forwarded-For, and the proxy, which is believed, adds its address at the
 // end. That is one key, and it is limited.
 func TestForgedBehindAProxy(t *testing.T) {
-	n := newNode(t, strings.Replace(forgedConfig, "127.0.0.1:9180", freeport.Address(t), 1))
+	n := newNode(t, strings.Replace(forgedConfig, "127.0.0.1:9180", program.Address(t), 1))
 	n.start()
 	rng := newRand(t)
 	n.forge(n.asker(), func() (path string, header []string) {

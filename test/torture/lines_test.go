@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/internal/freeport"
+	"edgeguard/internal/program"
 )
 
 // victim is who an attacker would like to see counted.
@@ -79,7 +79,7 @@ func caddyLine(now time.Time, client string, text func() string) string {
 // theirs. Each line counts for the client whom the server saw, and none for
 // anybody else.
 func TestHostileLines(t *testing.T) {
-	address := freeport.Address(t)
+	address := program.Address(t)
 	n := newNode(t, `
 node: test
 state: $DIR/state

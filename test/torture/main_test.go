@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 )
 
 // full says that the tests run at full length.
@@ -21,8 +21,8 @@ func run(m *testing.M) int {
 		fmt.Println("skipped under the race detector: what is tried here is another process, built without it; its parts' own tests run under it")
 		return 0
 	}
-	defer nodetest.Clean()
-	if _, err := nodetest.Build(); err != nil {
+	defer program.Clean()
+	if _, err := program.Build(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 )
 
 // inNamespace begins the test anew in a namespace of its own for the network
@@ -19,7 +19,7 @@ import (
 // of loopback.
 func inNamespace(t *testing.T) bool {
 	t.Helper()
-	if os.Getenv(nodetest.Built) != "" {
+	if os.Getenv(program.Built) != "" {
 		return true
 	}
 	for _, tool := range []string{"unshare", "ip", "sh"} {
@@ -33,11 +33,11 @@ func inNamespace(t *testing.T) bool {
 	}
 	inner := exec.Command("unshare", "-rnm", "--kill-child", "sh", "-c", prepare+` && exec "$0" "$@"`,
 		os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=20m")
-	program, err := nodetest.Build()
+	programHere, err := program.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
-	inner.Env = append(os.Environ(), nodetest.Built+"="+program)
+	inner.Env = append(os.Environ(), program.Built+"="+programHere)
 	inner.WaitDelay = time.Second
 	out, err := inner.CombinedOutput()
 	t.Logf("%s", out)

@@ -10,7 +10,7 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 )
 
 // patience bounds every wait for something that must happen. Nothing is
@@ -19,7 +19,7 @@ const patience = 60 * time.Second
 
 // node is a running edgeguard, or one that ran, and its admin API.
 type node struct {
-	*nodetest.Process
+	*program.Process
 	t     *testing.T
 	admin *client.Client
 }
@@ -28,7 +28,7 @@ type node struct {
 // starts nothing.
 func newNode(t *testing.T, yaml string) *node {
 	t.Helper()
-	n := &node{t: t, Process: nodetest.New(t, yaml)}
+	n := &node{t: t, Process: program.NewNode(t, yaml)}
 	var err error
 	if n.admin, err = client.New(client.Config{Address: "unix:" + n.Path("admin.sock")}); err != nil {
 		t.Fatal(err)

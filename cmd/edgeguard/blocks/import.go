@@ -211,7 +211,7 @@ func (in *importer) send(ctx context.Context, node *client.Client) error {
 			return fmt.Errorf("the node answered %d results for %d blocks", len(done.Results), len(batch))
 		}
 		for i, one := range done.Results {
-			if one.Result == admin.Refused {
+			if one.Result == admin.BulkRefused {
 				in.done.Refused = append(in.done.Refused, refusedLine{in.lines[sent+i], one})
 			}
 		}

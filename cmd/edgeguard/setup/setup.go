@@ -168,7 +168,7 @@ func find(report io.Writer, places []setup.Place, given []setup.Log, account *se
 		all = append(all, s)
 	}
 	for _, place := range places {
-		found, err := setup.ReadPlace(place, files{})
+		found, err := setup.FindLogs(place, files{})
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 )
 
 // Who has just built edgeguard points it at a log, opens the address that it prints,
 // and sees the first offender, without a login, a config or an edited file. With the
 // link of a command without arguments the first click unblocks.
 func TestFirstLook(t *testing.T) {
-	if !nodetest.Alone(t) {
+	if !program.Alone(t) {
 		return
 	}
 	file := filepath.Join(t.TempDir(), "access.log")
@@ -27,7 +27,7 @@ func TestFirstLook(t *testing.T) {
 	}
 	defer func() { _ = log.Close() }()
 	begun := time.Now()
-	serve := exec.Command(os.Getenv(nodetest.Built), "serve", "--log", file)
+	serve := exec.Command(os.Getenv(program.Built), "serve", "--log", file)
 	run, err := os.MkdirTemp("", "run") // t.TempDir is too long for a socket's name
 	if err != nil {
 		t.Fatal(err)

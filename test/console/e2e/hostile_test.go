@@ -12,13 +12,13 @@ import (
 	"sync"
 	"testing"
 
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 )
 
 // console runs `edgeguard console` on the node's host and returns the link.
 func (n *node) console() string {
 	n.t.Helper()
-	out, err := exec.CommandContext(n.t.Context(), os.Getenv(nodetest.Built), "console", "--admin", "unix:"+n.Path("admin.sock")).Output()
+	out, err := exec.CommandContext(n.t.Context(), os.Getenv(program.Built), "console", "--admin", "unix:"+n.Path("admin.sock")).Output()
 	link, _, _ := strings.Cut(string(out), "\n")
 	if err != nil || !strings.HasPrefix(link, "http://") {
 		n.t.Fatalf("%v: %s", err, out)

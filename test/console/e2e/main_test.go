@@ -12,7 +12,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 )
 
 // patience bounds every wait for something that must happen. Nothing is measured
@@ -35,13 +35,13 @@ func TestMain(m *testing.M) {
 var browser context.Context
 
 func run(m *testing.M) (int, error) {
-	if os.Getenv(nodetest.Built) == "" { // else a test has started itself again
-		program, err := build()
+	if os.Getenv(program.Built) == "" { // else a test has started itself again
+		binary, err := build()
 		if err != nil {
 			return 0, err
 		}
-		defer func() { _ = os.RemoveAll(filepath.Dir(program)) }()
-		if err := os.Setenv(nodetest.Built, program); err != nil {
+		defer func() { _ = os.RemoveAll(filepath.Dir(binary)) }()
+		if err := os.Setenv(program.Built, binary); err != nil {
 			return 0, err
 		}
 	}
@@ -85,11 +85,11 @@ func build() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	program := filepath.Join(folder, "edgeguard")
-	c := exec.Command("go", "build", "-C", "../../..", "-o", program, "./cmd/edgeguard")
+	binary := filepath.Join(folder, "edgeguard")
+	c := exec.Command("go", "build", "-C", "../../..", "-o", binary, "./cmd/edgeguard")
 	if out, err := c.CombinedOutput(); err != nil {
 		_ = os.RemoveAll(folder)
 		return "", fmt.Errorf("%v: %w\n%s", c.Args, err, out)
 	}
-	return program, nil
+	return binary, nil
 }

@@ -20,13 +20,12 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/client"
 	"edgeguard/cmd/edgeguard/snippets"
-	"edgeguard/internal/freeport"
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 )
 
 // node is a running edgeguard.
 type node struct {
-	*nodetest.Process
+	*program.Process
 	t     *testing.T
 	admin *client.Client // an operator's, over the unix socket
 	// base is where its pages need no login, shown where a token is required, and
@@ -58,9 +57,9 @@ func start(t *testing.T, name, more string) *node {
 // prepare writes a node's config.
 func prepare(t *testing.T, name, more string) *node {
 	t.Helper()
-	open, closed, auth := freeport.Address(t), freeport.Address(t), freeport.Address(t)
+	open, closed, auth := program.Address(t), program.Address(t), program.Address(t)
 	n := &node{t: t, base: "http://" + open, shown: "http://" + closed, auth: auth}
-	n.Process = nodetest.New(t, fmt.Sprintf(`
+	n.Process = program.NewNode(t, fmt.Sprintf(`
 node: %s
 state: $DIR/state
 listen:
@@ -202,7 +201,7 @@ func site(t *testing.T, n *node) string {
 	t.Helper()
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "welcome") }))
 	t.Cleanup(backend.Close)
-	dir, address := t.TempDir(), freeport.Address(t)
+	dir, address := t.TempDir(), program.Address(t)
 	var conf strings.Builder
 	// The tests' clients are all of this host, so a header says who they are.
 	fmt.Fprintf(&conf, "daemon off;\nmaster_process off;\npid %s/pid;\nerror_log stderr error;\nevents {}\nhttp {\naccess_log off;\nset_real_ip_from 127.0.0.1;\nreal_ip_header X-Real-IP;\n", dir)

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"edgeguard/admin"
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 )
 
 // rule returns a rule as the API has it.
@@ -33,7 +33,7 @@ func (n *node) rule(name string) admin.Rule {
 // command runs a command beside the node, and returns what it prints.
 func (n *node) command(arguments ...string) string {
 	n.t.Helper()
-	out, err := exec.CommandContext(n.t.Context(), os.Getenv(nodetest.Built), arguments...).CombinedOutput()
+	out, err := exec.CommandContext(n.t.Context(), os.Getenv(program.Built), arguments...).CombinedOutput()
 	if err != nil {
 		n.t.Fatalf("edgeguard %q: %v\n%s", arguments, err, out)
 	}

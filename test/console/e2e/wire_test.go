@@ -17,7 +17,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 )
 
 // A first look costs little: at most 60 kB and five requests, all of the node
@@ -98,7 +98,7 @@ func TestAgreement(t *testing.T) {
 			says[name+", navigation"], _ = strconv.Atoi(eval[string](b, `document.querySelector("nav.main a .n").textContent`))
 			says[name+", rows"] = eval[int](b, `document.querySelectorAll("table.blocks tbody tr").length`)
 		}
-		out, err := exec.CommandContext(t.Context(), os.Getenv(nodetest.Built), "blocks", "list", "--json", "--admin", "unix:"+n.Path("admin.sock")).Output()
+		out, err := exec.CommandContext(t.Context(), os.Getenv(program.Built), "blocks", "list", "--json", "--admin", "unix:"+n.Path("admin.sock")).Output()
 		if err != nil {
 			t.Fatal(err)
 		}

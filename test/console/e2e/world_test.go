@@ -9,8 +9,7 @@ import (
 	"testing"
 
 	"edgeguard/admin"
-	"edgeguard/internal/freeport"
-	"edgeguard/internal/nodetest"
+	"edgeguard/internal/program"
 	"edgeguard/internal/redistest"
 )
 
@@ -41,7 +40,7 @@ func empty(t *testing.T) *world {
 // pair starts two nodes of a fleet, whose Redis is behind the proxies.
 func pair(t *testing.T, more string) (one, two *node, redis *redistest.Proxy) {
 	server := redistest.Start(t, redistest.Options{})
-	if out, err := exec.Command(os.Getenv(nodetest.Built), "fleet", "install", "--redis", "redis://"+server.Addr).CombinedOutput(); err != nil {
+	if out, err := exec.Command(os.Getenv(program.Built), "fleet", "install", "--redis", "redis://"+server.Addr).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	redis = redistest.NewProxy(t, server.Addr)
@@ -150,8 +149,8 @@ blocklists:
   - {name: waits, file: $DIR/waits.txt, most: 1}
   - {name: page, file: $DIR/page.html}
 enforce: {files: [{file: $DIR/list.txt, format: plain, reload: [/bin/false]}]}
-crowdsec: {lapi: {listen: "`+freeport.Address(t)+`"}}
-notify: {webhooks: [{name: chat, url: "http://`+freeport.Address(t)+`/"}]}
+crowdsec: {lapi: {listen: "`+program.Address(t)+`"}}
+notify: {webhooks: [{name: chat, url: "http://`+program.Address(t)+`/"}]}
 `)
 	for name, text := range map[string]string{"good.txt": listed + "\n5.5.5.5/32\n10.0.0.1\nno address\n", "other.txt": "9.9.9.9\n", "waits.txt": "45.1.2.0/24\n45.1.9.9\n", "page.html": "<!doctype html><title>" + strings.Repeat("x", 200) + "</title>\n"} {
 		if err := os.WriteFile(n.Path(name), []byte(text), 0o644); err != nil {
@@ -168,7 +167,7 @@ notify: {webhooks: [{name: chat, url: "http://`+freeport.Address(t)+`/"}]}
 		for _, f := range s.Imports.Feeds {
 			held[f.Name], state[f.Name] = f.Held, f.State
 		}
-		return held["good"] == 2 && state["waits"] == admin.Waiting && state["page"] == admin.Failing && s.Enforcers[0].Failing > 0 && s.Notified[0].Error != ""
+		return held["good"] == 2 && state["waits"] == admin.ImportWaiting && state["page"] == admin.ImportFailing && s.Enforcers[0].Failing > 0 && s.Notified[0].Error != ""
 	})
 	return &world{name: "neighbours", node: n, pages: append([]string{"/neighbours", "/address/" + listed, "/network/192.0.0.0/16", "/blocked?rule=owner+good", "/block?prefix=" + listed, "/allow?prefix=" + listed}, everywhere...)}
 }

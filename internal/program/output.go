@@ -1,4 +1,4 @@
-package nodetest
+package program
 
 import (
 	"bytes"

@@ -1,7 +1,4 @@
-// Package nodetest runs the real program for tests that treat it from outside as
-// the world does. The command is built once for a test binary, and each node has
-// its own folder, which stays between its starts.
-package nodetest
+package program
 
 import (
 	"fmt"
@@ -10,6 +7,10 @@ import (
 	"path/filepath"
 	"sync"
 )
+
+// This file runs the real program for tests that treat it from outside as
+// the world does. The command is built once for a test binary, and each node has
+// its own folder, which stays between its starts.
 
 // Built names the environment variable that gives a test that started itself
 // again, in a namespace say, the program that was built for it.

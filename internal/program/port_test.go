@@ -1,4 +1,4 @@
-package freeport
+package program
 
 import (
 	"bufio"

@@ -1,4 +1,4 @@
-package nodetest
+package program
 
 import (
 	"os"
@@ -33,10 +33,10 @@ type Process struct {
 	said    *output
 }
 
-// New writes a config, in which $DIR means the process's folder, and starts
+// NewNode writes a config, in which $DIR means the process's folder, and starts
 // nothing. Whatever runs at the end of the test is killed; what it said is shown
 // if the test has failed.
-func New(t testing.TB, yaml string) *Process {
+func NewNode(t testing.TB, yaml string) *Process {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "node") // t.TempDir is too long for a socket's name
 	if err != nil {

@@ -1,13 +1,4 @@
-// Package freeport gives tests a port of loopback for a program that cannot choose
-// one itself. A port that the kernel chose for a listener that is closed again is
-// not free: the kernel gives it to the next that asks, also to an outgoing
-// connection of another test's process.
-//
-// These ports lie below those that the kernel chooses from, and whoever was given
-// one holds the UDP port of the same number. A UDP port has one holder on the
-// machine, whatever folders a process sees, and is free again when the process
-// ends.
-package freeport
+package program
 
 import (
 	"errors"
@@ -17,6 +8,16 @@ import (
 	"sync/atomic"
 	"testing"
 )
+
+// This file gives tests a port of loopback for a program that cannot choose
+// one itself. A port that the kernel chose for a listener that is closed again is
+// not free: the kernel gives it to the next that asks, also to an outgoing
+// connection of another test's process.
+//
+// These ports lie below those that the kernel chooses from, and whoever was given
+// one holds the UDP port of the same number. A UDP port has one holder on the
+// machine, whatever folders a process sees, and is free again when the process
+// ends.
 
 // first and ports are the range. Linux chooses ports of its own from 32768 by
 // default, some sandboxes from 16000.
