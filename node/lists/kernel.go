@@ -27,8 +27,8 @@ import (
 // kernelEmptying bounds how long an operator waits for the packet filter to be empty.
 const kernelEmptying = 20 * time.Second
 
-// KernelDeps is what a filter uses of a node.
-type KernelDeps struct {
+// kernelDeps is what a filter uses of a node.
+type kernelDeps struct {
 	Config func() *config.Config // in force
 	// List returns the list of the packet filter and its figures; nil where none runs.
 	List    func() (*nftables.TrialList, enforce.Stats)
@@ -45,14 +45,14 @@ type KernelDeps struct {
 // KernelFilter is the operators' hold on the packet filter: a admin.KernelOperator of the admin API.
 // It is safe for concurrent use.
 type KernelFilter struct {
-	deps  KernelDeps
+	deps  kernelDeps
 	trial *nftables.Trial
 
 	mu sync.Mutex // one change at a time
 }
 
 // newKernelFilter returns the packet filter under a trial.
-func newKernelFilter(t *nftables.Trial, d KernelDeps) *KernelFilter {
+func newKernelFilter(t *nftables.Trial, d kernelDeps) *KernelFilter {
 	return &KernelFilter{deps: d, trial: t}
 }
 

@@ -67,7 +67,7 @@ type bench struct {
 	config *config.Config
 	kernel *packets
 	list   *nftables.TrialList
-	deps   KernelDeps
+	deps   kernelDeps
 	raised []edgeguard.Alarm
 	alarms *alarm.Tracker
 	noPeer error // why no peers are found
@@ -79,7 +79,7 @@ func newBench(t *testing.T) *bench {
 	b := &bench{t: t, now: kernelStart, config: new(config.Config), kernel: new(packets)}
 	b.config.Enforce.NFTables = &config.NFTables{Table: "edge", SparePorts: []uint16{2222}}
 	b.alarms = alarm.New(func(a edgeguard.Alarm) { b.raised = append(b.raised, a) }, func(string, string) {})
-	b.deps = KernelDeps{
+	b.deps = kernelDeps{
 		Config: func() *config.Config { return b.config }, Refresh: b.pass,
 		List: func() (*nftables.TrialList, enforce.Stats) { return b.list, enforce.Stats{Intended: 1, Installed: 1} },
 		Now:  func() time.Time { return b.now }, Epoch: func(t time.Time) time.Time { return t.Add(time.Hour) },

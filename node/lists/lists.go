@@ -63,7 +63,7 @@ func New(c Config) *Lists {
 	}
 	e.config.Clouds.Rank, e.config.Clouds.Log = e.rank, c.Log
 	e.config.Clouds.Monitor = func() bool { return e.config.Current().Monitor }
-	e.Filter = newKernelFilter(e.trial, KernelDeps{
+	e.Filter = newKernelFilter(e.trial, kernelDeps{
 		Config: c.Current, List: e.packetFilter, Refresh: e.Refresh, Now: c.Now, Epoch: c.Epoch, Peers: nftables.SSHPeersOfHost,
 		Alarms: c.Alarms, Log: c.Log, State: c.State,
 	})
