@@ -256,7 +256,7 @@ func TestSignature(t *testing.T) {
 
 // TestSignatureOfTheDocs: the example of the check in docs/api.md is the one that was run.
 func TestSignatureOfTheDocs(t *testing.T) {
-	page, err := os.ReadFile("../../docs/api.md")
+	page, err := os.ReadFile("../docs/api.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -196,6 +196,7 @@ func TestBadReceivers(t *testing.T) {
 		hanging.Addr(), failing.URL, refusing.URL, redirecting.URL, good.URL))
 	b.block(1, "edge-1")
 	b.until("the good one", func() bool { return b.figures("good").Sent == 1 })
+	b.until("the refusals", func() bool { return b.figures("refusing").Dropped == 1 && b.figures("redirecting").Dropped == 1 })
 	begun := time.Now()
 	for i := range 10_000 {
 		b.block(i, "edge-1")
@@ -207,7 +208,6 @@ func TestBadReceivers(t *testing.T) {
 	if len(got) != 3 || got[0].ID != got[2].ID || failing.header[0].Get("Webhook-Id") != "" {
 		t.Errorf("%d posts; the same id in each: %q, %q", len(got), got[0].ID, got[2].ID)
 	}
-	b.until("the refusals", func() bool { return b.figures("refusing").Dropped == 1 && b.figures("redirecting").Dropped == 1 })
 	for name, want := range map[string]string{"refusing": "it refuses us: 403 Forbidden", "redirecting": "it redirects to " + good.URL + ", which is not followed"} {
 		if f := b.figures(name); !strings.Contains(f.Error, want) {
 			t.Errorf("%s: %+v", name, f)
