@@ -87,7 +87,6 @@ func TestEdges(t *testing.T) {
 
 // TestW3C holds what the rows of a W3C log say by the last #Fields line.
 func TestW3C(t *testing.T) {
-	const atNight = "192.0.2.100 2019-12-04T21:02:31Z" + rr
 	for _, test := range []struct {
 		name, format string
 		lines        []string
