@@ -84,8 +84,8 @@ type BouncerRemoved struct {
 	Name string `json:"name"`
 }
 
-// BouncerOperator is what operators change of a node's bouncers. Package node/bouncers
-// implements it.
+// BouncerOperator is what operators change of a node's bouncers. Package
+// node/neighbours implements it.
 type BouncerOperator interface {
 	// Bouncers returns the state.
 	Bouncers() BouncerList

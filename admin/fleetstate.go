@@ -5,9 +5,6 @@ import (
 	"time"
 )
 
-// This file is what the API says of a node in its fleet, and of the fleet's
-// other nodes.
-
 // Fleet is the state of a node in its fleet, and its counters since the fleet's
 // part of the config was last changed. Spans are in seconds.
 type Fleet struct {

@@ -5,8 +5,6 @@ import (
 	"slices"
 )
 
-// This file is what the API says of the nodes of a fleet that hold records.
-
 // FleetHeld says which other nodes of the fleet hold records, by their heartbeats.
 // In a fleet without a key, whoever can write to Redis can write a heartbeat.
 type FleetHeld struct {

@@ -8,7 +8,7 @@ import (
 	"edgeguard/admin/call"
 )
 
-// This file is whether the kernel's packet filter drops what is blocked, as
+// Whether the kernel's packet filter drops what is blocked, as
 // operators see and change it by the API: a trial that ends by itself unless it is
 // confirmed, a pause, and the end of both.
 

@@ -9,8 +9,8 @@ import (
 	"edgeguard/blocklist"
 )
 
-// This file picks a page out of the blocks of a node: those that match a
-// filter, in one of a few orders.
+// A page of the blocks of a node: those that match a filter, in one of a few
+// orders.
 
 const (
 	// maxLooked is how many blocks one page looks at for those that match, and

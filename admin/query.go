@@ -10,8 +10,8 @@ import (
 	"edgeguard/admin/call"
 )
 
-// This file reads which blocks a list is asked for, from the parameters of a
-// request: the API's and the pages'.
+// Which blocks a list is asked for, read from the parameters of a request: the
+// API's and the pages'.
 
 // ReadBlockFilter reads the parameters of a list of blocks.
 func ReadBlockFilter(r *http.Request) (f BlockFilter, limit int, p *call.Problem) {

@@ -11,7 +11,7 @@ import (
 	"edgeguard/admin/call"
 )
 
-// This file is the API's form of what a key asked for, and who may see it.
+// What a key asked for, in the API's form, and who may see it.
 
 // KeptSamples is what a node keeps of a key's requests.
 type KeptSamples struct {

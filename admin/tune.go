@@ -7,8 +7,8 @@ import (
 	"edgeguard/admin/call"
 )
 
-// This file is what operators change of rules while a node runs, as the admin API and
-// pages ask for it. What a change does is the Tuner's.
+// What operators change of rules while a node runs, as the admin API and pages ask
+// for it. What a change does is the [Tuner]'s.
 
 // Overlay is a threshold that is in force instead of the config's.
 type Overlay struct {

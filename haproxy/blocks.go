@@ -11,7 +11,7 @@ import (
 //
 // A stick table finds a key and no prefix, so that a request is looked up once for each
 // of a few prefix lengths, in a table for each: masked to two lengths, an address may be
-// the same key twice. The value [Blocked] refuses, [Spared] does not, and the longest
+// the same key twice. The value [BlockedGPT] refuses, [Spared] does not, and the longest
 // prefix decides. A prefix of another length becomes several entries, or a blocked one
 // around spared ones, where that is few.
 

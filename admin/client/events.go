@@ -19,7 +19,7 @@ import (
 const maxEvent = 1 << 20
 
 // Events yields the events of a node as they happen, of the kinds in a list with commas,
-// or of all. After is the ID of the last event that the caller has, live.Oldest for all
+// or of all. After is the ID of the last event that the caller has, watch.Oldest for all
 // that the node keeps, or "" for those from now on; it is set to the ID from which
 // another call goes on. It ends after the first error, which is io.EOF where the node
 // ended the stream.

@@ -15,9 +15,9 @@ import (
 	"edgeguard/internal/lobby"
 )
 
-// This file answers HTTP on the listeners of the admin API: with a bound on
-// the connections of each, and on the time that a request may take. It knows
-// neither who asks nor what.
+// HTTP on the listeners of the admin API, with a bound on the connections of each
+// and on the time that a request may take. The
+// [BoundedServer] knows neither who asks nor what.
 
 const (
 	headerTime = 10 * time.Second // to read a request's headers, from the connection's first moment

@@ -15,9 +15,9 @@ import (
 //	                      │ its time is over, edgeguard restarts
 //	in force ──pause───▶ paused ──resume──▶ in force
 //
-// [Trial] is the state machine, and [List] the enforcer that it governs. During a trial
+// [Trial] is the state machine, and [TrialList] the enforcer that it governs. During a trial
 // no element of the kernel lasts longer than what is left of it: the kernel's own
-// timeouts end it, with edgeguard dead or hung and by a clock that never steps. A [Mark]
+// timeouts end it, with edgeguard dead or hung and by a clock that never steps. A [TrialMark]
 // on the disk, written before the trial begins, keeps a restart from putting the whole
 // list in force again.
 

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// This file gives tests a port of loopback for a program that cannot choose
-// one itself. A port that the kernel chose for a listener that is closed again is
+// Ports of loopback for programs that cannot choose one themselves: a port that the kernel chose for a listener that is closed again is
 // not free: the kernel gives it to the next that asks, also to an outgoing
 // connection of another test's process.
 //

@@ -1,3 +1,6 @@
+// Package program runs the real program for tests that treat it from outside as the
+// world does. The command is built once for a test binary, and each node has its own
+// folder, which stays between its starts.
 package program
 
 import (
@@ -7,10 +10,6 @@ import (
 	"path/filepath"
 	"sync"
 )
-
-// This file runs the real program for tests that treat it from outside as
-// the world does. The command is built once for a test binary, and each node has
-// its own folder, which stays between its starts.
 
 // Built names the environment variable that gives a test that started itself
 // again, in a namespace say, the program that was built for it.

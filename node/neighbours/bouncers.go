@@ -37,7 +37,7 @@ type BouncerDeps struct {
 	Blocks  *lists.InForce
 }
 
-// BouncerSide is the bouncers of a node, and an admin/bouncers.Operator. Make them with
+// BouncerSide is the bouncers of a node, and an [admin.BouncerOperator]. Make them with
 // [NewBouncers].
 type BouncerSide struct {
 	BouncerDeps

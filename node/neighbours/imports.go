@@ -59,7 +59,7 @@ func (i *ImportedLists) Summary() admin.Imports {
 	return out
 }
 
-// ConfirmImport implements admin/imports.Operator.
+// ConfirmImport implements [admin.ImportOperator].
 func (i *ImportedLists) ConfirmImport(name string) *call.Problem {
 	for _, feeder := range i.Feeders() {
 		for _, f := range feeder.Feeds() {

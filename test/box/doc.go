@@ -1,6 +1,4 @@
-package box
-
-// This file follows the printed instructions on a real system. It boots a
+// Package box follows the printed instructions on a real system. It boots a
 // minimal Debian with systemd in namespaces of its own, installs the package
 // there, and runs the fenced commands and writes the fenced files of README.md and
 // docs/operations.md as they are printed. So a page that does not work fails a
@@ -11,3 +9,4 @@ package box
 //	<!-- box: NAME -->         runs the commands, or writes a block that begins with "# /a/path"
 //	<!-- box: NAME /a/path --> writes the block there
 //	<!-- box: no, REASON -->   is not tested
+package box

@@ -1,4 +1,3 @@
-package console
-
-// This file looks at the console's pages as a browser does: of a real node
+// Package console looks at the console's pages as a browser does: of a real node
 // with real blocks, whose pages are compared with its API.
+package console

@@ -1,8 +1,6 @@
-package differential
-
-// This file asks real servers whether every request that they serve
-// is counted: nginx, Apache, Caddy and HAProxy get thousands of random requests,
-// raw over TCP, and say in their own log which path they served to which client.
+// Package differential asks real servers whether every request that they serve is
+// counted. It sends nginx, Apache, Caddy and HAProxy thousands of random requests,
+// raw over TCP; they say in their own log which path they served to which client.
 // edgeguard reads their ordinary log. Where the two differ, an attacker has a way
 // past the rules.
 //
@@ -13,3 +11,4 @@ package differential
 // side by side, and why the detector, which protects those, is not asked.
 //
 // Nothing of edgeguard imports it.
+package differential

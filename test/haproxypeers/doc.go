@@ -1,5 +1,4 @@
+// Package haproxypeers compares what edgeguard counts over the peers protocol of a
+// real HAProxy with what clients requested. Both programs are reloaded, restarted
+// and killed meanwhile.
 package haproxypeers
-
-// This file runs a real HAProxy and a real edgeguard, connected by the peers
-// protocol, and compares what edgeguard counts with what clients requested: under
-// reloads, restarts and kills of both.

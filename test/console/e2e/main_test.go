@@ -65,7 +65,7 @@ func openBrowser() (func(), error) {
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.WSURLReadTimeout(patience), chromedp.Flag("hide-scrollbars", true), chromedp.Flag("font-render-hinting", "none"),
-		// Of the ports that freeport returns a browser refuses this one otherwise.
+		// Of the ports that package program returns a browser refuses this one otherwise.
 		chromedp.Flag("explicitly-allowed-ports", "10080"))
 	allocator, end := chromedp.NewExecAllocator(context.Background(), options...)
 	of, closed := chromedp.NewContext(allocator)
