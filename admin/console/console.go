@@ -1,6 +1,5 @@
-// Package console makes the web pages of a node from what its admin API answers:
-// who is blocked and why, who is near a limit, and what each rule counts. The pages
-// are made on the server and work without JavaScript; they show what the API
+// Package console makes the web pages of a node from what its admin API answers. The
+// pages are made on the server and work without JavaScript; they show what the API
 // shows, from the same functions.
 //
 // Every text that a client or another node wrote goes through html/template,

@@ -1,5 +1,5 @@
-// Package lapitest runs the CrowdSec of Debian for tests, unpacked and never installed, with a
-// database of its own and without its agent: its LAPI alone, on loopback.
+// Package lapitest runs the CrowdSec of Debian for tests: its LAPI alone, on loopback.
+// It is unpacked, never installed, with a database of its own, without its agent.
 package lapitest
 
 import (

@@ -1,5 +1,5 @@
-// Package atomicfile replaces a file as a whole: a reader sees the old one or the
-// new one and never a part, also after a crash of the machine.
+// Package atomicfile replaces a file as a whole: a reader sees the old one or the new
+// one, never a part, also after a crash of the machine.
 //
 //	Create ─ Write… ─ Commit: sync, rename, sync the folder
 //

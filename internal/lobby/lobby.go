@@ -1,6 +1,5 @@
-// Package lobby bounds the connections of a listener, and chooses which one to
-// close when it is full, so that a client that only holds connections keeps no
-// other out.
+// Package lobby bounds the connections of a listener. When it is full it chooses which
+// one to close, so that a client that only holds connections keeps no other out.
 //
 // A connection waits until its first request has been read, then it is answered,
 // and then it idles until the next. When there is no room for a new one, one of

@@ -1,5 +1,5 @@
-// Package logtail reads the end of a log that others may have replaced: it opens nothing
-// but a regular file, and reads a bounded part of it.
+// Package logtail reads the end of a log that others may have replaced. It opens
+// nothing but a regular file, of which it reads a bounded part.
 package logtail
 
 import (

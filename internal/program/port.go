@@ -65,5 +65,5 @@ func Claim() (port int, release func(), err error) {
 		}
 		_ = held.Close()
 	}
-	return 0, nil, errors.New("freeport: all ports from 10000 to 15999 are in use; end the programs that listen there")
+	return 0, nil, errors.New("no free port: all ports from 10000 to 15999 are in use; end the programs that listen there")
 }

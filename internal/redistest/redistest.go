@@ -1,8 +1,7 @@
-// Package redistest starts real redis-servers for tests and benchmarks: one
-// ([Start]), a Redis Cluster ([StartCluster]), a master under three Sentinels
-// ([StartSentinel]), and a TCP proxy that breaks connections on request
-// ([NewProxy]). There is no stand-in for Redis anywhere in the project: what
-// fails in the field is the real one.
+// Package redistest starts real redis-servers for tests: one ([Start]), a Redis Cluster
+// ([StartCluster]), a master under three Sentinels ([StartSentinel]). A TCP proxy
+// breaks connections on request ([NewProxy]). There is no stand-in for Redis anywhere
+// in the project: what fails in the field is the real one.
 //
 // Every server listens on a free port of loopback, keeps its files in a directory
 // of the test, and may hold 256 MB at most by default. It is killed by its process

@@ -1,6 +1,6 @@
-// Package safepath finds the folder in which a file is to be written, and refuses a
-// path that another user of this host could have made. Otherwise, for a process of
-// root, such a user's link could have any file of the host overwritten.
+// Package safepath finds the folder in which a file is to be written. It refuses a path
+// that another user of this host could have made. Otherwise, for a process of root,
+// such a user's link could have any file of the host overwritten.
 package safepath
 
 import (

@@ -1,5 +1,5 @@
 // Package sheetcell writes texts as cells of a table that no spreadsheet takes for a
-// formula, and reads them back.
+// formula. It reads them back, too.
 package sheetcell
 
 import (

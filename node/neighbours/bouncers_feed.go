@@ -100,7 +100,7 @@ func (c *BouncerBacklog) take() (whole bool, pending map[netip.Prefix]struct{}) 
 	return whole, pending
 }
 
-// bouncerFeed keeps the journal in step with the blocklist: a supervisor.Service.
+// bouncerFeed keeps the journal in step with the blocklist, as a service of the node.
 type bouncerFeed struct {
 	BouncerDeps
 	backlog *BouncerBacklog
@@ -112,7 +112,7 @@ func (*bouncerFeed) Key() string             { return "bouncers" }
 func (*bouncerFeed) Alarm() (string, string) { return alarm.Listen, "bouncers" }
 func (*bouncerFeed) Report(*admin.Stats)     {}
 
-// Run implements supervisor.Service.
+// Run keeps the journal in step until ctx is done.
 func (f *bouncerFeed) Run(ctx context.Context, ready func()) error {
 	f.backlog.begin(true)
 	defer f.backlog.begin(false)

@@ -51,7 +51,7 @@ func (c *counts) change(f func(*notify.Figures)) {
 	f(&c.Figures)
 }
 
-// Run implements supervisor.Service: it sends until ctx is done, and then once more.
+// Run sends until ctx is done, and then once more.
 func (r *NotifyReceiver) Run(ctx context.Context, ready func()) error {
 	if err := r.does.read(r.Version); err != nil {
 		r.figures.change(func(f *notify.Figures) { f.Error = err.Error() })

@@ -1,5 +1,4 @@
-// Package spoptest is HAProxy's side of SPOP for tests: its frames, and what an
-// agent answered.
+// Package spoptest is HAProxy's side of SPOP for tests.
 package spoptest
 
 import (
