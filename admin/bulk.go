@@ -1,13 +1,13 @@
 package admin
 
 import (
-	"edgeguard/admin/access"
-	"edgeguard/admin/call"
 	"fmt"
 	"net/http"
 	"time"
 
 	"edgeguard"
+	"edgeguard/admin/access"
+	"edgeguard/admin/call"
 )
 
 const (

@@ -2,6 +2,8 @@ package node
 
 import (
 	"context"
+	"time"
+
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/config"
@@ -10,7 +12,6 @@ import (
 	"edgeguard/node/listeners"
 	"edgeguard/node/neighbours"
 	"edgeguard/node/supervisor"
-	"time"
 )
 
 // sensors hand in events: forward auth, logs and HAProxies.

@@ -1,10 +1,11 @@
 package console
 
 import (
-	"edgeguard"
 	"iter"
 	"net/http"
 	"net/netip"
+
+	"edgeguard"
 )
 
 // networkPage is the blocks inside a network, and those around it.

@@ -1,8 +1,6 @@
 package openapi
 
 import (
-	"edgeguard/crowdsec"
-	"edgeguard/notify"
 	"encoding"
 	"math"
 	"net/netip"
@@ -10,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"edgeguard/crowdsec"
+	"edgeguard/notify"
 )
 
 // object is a JSON object. Its keys are sorted when it is written.

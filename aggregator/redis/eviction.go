@@ -2,12 +2,13 @@ package redis
 
 import (
 	"context"
-	"edgeguard/aggregator/fleet"
 	"errors"
 	"strconv"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+
+	"edgeguard/aggregator/fleet"
 )
 
 // server is a connection to one Redis.

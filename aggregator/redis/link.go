@@ -2,12 +2,12 @@ package redis
 
 import (
 	"context"
-	"edgeguard"
 	"errors"
 	"math/rand/v2"
 	"sync"
 	"time"
 
+	"edgeguard"
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/fleet"
 	"edgeguard/blocklist"

@@ -1,11 +1,12 @@
 package main
 
 import (
-	"edgeguard/cmd/edgeguard/command"
 	"io"
 	"os"
 
 	"golang.org/x/term"
+
+	"edgeguard/cmd/edgeguard/command"
 )
 
 // environment is the real one. NO_COLOR (no-color.org) switches colours off.

@@ -1,11 +1,12 @@
 package main
 
 import (
-	"edgeguard/cmd/edgeguard/command"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"edgeguard/cmd/edgeguard/command"
 )
 
 // Every command has an example that begins with its own words, and is on the manual page.

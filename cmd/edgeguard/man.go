@@ -1,13 +1,14 @@
 package main
 
 import (
-	"edgeguard/cmd/edgeguard/command"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"edgeguard/cmd/edgeguard/command"
 )
 
 // manCommand prints the manual page. Cobra's own generator requires a markdown

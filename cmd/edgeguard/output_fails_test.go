@@ -2,10 +2,11 @@ package main
 
 import (
 	"bytes"
-	"edgeguard/cmd/edgeguard/command"
 	"io"
 	"strings"
 	"testing"
+
+	"edgeguard/cmd/edgeguard/command"
 )
 
 // A page that could not be written, as on a full disk, is not a success: the

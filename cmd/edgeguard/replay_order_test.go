@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"edgeguard/cmd/edgeguard/command"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -13,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"edgeguard/cmd/edgeguard/command"
 )
 
 // line is one line of a log with its time.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"edgeguard/cmd/edgeguard/command"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,6 +8,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"edgeguard/cmd/edgeguard/command"
 )
 
 // version is set by a release build: -ldflags "-X main.version=v1.2.3".

@@ -2,7 +2,6 @@ package redistest
 
 import (
 	"context"
-	"edgeguard/internal/program"
 	"errors"
 	"io"
 	"net"
@@ -12,6 +11,8 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
+
+	"edgeguard/internal/program"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -2,13 +2,14 @@ package redistest
 
 import (
 	"context"
-	"edgeguard/internal/program"
 	"fmt"
 	"net"
 	"path/filepath"
 	"testing"
 
 	goredis "github.com/redis/go-redis/v9"
+
+	"edgeguard/internal/program"
 )
 
 // MasterName is the name that the Sentinels of [StartSentinel] know their

@@ -1,8 +1,9 @@
 package accesslog
 
 import (
-	"edgeguard/logline"
 	"time"
+
+	"edgeguard/logline"
 )
 
 // LiveStats says what was read of a live log since it was started. All counts

@@ -1,13 +1,14 @@
 package accesslog
 
 import (
-	"edgeguard/internal/program"
 	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
 	"testing"
 	"time"
+
+	"edgeguard/internal/program"
 )
 
 // TestFollowRotations is fault test 20: a thousand rotations by rename under a

@@ -1,7 +1,6 @@
 package accesslog
 
 import (
-	"edgeguard/internal/program"
 	"os"
 	"os/exec"
 	"sync"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/internal/program"
 )
 
 // bytes returns how many bytes the lines below n have that were heard.

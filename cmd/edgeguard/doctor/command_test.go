@@ -3,7 +3,6 @@ package doctor
 import (
 	"bytes"
 	"context"
-	"edgeguard/cmd/edgeguard/command"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"edgeguard/cmd/edgeguard/command"
 )
 
 // logGroup is a group that no user has but by the unit.
