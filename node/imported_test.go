@@ -68,7 +68,7 @@ func TestImported(t *testing.T) {
 // Housekeeping sweeps imported blocks, and a reload changes how many there may be.
 func TestImportedEnd(t *testing.T) {
 	t.Parallel()
-	u := newNode(t, t.TempDir(), "max_imported: 1000\n").start()
+	u := newNode(t, t.TempDir(), "listen: {auth: [\"unix:$DIR/auth.sock\"], admin: [\"unix:$DIR/admin.sock\"]}\nmax_imported: 1000\n").start()
 	u.imports("drop", time.Nanosecond, "203.0.113.9/32")
 	u.eventually("it has ended", func() bool { return u.Node.imports.Set.Empty() })
 	if u.Node.imports.Set.Room() > 1000 {

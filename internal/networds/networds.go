@@ -32,7 +32,7 @@ func Of(who string, err error) string {
 		return who + " refuses the connection: nothing listens there"
 	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
 		return who + " cannot be reached: this host has no route to it"
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), closedIdle(err):
 		return who + " closed the connection before it answered"
 	case errors.As(err, &unknown):
 		return who + " has a certificate of an unknown authority; set ca_file"
@@ -44,4 +44,10 @@ func Of(who string, err error) string {
 		return who + " answers without TLS; the port is another one, or url begins with http://"
 	}
 	return ""
+}
+
+// closedIdle reports whether the other side closed the connection before a request was
+// written: net/http does not export that error.
+func closedIdle(err error) bool {
+	return strings.HasSuffix(err.Error(), "server closed idle connection")
 }
