@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"syscall"
 	"testing"
@@ -88,6 +89,7 @@ func TestOf(t *testing.T) {
 	}{
 		{ask(t, gone.URL, nil), "it refuses the connection: nothing listens there"},
 		{ask(t, cut.URL, nil), "it closed the connection before it answered"},
+		{&url.Error{Op: "Post", URL: cut.URL, Err: errors.New("http: server closed idle connection")}, "it closed the connection before it answered"},
 		{ask(t, secure.URL, x509.NewCertPool()), "it has a certificate of an unknown authority; set ca_file"},
 		{ask(t, "https://wrong.example:"+port, trusted), "it has a certificate for another name"},
 		{ask(t, old.URL, ofOld), "it has a certificate that has expired, or is not valid yet, by this host's clock"},

@@ -1,7 +1,7 @@
 // Package doctor finds what would keep a node from working on this host. It looks at
 // ports, files with their permissions, the logs' formats, the kernel's datagram queue,
 // the clock, lists that are no longer updated, and settings that cancel each other out,
-// as the user as whom systemd runs the node. It changes nothing.
+// as the user that systemd runs the node as. It changes nothing.
 package doctor
 
 import (

@@ -14,7 +14,7 @@ type report struct {
 	Wrong    int       `json:"wrong"`
 }
 
-// account is as whom the host was checked.
+// account is the user that checked the host.
 type account struct {
 	User   string   `json:"user"`
 	Groups []string `json:"groups,omitempty"`

@@ -23,7 +23,7 @@ const UnitName = "edgeguard.service"
 type Unit struct {
 	Found   bool
 	Active  bool     // it runs, or is starting
-	User    string   // as whom; empty for root
+	User    string   // the account that runs it; empty for root
 	Groups  []string // the user's own, those of the files of groups, and the unit's
 	Folders []string // that systemd makes at the start, such as /run/edgeguard
 	Command string   // that starts the node
