@@ -12,6 +12,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"edgeguard/internal/filelock"
 	"edgeguard/internal/safepath"
 )
 
@@ -69,7 +70,7 @@ type FileConfig struct {
 // force once in any case, because what an earlier run left undone is unknown.
 type File struct {
 	config FileConfig
-	claim  *claim // nil until there is a list, or where it cannot be had
+	claim  *filelock.Lock // nil until there is a list, or where it cannot be had
 
 	written os.FileInfo // the file as written last, nil if never
 	sum     uint64      // of the list in it
@@ -149,7 +150,7 @@ func (f *File) Replace(ctx context.Context, now time.Time, entries []Entry) erro
 
 // Close gives up the claim. The file stays as it is.
 func (f *File) Close() error {
-	f.claim.release()
+	f.claim.Release()
 	f.claim = nil
 	return nil
 }

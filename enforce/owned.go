@@ -17,6 +17,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"edgeguard/internal/filelock"
 	"edgeguard/internal/safepath"
 )
 
@@ -55,7 +56,7 @@ func place(path string) string {
 // Why a list is not emptied.
 var (
 	ErrNotOurs = errors.New("it is not the list that edgeguard wrote")
-	ErrInUse   = errors.New("another edgeguard keeps it")
+	ErrInUse   = filelock.ErrInUse
 	// ErrNotLoaded is wrapped where the file is empty, and its reader could not be notified.
 	ErrNotLoaded = errors.New("the file is empty, but its reader was not notified")
 )
@@ -72,7 +73,7 @@ func (o *Owned) Empty(ctx context.Context, now time.Time) error {
 	case err != nil:
 		return err
 	}
-	defer alone.remove()
+	defer alone.Remove()
 	format, err := ParseFormat(o.Format)
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.Path, err)

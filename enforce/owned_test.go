@@ -69,7 +69,7 @@ func TestEmpty(t *testing.T) {
 		"kept by another": {func(t *testing.T, path string) {
 			c, err := takeClaim(path, false)
 			must(t, err)
-			t.Cleanup(c.release)
+			t.Cleanup(c.Release)
 		}, ErrInUse, full},
 		"a lock that is a link": {func(t *testing.T, path string) {
 			dir, base := filepath.Split(path)
@@ -143,7 +143,7 @@ func TestClaims(t *testing.T) {
 	if err := first.Replace(t.Context(), time.Unix(0, 0), testEntries); err == nil {
 		t.Error("it is written while it is emptied")
 	}
-	alone.remove()
+	alone.Remove()
 	must(t, first.Replace(t.Context(), time.Unix(0, 0), testEntries))
 	must(t, second.Replace(t.Context(), time.Unix(0, 0), testEntries))
 	must(t, first.Close())
@@ -153,7 +153,7 @@ func TestClaims(t *testing.T) {
 	must(t, second.Close())
 	alone, err = takeClaim(path, true)
 	must(t, err)
-	alone.remove()
+	alone.Remove()
 }
 
 // The record comes back as it was written; what is damaged, foreign, of another

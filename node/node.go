@@ -126,6 +126,11 @@ func align(c *config.Config) time.Duration {
 // under way, saves its state and ends. The error says why a node could not
 // start; one that ran returns nil.
 func (n *Node) Run(ctx context.Context) error {
+	// Before a file of the state is read or a socket opened, and until all have ended.
+	if err := n.store.claim(ctx, n.store.patience); err != nil {
+		return err
+	}
+	defer n.store.release()
 	n.sockets.TakeOver(os.Getenv)
 	defer n.sockets.Close()
 	defer n.pipeline.Close()

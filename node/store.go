@@ -20,6 +20,7 @@ import (
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
 	"edgeguard/detector"
+	"edgeguard/internal/filelock"
 	"edgeguard/node/alarm"
 	"edgeguard/node/pipeline"
 	"edgeguard/node/supervisor"
@@ -59,8 +60,10 @@ type store struct {
 	alarms     *alarm.Tracker
 	log        *slog.Logger
 
-	cut            sync.RWMutex // held for reading while log lines or counters are decided and their position moves on, closed by a snapshot
-	saving         sync.Mutex   // held while a snapshot is written
+	cut            sync.RWMutex   // held for reading while log lines or counters are decided and their position moves on, closed by a snapshot
+	saving         sync.Mutex     // held while a snapshot is written; guards lock, but at the start and the end
+	lock           *filelock.Lock // of the folder; nil where it could not be had
+	patience       time.Duration  // with another node that has it
 	saves, failed  atomic.Uint64
 	bytes, success atomic.Int64
 	changed        chan struct{} // holds one while something waits to be saved
@@ -68,7 +71,7 @@ type store struct {
 
 // in sets the folder of the state; empty for none.
 func (s *store) in(folder string) *store {
-	s.changed = make(chan struct{}, 1)
+	s.changed, s.patience = make(chan struct{}, 1), lockPatience
 	if folder != "" {
 		s.path = filepath.Join(folder, stateName)
 		s.evidence.Path = filepath.Join(folder, evidenceFileName)
@@ -83,10 +86,6 @@ func (s *store) in(folder string) *store {
 // renamed, with an alarm, and the node starts without it: nil.
 func (s *store) restore() *snapshot.Loaded {
 	if s.path == "" {
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(s.path), 0o750); err != nil {
-		s.alarms.Begins(s.clock.Now(), alarm.State, s.path, "the state cannot be saved: "+err.Error())
 		return nil
 	}
 	now := s.clock.Now()
@@ -238,7 +237,10 @@ func (s *store) save() (sum uint64) {
 	}
 	s.saving.Lock()
 	defer s.saving.Unlock()
-	sum, err := s.write()
+	err := s.claim(context.Background(), 0) // it could not be had at the start
+	if err == nil {
+		sum, err = s.write()
+	}
 	if err != nil {
 		s.failed.Add(1)
 		s.alarms.Begins(s.clock.Now(), alarm.State, s.path,

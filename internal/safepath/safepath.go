@@ -243,6 +243,22 @@ func trusted(uid, system int) bool {
 
 func everybody(info fs.FileInfo) bool { return info.Mode().Perm()&0o002 != 0 }
 
+// Other returns the name of the user who owns the file at a path, if that is not this
+// process's; empty where it is, or where there is no file.
+func Other(path string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		return ""
+	}
+	if uid := ownerOf(info); uid >= 0 && uid != os.Geteuid() {
+		return userName(uid)
+	}
+	return ""
+}
+
+// User returns the name of this process's user.
+func User() string { return userName(os.Geteuid()) }
+
 func userName(uid int) string {
 	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
 		return u.Username
