@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // conditions are the alarms that last.
@@ -94,7 +95,30 @@ func TestDamagedStateIsSetAside(t *testing.T) {
 	if u.blocked("203.0.113.9") {
 		t.Error("half a state was used")
 	}
-	if aside, err := filepath.Glob(file + ".aside*"); err != nil || len(aside) != 1 {
-		t.Errorf("set aside: %v, %v", aside, err)
+	aside := file + ".aside-1"
+	if u.store.save() == 0 {
+		t.Error("it does not save")
+	}
+	u.eventually("it is a condition, whatever was saved since", func() bool { return strings.Contains(u.conditions(), aside) })
+	u.stop()
+	u = newNode(t, folder, small) // not run: the test is its housekeeping
+	named := func(after time.Duration) bool {
+		u.store.checkAside(u.clock.Now().Add(after))
+		return strings.Contains(u.conditions(), aside)
+	}
+	if !named(0) {
+		t.Error("after a restart it is no condition any more")
+	}
+	if named(8 * 24 * time.Hour) {
+		t.Error("after eight days it is still one")
+	}
+	if !named(6 * 24 * time.Hour) {
+		t.Error("after six days it is no condition any more")
+	}
+	if err := os.Remove(aside); err != nil {
+		t.Fatal(err)
+	}
+	if named(0) {
+		t.Error("the file is gone, and the condition is still there")
 	}
 }

@@ -34,7 +34,7 @@ func (s *store) claim(ctx context.Context, patience time.Duration) error {
 	}
 	folder := filepath.Dir(s.path)
 	if err := os.MkdirAll(folder, 0o750); err != nil {
-		s.alarms.Begins(s.clock.Now(), alarm.State, s.path, "the state cannot be saved: "+err.Error())
+		s.alarms.Begins(s.clock.Now(), alarm.State, folder, "the state cannot be saved: "+err.Error())
 		return nil
 	}
 	if err := s.notRoots(folder); err != nil {

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -63,6 +64,7 @@ type store struct {
 	cut            sync.RWMutex   // held for reading while log lines or counters are decided and their position moves on, closed by a snapshot
 	saving         sync.Mutex     // held while a snapshot is written; guards lock, but at the start and the end
 	lock           *filelock.Lock // of the folder; nil where it could not be had
+	aside          []string       // the conditions of checkAside, housekeeping's
 	patience       time.Duration  // with another node that has it
 	saves, failed  atomic.Uint64
 	bytes, success atomic.Int64
@@ -136,6 +138,25 @@ func (s *store) restore() *snapshot.Loaded {
 	s.log.Info("state restored", "taken", loaded.Taken.UTC().Format(time.RFC3339), "keys", loaded.Windows,
 		"blocks", s.list.Len(), "refused", refused, "logs", loaded.Positions)
 	return &loaded
+}
+
+// checkAside makes a condition of each file of the state that could not be used, until it is
+// removed or old: what it had is lost until somebody looks, whatever is saved since.
+func (s *store) checkAside(now time.Time) {
+	if s.path == "" {
+		return
+	}
+	var named []string
+	for _, a := range snapshot.Asides(filepath.Dir(s.path), s.clock.Epoch(now)) {
+		s.alarms.Begins(now, alarm.State, a.Path, a.String())
+		named = append(named, a.Path)
+	}
+	for _, before := range s.aside {
+		if !slices.Contains(named, before) {
+			s.alarms.Recovers(alarm.State, before)
+		}
+	}
+	s.aside = named
 }
 
 // trusted returns what the list knew of a saved record.
@@ -243,7 +264,7 @@ func (s *store) save() (sum uint64) {
 	}
 	if err != nil {
 		s.failed.Add(1)
-		s.alarms.Begins(s.clock.Now(), alarm.State, s.path,
+		s.alarms.Begins(s.clock.Now(), alarm.State, filepath.Dir(s.path),
 			"the state was not saved; a restart would use the last saved one: "+err.Error())
 		return 0
 	}
@@ -252,7 +273,7 @@ func (s *store) save() (sum uint64) {
 	if info, err := os.Stat(s.path); err == nil {
 		s.bytes.Store(info.Size())
 	}
-	s.alarms.Recovers(alarm.State, s.path)
+	s.alarms.Recovers(alarm.State, filepath.Dir(s.path))
 	return sum
 }
 

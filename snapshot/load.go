@@ -143,26 +143,6 @@ func readTwice(f io.ReadSeeker, now time.Time, sink *Sink) (Loaded, error) {
 	return h.loaded, err
 }
 
-// maxAside is how many files are kept that could not be used. The next one
-// then takes the place of the last: a node that keeps failing must not fill
-// the disk.
-const maxAside = 9
-
-// SetAside renames a file that cannot be used, so that it can be looked at
-// and the next snapshot does not overwrite it, and says what became of it.
-func SetAside(path string) string {
-	for n := 1; ; n++ {
-		to := fmt.Sprintf("%s.aside-%d", path, n)
-		if _, err := os.Lstat(to); n < maxAside && !errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err := os.Rename(path, to); err != nil {
-			return fmt.Sprintf("it could not be renamed (%v); starting without it", err)
-		}
-		return "it is renamed to " + to + "; starting without it"
-	}
-}
-
 // damaged says what is wrong with the file, at which byte.
 func damaged(at int64, format string, args ...any) error {
 	return fmt.Errorf("%w at byte %d: %s", errDamaged, at, fmt.Sprintf(format, args...))

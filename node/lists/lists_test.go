@@ -159,10 +159,10 @@ func TestUnusableRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	New(c).Load()
-	if len(raised) != 1 || raised[0].Kind != alarm.State || !strings.Contains(raised[0].Text, path+".aside") {
+	if len(raised) != 1 || raised[0].Kind != alarm.State || !strings.Contains(raised[0].Text, path+".aside-1") {
 		t.Errorf("%+v", raised)
 	}
-	if _, err := os.Stat(path + ".aside"); err != nil {
+	if _, err := os.Stat(path + ".aside-1"); err != nil {
 		t.Error(err)
 	}
 }

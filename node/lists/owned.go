@@ -12,6 +12,7 @@ import (
 
 	"edgeguard/enforce"
 	"edgeguard/node/alarm"
+	"edgeguard/snapshot"
 )
 
 // record holds the lists that this node writes, and keeps them in the state
@@ -53,11 +54,7 @@ func (l *record) read() error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		aside := l.path + ".aside"
-		if moved := os.Rename(l.path, aside); moved != nil {
-			aside = l.path
-		}
-		return fmt.Errorf("the record of this node's lists is unusable, so lists removed from the config stay in force (renamed to %s): %w", aside, err)
+		return fmt.Errorf("the record of this node's lists is unusable, so lists removed from the config stay in force: %w; %s", err, snapshot.SetAside(l.path))
 	}
 	l.lists = owned
 	return nil

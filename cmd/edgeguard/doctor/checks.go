@@ -12,11 +12,13 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"edgeguard/config"
 	"edgeguard/config/yaml"
 	"edgeguard/internal/safepath"
 	"edgeguard/internal/unixsocket"
+	"edgeguard/snapshot"
 )
 
 // leastQueue is the datagram queue that design and research ask for: at the
@@ -152,6 +154,9 @@ func (x *examination) state(c *config.Config) {
 	}
 	x.folder("state "+c.State, c.State)
 	x.way("state "+c.State, filepath.Join(c.State, "node.state"))
+	for _, a := range snapshot.Asides(c.State, time.Now()) {
+		x.note(doubt, "state file "+a.Was, "%v", &a)
+	}
 }
 
 // logs looks whether each file can be read and its last lines are of its
