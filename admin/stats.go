@@ -128,13 +128,17 @@ type Decisions struct {
 type Log struct {
 	Name string `json:"name"`
 	// Of the Lines, Parsed ones became events, the last at Last, Skipped ones could not be
-	// read. Lost ones never arrived, Refused ones came by UDP from others.
+	// read. Lost ones never arrived: by a unix datagram socket, whose losses the kernel does not
+	// count, at least so many. Refused ones came by UDP from others.
 	Lines   uint64    `json:"lines"`
 	Parsed  uint64    `json:"parsed"`
 	Last    time.Time `json:"last_event,omitzero"`
 	Skipped uint64    `json:"skipped"`
 	Lost    uint64    `json:"lost"`
-	Refused uint64    `json:"refused"`
+	// Dropped is how many lines the HAProxy that writes here could not send to one of its
+	// log servers, by its stats socket, since the log is received: at most so many are lost.
+	Dropped uint64 `json:"haproxy_dropped,omitempty"`
+	Refused uint64 `json:"refused"`
 	// Late and Early are of the parsed: those that were older than the default
 	// window when they came, and those from the future, counted when they came.
 	Late  uint64 `json:"late"`
@@ -154,7 +158,7 @@ type Log struct {
 // Plus returns what two logs of one name gave together.
 func (l Log) Plus(o *Log) Log {
 	return Log{
-		Name: o.Name, Parsed: l.Parsed + o.Parsed, Skipped: l.Skipped + o.Skipped, Lost: l.Lost + o.Lost, Refused: l.Refused + o.Refused,
+		Name: o.Name, Parsed: l.Parsed + o.Parsed, Skipped: l.Skipped + o.Skipped, Lost: l.Lost + o.Lost, Dropped: l.Dropped + o.Dropped, Refused: l.Refused + o.Refused,
 		Late: l.Late + o.Late, Early: l.Early + o.Early, Behind: l.Behind + o.Behind, LostBytes: l.LostBytes + o.LostBytes,
 		Rotations: l.Rotations + o.Rotations, Truncations: l.Truncations + o.Truncations, Gaps: l.Gaps + o.Gaps,
 	}

@@ -56,6 +56,7 @@ func TestHistoryIsKept(t *testing.T) {
 		t.Fatal(u.log)
 	}
 	u.pipeline.Close()
+	u.store.release()
 	u = newNode(t, folder, threeRules).start()
 	if again, _ := u.view().Past(u.view().Now(), "site", time.Hour); !reflect.DeepEqual(times(again), times(kept)) || again.All[1].Counts.Above(20) != 20 {
 		t.Errorf("after a restart %v, before %v", times(again), times(kept))

@@ -8,15 +8,18 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/clockguard"
 	"edgeguard/config"
+	"edgeguard/enforce"
 	"edgeguard/logline"
 	"edgeguard/node/alarm"
 	"edgeguard/node/checks"
 	"edgeguard/node/pipeline"
+	"edgeguard/node/supervisor"
 	"edgeguard/sensor/accesslog"
 )
 
@@ -25,7 +28,9 @@ type logSource struct {
 	logDeps
 	config      config.AccessLog
 	name        string
-	connections int // of a stream, at most
+	connections int           // of a stream, at most
+	stats       string        // the stats socket of the HAProxy that writes it; empty for none
+	dropped     atomic.Uint64 // lines that this HAProxy could not send
 	// One of them, while it runs.
 	follower atomic.Pointer[accesslog.Follower]
 	listener atomic.Pointer[accesslog.Listener]
@@ -59,12 +64,17 @@ func (d logDeps) logSources(c *config.Config, connections int) []*logSource {
 		if l.File == "" {
 			s.name = l.Listen.String()
 		}
+		if h := c.Enforce.HAProxy; h != nil && l.Listen.Network == "unixgram" && l.Format == "haproxy" {
+			s.stats = h.Socket
+		}
 		want = append(want, s)
 	}
 	return want
 }
 
-func (s *logSource) Key() string             { return fmt.Sprintf("log %+v %d", s.config, s.connections) }
+func (s *logSource) Key() string {
+	return fmt.Sprintf("log %+v %d %s", s.config, s.connections, s.stats)
+}
 func (s *logSource) Alarm() (string, string) { return alarm.Log, s.name }
 
 // Report implements service.
@@ -136,7 +146,34 @@ func (s *logSource) receive(ctx context.Context, live accesslog.Live, ready func
 	s.log.Info("listening", "for", "log lines", "at", s.name, "format", s.config.Format)
 	s.listener.Store(l)
 	defer s.listener.Store(nil)
+	if queue := l.Stats().Queue; queue > 0 && queue < accesslog.LeastQueue {
+		s.log.Warn("the kernel's queue is short: lines that come in a burst are lost; see net.unix.max_dgram_qlen in docs/operations.md", "log", s.name, "holds", queue, "better", accesslog.LeastQueue)
+	}
+	beside, end := context.WithCancel(ctx)
+	var asking sync.WaitGroup
+	asking.Go(func() { s.followDropped(beside) })
+	defer asking.Wait()
+	defer end()
 	return ended(ctx, l.Run(ctx))
+}
+
+// droppedEvery is how often HAProxy is asked how many lines it dropped, and askedFor how
+// long that may take.
+const droppedEvery, askedFor = 5 * time.Second, time.Second
+
+// followDropped adds up the lines that HAProxy could not send, until ctx is done. A socket
+// that does not answer is the enforcer's alarm.
+func (s *logSource) followDropped(ctx context.Context) {
+	var drops enforce.HAProxyDrops
+	for s.stats != "" {
+		asking, end := context.WithTimeout(ctx, askedFor)
+		if p, err := enforce.AskHAProxy(asking, s.stats); err == nil {
+			s.dropped.Add(drops.Since(p))
+		}
+		if end(); !supervisor.Pause(ctx, droppedEvery) {
+			return
+		}
+	}
 }
 
 // ended returns an error for a sensor that stopped before ctx was done.
@@ -149,7 +186,7 @@ func ended(ctx context.Context, err error) error {
 
 // figures returns the log's figures. The kernel counts what UDP lost, and does not
 // count what a unix datagram socket lost: each time that its queue was full was one
-// line at least.
+// line at least. HAProxy counts what it could not send, which is at most so many.
 func (s *logSource) figures() admin.Log {
 	f := admin.Log{Name: s.name}
 	if follower := s.follower.Load(); follower != nil {
@@ -163,7 +200,7 @@ func (s *logSource) figures() admin.Log {
 		t := listener.Stats()
 		f.Lines, f.Last = t.Lines, t.Last
 		f.Parsed, f.Skipped, f.Lost, f.Refused = t.Events, t.Skipped, t.Full+t.Dropped, t.Foreign
-		f.Late, f.Early = t.Late, t.Early
+		f.Late, f.Early, f.Dropped = t.Late, t.Early, s.dropped.Load()
 	}
 	return f
 }

@@ -72,6 +72,9 @@ func (s *sensors) checkLoss(now time.Time) {
 			l.alarms.Happened(now, alarm.Loss, l.name, l.name+": "+text)
 			s.uncounted.Missed(l.source(), edgeguard.LinesLost, lines)
 		}
+		if text := checks.Dropped(&l.seen, &seen); text != "" {
+			l.alarms.Happened(now, alarm.Loss, l.name+", HAProxy", l.name+": "+text)
+		}
 		l.seen = seen
 	}
 }

@@ -78,7 +78,8 @@ var (
 	descUsedMem   = describe("memory_used_bytes", "Memory that all meters together use.")
 	descMemory    = describe("memory_bytes", "Memory in use, by part.", "part")
 
-	descLines     = describe("log_lines_total", "Log lines, by result.", "source", "result")
+	descLines     = describe("log_lines_total", "Log lines, by result. By a unix datagram socket, at least so many are lost.", "source", "result")
+	descUnsent    = describe("log_haproxy_dropped_total", "Lines that the HAProxy which writes a log could not send to a log server, by its stats socket: at most so many are lost.", "source")
 	descBehind    = describe("log_behind_bytes", "Bytes of a followed log not read yet.", "source")
 	descLostBytes = describe("log_lost_bytes_total", "Bytes of a followed log that disappeared before they were read.", "source")
 	descTurned    = describe("log_rotations_total", "Rotations of a followed log: renamed, emptied in place (which may lose lines unnoticed), or gone before the file was read to its end.", "source", "how")

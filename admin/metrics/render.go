@@ -159,6 +159,7 @@ func (s sink) sensors(stats *admin.Stats) {
 		s.counter(descLines, l.Skipped, name, "skipped")
 		s.counter(descLines, l.Lost, name, "lost")
 		s.counter(descLines, l.Refused, name, "refused")
+		s.counter(descUnsent, l.Dropped, name)
 		s.counter(descLogTimes, l.Late, name, "late")
 		s.counter(descLogTimes, l.Early, name, "early")
 		s.gauge(descBehind, float64(l.Behind), name)

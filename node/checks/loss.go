@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"edgeguard/admin"
+	"edgeguard/internal/words"
 )
 
 // Loss returns how many lines were lost between two looks at a log, at least, and
@@ -18,11 +19,24 @@ func Loss(before, after *admin.Log) (lines uint64, text string) {
 	return lines, lossText(before, after)
 }
 
+// linesFix says how no line is lost on its way.
+const linesFix = "raise net.unix.max_dgram_qlen to 4096 and restart edgeguard (by UDP: net.core.rmem_max, and receive_buffer); follow a file; or have HAProxy count, by its peers protocol or SPOE, which lose nothing"
+
+// Dropped returns what to report of lines that HAProxy could not send between two looks
+// at a log; empty for none. It counts those for all its log servers.
+func Dropped(before, after *admin.Log) string {
+	if after.Dropped <= before.Dropped {
+		return ""
+	}
+	return fmt.Sprintf("at most %s lost: HAProxy could not send so many, to this or another of its log servers (DroppedLogs of show info); %s",
+		words.Plural(after.Dropped-before.Dropped, "line was", "lines were"), linesFix)
+}
+
 func lossText(before, after *admin.Log) string {
 	const rename = "rotate it by renaming (logrotate: create, not copytruncate)"
 	switch {
 	case after.Lost > before.Lost:
-		return fmt.Sprintf("lines were lost, %d times or more: raise net.unix.max_dgram_qlen to 4096 (by UDP: net.core.rmem_max, and receive_buffer), or follow a file", after.Lost-before.Lost)
+		return fmt.Sprintf("at least %s lost: %s", words.Plural(after.Lost-before.Lost, "line was", "lines were"), linesFix)
 	case after.LostBytes > before.LostBytes:
 		return fmt.Sprintf("%d bytes were removed before they were read: %s", after.LostBytes-before.LostBytes, rename)
 	case after.Gaps > before.Gaps:

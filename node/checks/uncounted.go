@@ -218,6 +218,6 @@ var fixes = [edgeguard.Reasons]string{
 	edgeguard.NotHTTP:        "what was asked at listen.auth or listen.envoy cannot be read: check which program connects",
 	edgeguard.NoClient:       "they name no client: set the log's `format`, or compare a proxy's config with `edgeguard snippets`",
 	edgeguard.DecisionFailed: "the decision panicked: report it with the alarm's text",
-	edgeguard.LinesLost:      "log lines were lost: raise net.unix.max_dgram_qlen to 4096 (by UDP: net.core.rmem_max, and receive_buffer), or follow a file",
+	edgeguard.LinesLost:      "log lines were lost, maybe more: " + linesFix,
 	edgeguard.GapTooLong:     "HAProxy counted them while edgeguard was away, or HAProxy was reloaded again and again, and the window of a rule was over: restart edgeguard in less time, and reload HAProxy less often",
 }

@@ -6,6 +6,10 @@ import (
 	"sync"
 )
 
+// LeastQueue is how many datagrams the kernel's queue of a unix socket should hold: at its
+// own 10, two thirds of the lines are lost at full load.
+const LeastQueue = 4096
+
 // datagramPages go round between the goroutine that receives and the one that
 // decides: the kernel's queue is short (10 datagrams of a unix socket, unless it
 // was raised), so that it must be emptied while a batch is decided.
@@ -13,7 +17,6 @@ const datagramPages = 16
 
 // receive takes datagrams until ctx ends.
 func (l *Listener) receive(ctx context.Context) error {
-	l.count(func(s *ListenStats) { s.Queue, s.Buffer = l.packets.Queue, l.packets.Buffer })
 	free, full := make(chan *page, datagramPages), make(chan *page, datagramPages)
 	for range datagramPages {
 		free <- &page{}

@@ -92,6 +92,9 @@ func Listen(c ListenConfig) (*Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen at %q: %w", c.Address, err)
 	}
+	if l.packets != nil {
+		l.stats.Queue, l.stats.Buffer = l.packets.Queue, l.packets.Buffer
+	}
 	return l, nil
 }
 

@@ -4,9 +4,9 @@ package accesslog
 //
 // What the kernel drops of UDP is counted. What it drops of a full unix datagram
 // queue is not: the sender's send fails, and nginx and HAProxy go on. Full counts
-// when it may have happened; what was lost is found by comparing Lines with the
-// sender's own count (nginx's stub_status requests, HAProxy's DroppedLogs in show info), or
-// avoided by following a file. Streams lose nothing while they are connected:
+// how often it may have happened, each of one line or of thousands; what was lost is found by
+// comparing Lines with the sender's own count (nginx's stub_status requests, HAProxy's
+// DroppedLogs in show info), or avoided by following a file. Streams lose nothing while they are connected:
 // they make the sender wait.
 type ListenStats struct {
 	LiveStats

@@ -18,12 +18,9 @@ import (
 	"edgeguard/config/yaml"
 	"edgeguard/internal/safepath"
 	"edgeguard/internal/unixsocket"
+	"edgeguard/sensor/accesslog"
 	"edgeguard/snapshot"
 )
-
-// leastQueue is the datagram queue that design and research ask for: at the
-// kernel's 10 two thirds of the lines are lost at full load.
-const leastQueue = 4096
 
 // listeners tries each address. One in use is what a running node does.
 func (x *examination) listeners(c *config.Config) {
@@ -236,8 +233,8 @@ func (x *examination) datagrams(c *config.Config) {
 		return
 	}
 	queue, _ := strconv.Atoi(strings.TrimSpace(string(text)))
-	if queue < leastQueue {
-		x.note(doubt, name, "%d: lines are lost when they arrive faster than they are read; run `sysctl -w %s=%d` before edgeguard starts, or follow a file", queue, name, leastQueue)
+	if queue < accesslog.LeastQueue {
+		x.note(doubt, name, "%d: lines are lost when they arrive faster than they are read; run `sysctl -w %s=%d` before edgeguard starts, follow a file, or have HAProxy count by its peers protocol or SPOE", queue, name, accesslog.LeastQueue)
 		return
 	}
 	x.note(fine, name, "%d", queue)

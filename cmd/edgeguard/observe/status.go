@@ -187,7 +187,7 @@ func drawSources(out io.Writer, colour bool, s *admin.Stats) {
 		row := []string{source.Name, words.Number(source.Events), "", "", "", ""}
 		for i := range s.Logs {
 			if l := &s.Logs[i]; strings.TrimPrefix(source.Name, "log ") == l.Name {
-				row = append(row[:2], some(l.Skipped), some(l.Lost), some(uint64(max(0, l.Behind))), instant(l.Last))
+				row = append(row[:2], some(l.Skipped), lost(l), some(uint64(max(0, l.Behind))), instant(l.Last))
 			}
 		}
 		for i := range s.HAProxies {
@@ -199,6 +199,18 @@ func drawSources(out io.Writer, colour bool, s *admin.Stats) {
 	}
 	fmt.Fprintln(out)
 	t.Print(out, colour)
+}
+
+// lost says how many lines of a log never arrived, as far as it is known: the kernel counts
+// them by UDP alone.
+func lost(l *admin.Log) string {
+	switch {
+	case l.Dropped > l.Lost:
+		return words.Number(l.Lost) + " to " + words.Number(l.Dropped)
+	case l.Lost > 0 && strings.HasPrefix(l.Name, "unixgram:"):
+		return words.Number(l.Lost) + " or more"
+	}
+	return some(l.Lost)
 }
 
 // drawEnforcers writes where blocks are put in force.
