@@ -59,8 +59,8 @@ var alerts = []alert{
 
 	{"EdgeguardLogBehind", `edgeguard_log_behind_bytes > 64e6`, "2m", warning,
 		`{{ $labels.instance }} has {{ $value | humanize1024 }}B of {{ $labels.source }} still to read: blocks come late`},
-	{"EdgeguardLogLoses", `sum without (result) (increase(edgeguard_log_lines_total{result="lost"}[5m])) > 0 or increase(edgeguard_log_lost_bytes_total[5m]) > 0`, "", warning,
-		`Lines of {{ $labels.source }} were lost on {{ $labels.instance }} before they were read: who is in them is not counted`},
+	{"EdgeguardLogLoses", `sum without (result) (increase(edgeguard_log_lines_total{result="lost"}[5m])) > 0 or increase(edgeguard_log_haproxy_dropped_total[5m]) > 0 or increase(edgeguard_log_lost_bytes_total[5m]) > 0`, "", warning,
+		`Lines of {{ $labels.source }} were lost on {{ $labels.instance }} before they were read, or its HAProxy could not send lines: who is in them is not counted`},
 	{"EdgeguardLogUnreadable", `sum without (result) (rate(edgeguard_log_lines_total{result="skipped"}[10m])) / sum without (result) (rate(edgeguard_log_lines_total[10m])) > 0.05`, "10m", warning,
 		`{{ $value | humanizePercentage }} of the lines of {{ $labels.source }} on {{ $labels.instance }} are not of the format in the config`},
 

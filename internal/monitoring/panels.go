@@ -168,6 +168,8 @@ var rows = []row{
 			{`sum by (source, result) (rate(edgeguard_log_lines_total[$__rate_interval]))`, "{{source}}: {{result}}"}}},
 		{"Still to read", "Bytes of each followed file that are not read yet.", timeseries, bytes, []query{
 			{`edgeguard_log_behind_bytes`, "{{instance}} {{source}}"}}},
+		{"Dropped by HAProxy", "Lines that a HAProxy could not send, by its stats socket: at most so many are lost.", timeseries, number, []query{
+			{`sum by (source) (increase(edgeguard_log_haproxy_dropped_total[$__rate_interval]))`, "{{source}}"}}},
 		{"Lost", "Bytes of followed files that disappeared before they were read.", timeseries, bytes, []query{
 			{`sum by (source) (increase(edgeguard_log_lost_bytes_total[$__rate_interval]))`, "{{source}}"}}},
 		{"Late and early lines", "Lines that were older than a window on arrival, or from the future.", timeseries, perSecond, []query{
