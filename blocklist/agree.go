@@ -20,9 +20,11 @@ const oneCrossing = time.Second
 // Redis could otherwise take the signature off every block as it is made. Of a record
 // that the list already has, Agree adds what t says more. t.Here is ignored: a block
 // that was forced here stays so when a forced one that ends no later replaces it, such
-// as that of an operator who confirmed it on another node.
+// as that of an operator who confirmed it on another node. t.Elsewhere is ignored as well:
+// all that comes is in force on others' word, unless this node has said the same itself,
+// for as long.
 func (l *List) Agree(b edgeguard.Block, t Trust, now time.Time) (changed bool, err error) {
-	e := &entry{block: normalize(b), trust: t.compact() &^ here}
+	e := &entry{block: normalize(b), trust: t.compact() &^ (here | elsewhere)}
 	if err := l.checkPrefix(e); err != nil {
 		return false, err
 	}
@@ -31,6 +33,9 @@ func (l *List) Agree(b edgeguard.Block, t Trust, now time.Time) (changed bool, e
 	held := l.known(e.block.Prefix)
 	if goesOn(held, e, now) {
 		e.trust |= here
+	}
+	if !e.block.Lifted && !saidHere(held, e, now) {
+		e.trust |= elsewhere
 	}
 	if later, same := sameCrossing(held, e, now); same && l.checkExempt(e) == nil {
 		switch {
@@ -48,6 +53,22 @@ func (l *List) Agree(b edgeguard.Block, t Trust, now time.Time) (changed bool, e
 func goesOn(held, e *entry, now time.Time) bool {
 	return held != nil && !held.remembered && held.binds(now, true) && e.trust.has(forced) &&
 		!held.block.Allow && !e.block.Allow && !e.block.Lifted && !e.block.Until.After(held.block.Until)
+}
+
+// saidHere reports whether this node has said itself what e says, and for as long: held,
+// possibly nil, is its own, or confirmed here. Of one crossing each node has another end.
+func saidHere(held, e *entry, now time.Time) bool {
+	return held != nil && !held.remembered && held.binds(now, false) && !held.trust.has(elsewhere) &&
+		held.block.Allow == e.block.Allow && !e.block.Until.After(held.block.Until.Add(oneCrossing))
+}
+
+// SaidHere reports whether a record of the fleet says no more than this node says itself,
+// so that it would be in force on no one else's word.
+func (l *List) SaidHere(b edgeguard.Block, now time.Time) bool {
+	e := &entry{block: normalize(b)}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return saidHere(l.known(e.block.Prefix), e, now)
 }
 
 // Reword replaces the reason of an active block, if the list still has the

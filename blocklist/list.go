@@ -69,6 +69,7 @@ type List struct {
 	newest        arrivals                // the blocks in force
 	texts         texts
 	budget        budget
+	elsewhere     ledger
 	signs         bool // this node has a fleet key
 	notify        notifier
 }
@@ -82,6 +83,7 @@ func New(c Config) *List {
 		newest:     newArrivals(),
 		texts:      make(texts),
 		budget:     newBudget(c.Most),
+		elsewhere:  make(ledger),
 	}
 	if l.retention <= 0 {
 		l.retention = defaultRetention

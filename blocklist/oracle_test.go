@@ -12,6 +12,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"edgeguard"
+	"edgeguard/blocklist/width"
 )
 
 // slowList is the list as one would write it first: a slice that is scanned.
@@ -81,6 +82,7 @@ func (s *slowList) take(b edgeguard.Block, t Trust, fleets bool, now time.Time) 
 	}
 	fresh := slowRecord{b, t}
 	fresh.trust.Here = t.Here || s.forcedHere(b, t, fleets, now)
+	fresh.trust.Elsewhere = fleets && !b.Lifted && !s.saidHere(b, now)
 	for i, r := range s.records {
 		if r.Prefix == b.Prefix {
 			later := r.Until.Sub(b.Until)
@@ -91,7 +93,7 @@ func (s *slowList) take(b edgeguard.Block, t Trust, fleets bool, now time.Time) 
 			case crossing && later > 0, slowWins(fresh, r):
 				s.records[i] = fresh
 			case !slowWins(r, fresh): // the same record
-				s.records[i].trust = Trust{r.trust.Forced, r.trust.Signed || t.Signed, r.trust.Here || t.Here}
+				s.records[i].trust = Trust{r.trust.Forced, r.trust.Signed || t.Signed, r.trust.Here || t.Here, r.trust.Elsewhere}
 			}
 			return err
 		}
@@ -106,6 +108,43 @@ func (s *slowList) forcedHere(b edgeguard.Block, t Trust, fleets bool, now time.
 	return fleets && t.Forced && !b.Lifted && !b.Allow && slices.ContainsFunc(s.records, func(r slowRecord) bool {
 		return r.Prefix == b.Prefix && r.trust.Here && !r.Lifted && !r.Allow && r.Until.After(now) && !b.Until.After(r.Until)
 	})
+}
+
+// saidHere reports whether this node has the same in force on its own word, for as long.
+func (s *slowList) saidHere(b edgeguard.Block, now time.Time) bool {
+	return slices.ContainsFunc(s.records, func(r slowRecord) bool {
+		return r.Prefix == b.Prefix && !r.trust.Elsewhere && !r.Lifted && r.Allow == b.Allow && r.Until.After(now) && b.Until.Sub(r.Until) <= oneCrossing
+	})
+}
+
+func (s *slowList) prove(p netip.Prefix, now time.Time) (proven bool) {
+	for i, r := range s.records {
+		if r.Prefix == p && r.trust.Elsewhere && !r.Lifted && !r.Allow && r.Until.After(now) {
+			s.records[i].trust.Elsewhere, proven = false, true
+		}
+	}
+	return proven
+}
+
+// elsewhere is what is live on the word of other nodes.
+func (s *slowList) elsewhere(now time.Time) map[Source]Holdings {
+	all := map[Source]Holdings{}
+	unions := map[Source]*width.Union{}
+	for _, r := range s.records {
+		if !r.trust.Elsewhere || r.Lifted || !r.Until.After(now) {
+			continue
+		}
+		from := Source{Kind: Unsigned, Allow: r.Allow}
+		if r.trust.Signed {
+			from.Kind = Signed
+		}
+		if unions[from] == nil {
+			unions[from] = new(width.Union)
+		}
+		unions[from].Add(r.Prefix)
+		all[from] = Holdings{all[from].Records + 1, unions[from].Width()}
+	}
+	return all
 }
 
 // slowWins knows only the fields in which the random blocks differ.
@@ -250,6 +289,12 @@ func TestListAgainstScan(t *testing.T) {
 				fast.Sweep(now)
 				slow.signs = d.IntN(2) == 0
 				fast.SetSigns(slow.signs)
+				if p := d.prefix(); fast.Prove(p, now) != slow.prove(p, now) {
+					t.Errorf("%s is proven by one of them only", p)
+				}
+				if diff := gocmp.Diff(slow.elsewhere(now), fast.Elsewhere()); diff != "" {
+					t.Errorf("what is in force from elsewhere, scan and list:\n%s", diff)
+				}
 			case 2:
 				if d.IntN(8) == 0 {
 					slow.allow = d.prefixes(2)

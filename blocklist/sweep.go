@@ -84,6 +84,7 @@ func (l *List) allow(e, old *entry) {
 	if old != nil {
 		l.unbook(old)
 	}
+	l.elsewhere.add(e)
 	l.expiries.push(e)
 }
 
@@ -103,6 +104,7 @@ func (l *List) stood(e, old *entry, now time.Time) {
 		l.unbook(old)
 	}
 	l.newest.add(e)
+	l.elsewhere.add(e)
 	l.expiries.push(e)
 }
 
@@ -178,6 +180,7 @@ func (l *List) unbook(e *entry) {
 		delete(l.remembered, e.block.Prefix)
 		return
 	}
+	l.elsewhere.remove(e)
 	if !e.block.Allow {
 		l.newest.remove(e)
 	}

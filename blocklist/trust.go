@@ -18,6 +18,10 @@ type Trust struct {
 	// Here says that an operator forced the block on this node. Only such a block
 	// overrides what is protected. A record of the fleet never has it.
 	Here bool
+	// Elsewhere says that the block or allowance is in force on another node's word
+	// alone: this node neither made it, nor did its operator confirm it, nor did the
+	// nodes' counts prove it. [List.Agree] finds that out; it goes to the state file.
+	Elsewhere bool
 }
 
 // Trust returns what is known of the record of exactly this prefix; the zero Trust
@@ -39,13 +43,14 @@ func (l *List) SetSigns(signs bool) {
 	l.signs = signs
 }
 
-// trust is a Trust in one byte: an entry has no room for three.
+// trust is a Trust in one byte: an entry has no room for more.
 type trust uint8
 
 const (
 	forced trust = 1 << iota
 	signed
 	here
+	elsewhere
 )
 
 func (t Trust) compact() (c trust) {
@@ -58,21 +63,25 @@ func (t Trust) compact() (c trust) {
 	if t.Here {
 		c |= here
 	}
+	if t.Elsewhere {
+		c |= elsewhere
+	}
 	return c
 }
 
 func (t trust) has(one trust) bool { return t&one != 0 }
 
 func (t trust) public() Trust {
-	return Trust{Forced: t.has(forced), Signed: t.has(signed), Here: t.has(here)}
+	return Trust{Forced: t.has(forced), Signed: t.has(signed), Here: t.has(here), Elsewhere: t.has(elsewhere)}
 }
 
-// vouch adds to a known record what e, the same record, says more of its trust. It
+// vouch adds to a known record what e, the same record, says more of its trust. That it
+// came from elsewhere as well is not more. It
 // reports whether that matters to enforcers: the block now overrides what is
 // protected. Readers may have the entry, so that another takes its place. It needs
 // the lock.
 func (l *List) vouch(known, e *entry, now time.Time) (changed bool) {
-	t := known.trust | e.trust
+	t := known.trust | e.trust&^elsewhere
 	if t == known.trust {
 		return false
 	}
