@@ -56,7 +56,7 @@ func (s *crowds) Note(now uint32, addr netip.Addr, spared bool, requests uint32)
 	if c.recent == nil {
 		c.recent = new(recent)
 	}
-	c.recent.note(now/recentWidth, addr, spared, requests)
+	c.recent.note(now/recentWidth, addr, requests)
 }
 
 // sum returns a + b, and the greatest number where that is more.

@@ -11,7 +11,8 @@ const (
 )
 
 // recent keeps addresses of one crowd's requests of the last five minutes: of
-// each slot an even choice, and of how many they were chosen. The zero value is
+// each slot an even choice, and of how many they were chosen. A slot stays until a later
+// one needs its place, so that little traffic leaves what is older. The zero value is
 // empty. It is guarded by its crowd's lock.
 type recent struct {
 	slots [recentSlots]recentSlot
@@ -21,24 +22,19 @@ type recent struct {
 // recentSlot is the requests sampled in one slot.
 type recentSlot struct {
 	number uint32 // which one, since the epoch
-	seen   uint32 // all, those of spared addresses too
-	asked  uint32 // those of the others; some are in from
+	asked  uint32 // some are in from
 	from   [recentKept][16]byte
 }
 
 // note notes sampled requests of one address in a slot. Those whose slot is no longer
 // kept are late and left out.
-func (r *recent) note(slot uint32, addr netip.Addr, spared bool, requests uint32) {
+func (r *recent) note(slot uint32, addr netip.Addr, requests uint32) {
 	s := &r.slots[slot%recentSlots]
 	switch {
 	case s.number > slot:
 		return
 	case s.number < slot:
 		*s = recentSlot{number: slot}
-	}
-	s.seen = sum(s.seen, requests)
-	if spared {
-		return
 	}
 	for range min(requests, recentKept) {
 		r.choose(s, addr)

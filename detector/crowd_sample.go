@@ -1,6 +1,7 @@
 package detector
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 )
@@ -16,7 +17,8 @@ import (
 // a fifth of many clients' traffic on a busy node (15,360 kept), and 3 at most
 // where all traffic is of one 64th (240 kept). With less traffic all shares are 0.
 type Sample struct {
-	total   float64 // requests sampled, those of spared addresses too
+	total   float64 // requests sampled
+	least   float64 // of them, for a share to say something
 	senders []sender
 }
 
@@ -26,38 +28,69 @@ type sender struct {
 	weight float64
 }
 
+const (
+	// longestSlots are the slots of a day, and fewSampled the samples of about a hundred
+	// requests: see LongSample.
+	longestSlots = 24 * 60 * 60 / recentWidth
+	fewSampled   = 100>>sampleBits + 1
+)
+
 // Sample returns who sent the requests of the last five minutes before the second
 // now. It takes a millisecond or two on a busy node: to ask about many prefixes, ask
 // one sample.
 func (s *crowds) Sample(now uint32) *Sample {
-	out := &Sample{}
-	last := now / recentWidth
+	out := &Sample{least: leastSampled}
+	out.addAll(s.slots(now/recentWidth, recentSlots))
+	return out
+}
+
+// LongSample is Sample where that is enough, else of about the last thousand requests, up
+// to a day. A hundred are then enough: of a fifth of them the standard error is 12
+// hundredths, which tells a network of most clients from one of few.
+func (s *crowds) LongSample(now uint32) *Sample {
+	if out := s.Sample(now); out.Enough() {
+		return out
+	}
+	slots := s.slots(now/recentWidth, longestSlots)
+	slices.SortFunc(slots, func(a, b recentSlot) int { return cmp.Compare(b.number, a.number) })
+	seen, last := uint32(0), 0
+	for last < len(slots) && seen < leastSampled {
+		seen = sum(seen, slots[last].asked)
+		last++
+	}
+	out := &Sample{least: fewSampled}
+	out.addAll(slots[:last])
+	return out
+}
+
+// slots returns the last slots of all crowds before and with one.
+func (s *crowds) slots(last, most uint32) (out []recentSlot) {
 	for i := range s.all {
 		c := &s.all[i]
 		c.mu.Lock()
 		if c.recent != nil {
-			out.add(c.recent, last)
+			for _, slot := range c.recent.slots {
+				if slot.asked > 0 && slot.number <= last && last-slot.number < most {
+					out = append(out, slot)
+				}
+			}
 		}
 		c.mu.Unlock()
 	}
-	slices.SortFunc(out.senders, func(a, b sender) int { return a.addr.Compare(b.addr) })
-	out.merge()
 	return out
 }
 
-// add adds the slots up to the last.
-func (s *Sample) add(r *recent, last uint32) {
-	for i := range r.slots {
-		slot := &r.slots[i]
-		if slot.number > last || last-slot.number >= recentSlots {
-			continue
-		}
-		s.total += float64(slot.seen)
+func (s *Sample) addAll(slots []recentSlot) {
+	for i := range slots {
+		slot := &slots[i]
+		s.total += float64(slot.asked)
 		kept := slot.kept()
 		for _, from := range slot.from[:kept] {
 			s.senders = append(s.senders, sender{netip.AddrFrom16(from).Unmap(), float64(slot.asked) / float64(kept)})
 		}
 	}
+	slices.SortFunc(s.senders, func(a, b sender) int { return a.addr.Compare(b.addr) })
+	s.merge()
 }
 
 // merge joins the senders of one address.
@@ -74,7 +107,18 @@ func (s *Sample) merge() {
 }
 
 // Enough reports whether there were enough requests to say anything.
-func (s *Sample) Enough() bool { return s.total >= leastSampled }
+func (s *Sample) Enough() bool { return s.total >= s.least }
+
+// Senders calls a function with each address of the sample, and its share of the
+// requests; with none if there were too few to say.
+func (s *Sample) Senders(each func(addr netip.Addr, share float64)) {
+	if !s.Enough() {
+		return
+	}
+	for _, one := range s.senders {
+		each(one.addr, one.weight/s.total)
+	}
+}
 
 // Share returns the part of the requests that came from the addresses in prefix
 // for which counts is true; 0 if there were too few to say.

@@ -134,8 +134,8 @@ func TestSampleSaysNothingOfLittle(t *testing.T) {
 	}
 }
 
-// Who is spared has a part in all requests only, what is denied counts, and a
-// reload changes nothing.
+// Who is spared is in the sample as everybody is, what is denied too, and a reload
+// changes nothing.
 func TestSampleOfSparedAndDenied(t *testing.T) {
 	memory := shard.NewMemory(16 << 20)
 	list := blocklist.New(blocklist.Config{Allow: []netip.Prefix{netip.MustParsePrefix("198.18.0.0/16")}})
@@ -159,10 +159,42 @@ func TestSampleOfSparedAndDenied(t *testing.T) {
 	if math.Abs(half-0.5) > 0.05 {
 		t.Errorf("half of all: %v", half)
 	}
-	if got := next.Sample(now).Share(netip.MustParsePrefix("198.18.0.0/16"), everyone); got != 0 {
+	if got := next.Sample(now).Share(netip.MustParsePrefix("198.18.0.0/16"), everyone); math.Abs(got-0.5) > 0.05 {
 		t.Errorf("the spared: %v", got)
 	}
 	if got := next.Sample(now).Share(netip.MustParsePrefix("203.0.0.0/16"), func(netip.Addr) bool { return false }); got != 0 {
 		t.Errorf("none of them counts: %v", got)
+	}
+}
+
+// With little traffic, the sample is of the last thousand requests of a day: the newest,
+// and none of before them. A hundred are enough.
+func TestLongSample(t *testing.T) {
+	d := sampler(t, nil, shard.NewMemory(16<<20), blocklist.New(blocklist.Config{}))
+	now := time.Unix(1_800_000_000, 0)
+	few := netip.MustParsePrefix("203.0.113.0/24")
+	for i := range 90 {
+		ask(d, now, netip.AddrFrom4([4]byte{203, 0, 113, byte(i)}))
+	}
+	if s := d.LongSample(now); s.Enough() || s.ShareOf(everyone) != 0 {
+		t.Errorf("of ninety: %v", s.ShareOf(everyone))
+	}
+	for i := range 30 {
+		ask(d, now, netip.AddrFrom4([4]byte{203, 0, 113, byte(i)}))
+	}
+	for _, later := range []time.Duration{0, time.Hour, 24*time.Hour - 10*time.Second} {
+		if s := d.LongSample(now.Add(later)); !s.Enough() || s.Share(few, everyone) != 1 {
+			t.Errorf("of 120, %v later: %v", later, s.Share(few, everyone))
+		}
+	}
+	if d.LongSample(now.Add(25*time.Hour)).Enough() || d.Sample(now).Enough() {
+		t.Error("a day later there is a sample, or of five minutes")
+	}
+	for i := range 3000 {
+		ask(d, now.Add(time.Duration(i)*20*time.Second), netip.AddrFrom4([4]byte{198, 18, byte(i >> 8), byte(i)}))
+	}
+	now = now.Add(3000 * 20 * time.Second)
+	if s := d.LongSample(now); s.Share(few, everyone) != 0 || s.Share(netip.MustParsePrefix("198.18.8.0/21"), everyone) < 0.75 {
+		t.Errorf("of the last thousand, %.2f came from the last 952", s.Share(netip.MustParsePrefix("198.18.8.0/21"), everyone))
 	}
 }

@@ -112,3 +112,9 @@ func (d *Detector) Dominant(now time.Time) (addr netip.Addr, share float64, ok b
 func (d *Detector) Sample(now time.Time) *Sample {
 	return d.statistics.crowds.Sample(seconds(now))
 }
+
+// LongSample is Sample for a node that has seen too few requests in these minutes: see
+// [crowds.LongSample].
+func (d *Detector) LongSample(now time.Time) *Sample {
+	return d.statistics.crowds.LongSample(seconds(now))
+}
