@@ -109,6 +109,9 @@ func (s *Sample) merge() {
 // Enough reports whether there were enough requests to say anything.
 func (s *Sample) Enough() bool { return s.total >= s.least }
 
+// Recent reports whether it is of the last five minutes.
+func (s *Sample) Recent() bool { return s.least == leastSampled }
+
 // Senders calls a function with each address of the sample, and its share of the
 // requests; with none if there were too few to say.
 func (s *Sample) Senders(each func(addr netip.Addr, share float64)) {

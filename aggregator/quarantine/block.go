@@ -11,14 +11,15 @@ import (
 // times are local.
 type Held struct {
 	edgeguard.Block
-	// Share is the part of the last five minutes' requests that the block alone
-	// would have refused, and no other block, when it came: at At. Of those that
-	// are TooMuch, one with a share of 0 waits until the budget is free, and needs
-	// no confirmation.
+	// Share is the part of the requests that the block alone would have refused, and no
+	// other block, when it came: at At. Of those that are TooMuch, one whose share is
+	// within the limit needs no confirmation: it waits until there is room for it in the
+	// budget.
 	Share float64
 	At    time.Time
 	Why   Why
 	Trust blocklist.Trust // of the record that waits
+	kind  int             // of pace, if that is why
 }
 
 // Stats is what a quarantine has done so far.
@@ -27,7 +28,7 @@ type Stats struct {
 	Total             uint64 // in all
 	Confirmed         uint64 // put in force by an operator
 	ConfirmedByCounts uint64 // this node made the same block by its own counts
-	AdmittedLater     uint64 // put in force when the budget was free, or there was room
+	AdmittedLater     uint64 // put in force when there was room, in the budget or in time
 	Withdrawn         uint64 // removed, replaced or expired
 	NotRecorded       uint64 // held and not recorded, because the quarantine was full
 }

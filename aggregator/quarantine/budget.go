@@ -3,77 +3,78 @@ package quarantine
 import (
 	"net/netip"
 	"time"
+
+	"edgeguard/detector"
 )
 
-const (
-	// budgetSlots slots of budgetWidth are the five minutes of a sample.
-	budgetSlots = 60
-	budgetWidth = 5 * time.Second
-)
-
-// budget adds up the shares of prefixes over the last five minutes. Make one
-// with newBudget.
+// budget adds up the shares of the requests that blocks of other nodes took when they were
+// admitted. A charge lasts as long as its block is in force on others' word: with one that
+// ends after some minutes, whoever writes a fifth of the requests into the list again and
+// again refuses all of them by the evening. Make one with newBudget.
 type budget struct {
-	slots [budgetSlots]struct {
-		number int64 // which one, since the epoch
-		share  float64
-	}
-	// charges are what was added, by prefix. A share is at least that of one
-	// client in the sample, so that there are few.
-	charges map[netip.Prefix]charge
+	charges map[netip.Prefix]float64
+	sum     float64
+	// full says that a share has not fitted since all of those that wait fitted.
+	full bool
+	// blind says that blocks were admitted without a sample to weigh them by.
+	blind bool
 }
 
-// charge is one share in the budget.
-type charge struct {
-	number int64 // of its slot
-	share  float64
+func newBudget() budget { return budget{charges: make(map[netip.Prefix]float64)} }
+
+func (b *budget) add(prefix netip.Prefix, share float64) {
+	b.charges[prefix] += share
+	b.sum += share
 }
 
-func newBudget() budget { return budget{charges: make(map[netip.Prefix]charge)} }
-
-// add adds the share of a prefix at now.
-func (b *budget) add(now time.Time, prefix netip.Prefix, share float64) {
-	number := now.UnixNano() / int64(budgetWidth)
-	s := &b.slots[uint64(number)%budgetSlots]
-	if s.number != number {
-		s.number, s.share = number, 0
-		b.forget(number)
-	}
-	s.share += share
-	if was := b.charges[prefix]; was.number == number {
-		share += was.share
-	}
-	b.charges[prefix] = charge{number, share}
+func (b *budget) refund(prefix netip.Prefix) {
+	b.sum -= b.charges[prefix]
+	delete(b.charges, prefix)
 }
 
-// forget drops the charges that have left the budget when the slot last begins.
-func (b *budget) forget(last int64) {
-	for prefix, c := range b.charges {
-		if last-c.number >= budgetSlots {
+// charge adds a share to the budget if it fits. A block without one fits unless another
+// has not: many such blocks add up. The caller holds the lock.
+func (q *Quarantine) charge(prefix netip.Prefix, share float64) (fits bool) {
+	b := &q.budget
+	switch {
+	case share == 0:
+		return !b.full
+	case b.sum+share <= q.limit:
+		b.add(prefix, share)
+		return true
+	}
+	// A share over the limit by itself says nothing about the budget.
+	b.full = b.full || share <= q.limit
+	return false
+}
+
+// settleCharges drops the charges of blocks that have ended, or are in force on this
+// node's own word now. What was admitted without a sample is charged with what it refuses
+// now that there is one: nothing in force is suspended, but what comes then has less room.
+// The caller holds the lock.
+func (q *Quarantine) settleCharges(now time.Time, sample *detector.Sample) {
+	b := &q.budget
+	if b.blind && sample.Enough() {
+		b.blind = false
+		sample.Senders(func(addr netip.Addr, share float64) {
+			if _, block := q.list.Find(now, addr); block != nil && b.charges[block.Prefix] == 0 && q.weighed(block.Prefix) {
+				b.add(block.Prefix, share)
+			}
+		})
+	}
+	b.sum = 0 // anew, without rounding errors
+	for prefix, share := range b.charges {
+		if q.weighed(prefix) {
+			b.sum += share
+		} else {
 			delete(b.charges, prefix)
 		}
 	}
 }
 
-// refund subtracts what was last added for a prefix.
-func (b *budget) refund(prefix netip.Prefix) {
-	c := b.charges[prefix]
-	delete(b.charges, prefix)
-	if s := &b.slots[uint64(c.number)%budgetSlots]; s.number == c.number {
-		s.share = max(0, s.share-c.share)
-	}
-	if len(b.charges) == 0 { // removes rounding errors
-		clear(b.slots[:])
-	}
-}
-
-// sum returns what was added in the five minutes before now.
-func (b *budget) sum(now time.Time) (sum float64) {
-	last := now.UnixNano() / int64(budgetWidth)
-	for i := range b.slots {
-		if s := &b.slots[i]; s.number <= last && last-s.number < budgetSlots {
-			sum += s.share
-		}
-	}
-	return sum
+// weighed reports whether the block of a prefix is in force on others' word, and is
+// weighed by its share.
+func (q *Quarantine) weighed(prefix netip.Prefix) bool {
+	t := q.list.Trust(prefix)
+	return t.Elsewhere && !(t.Forced && t.Signed)
 }

@@ -20,7 +20,7 @@ func TestFoundMakesRoom(t *testing.T) {
 		b := g.block(client(18, k).String()+"/32", 1)
 		switch err := g.merge(b, false); {
 		case err == nil:
-			g.Found(b.Prefix)
+			g.Found(g.now, b.Prefix)
 			in++
 		case !errors.Is(err, aggregator.ErrHeld):
 			t.Fatal(err)
@@ -72,11 +72,11 @@ func TestNoShareTwice(t *testing.T) {
 	if err := g.merge(longer, false); err != nil {
 		t.Errorf("a greater record of a block in force: %v", err)
 	}
-	before := g.budget.sum(g.now)
+	before := g.budget.sum
 	if _, ok := g.list.Lift(first.Prefix, g.now, "wrong", "edge-1"); !ok {
 		t.Fatal("not lifted")
 	}
-	if after := g.budget.sum(g.now); after >= before {
+	if after := g.budget.sum; after >= before {
 		t.Errorf("after the lift %v are charged, before %v", after, before)
 	}
 }

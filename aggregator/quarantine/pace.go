@@ -8,33 +8,28 @@ import (
 
 const (
 	// mostBlocks is how many blocks of others a minute may bring before only single
-	// keys that the sample does not know are admitted, and mostOthers how many
-	// unsigned unblocks and allowances. The bounds are for the whole fleet: an origin
+	// keys that the sample does not know are admitted, mostOthers how many
+	// unsigned unblocks and allowances, and mostKeys how many unsigned single keys while
+	// there is no sample. The bounds are for the whole fleet: an origin
 	// is a free text, and whoever forges one would silence a real node.
-	mostBlocks, mostOthers = 20_000, 100
+	mostBlocks, mostOthers, mostKeys = 20_000, 100, 100
 	// sweepMost bounds the records that one Sweep admits, so that it ends soon.
 	sweepMost = 5000
 
 	paceSlots = 60
 )
 
-// counts is what is paced: blocks, and unblocks and allowances.
-type counts [2]int
+// counts is what is paced, by kind.
+type counts [kinds]int
 
 const (
 	blocks = iota
-	others
+	others // unblocks and allowances
+	keys   // unsigned, of a node that has no sample
+	kinds
 )
 
-var most = counts{mostBlocks, mostOthers}
-
-// paced returns which of the two a record is.
-func paced(one *Held) int {
-	if isBlock(&one.Block) {
-		return blocks
-	}
-	return others
-}
+var most = counts{mostBlocks, mostOthers, mostKeys}
 
 // pace counts what was admitted in the last minute, by the second.
 type pace struct {
@@ -44,7 +39,7 @@ type pace struct {
 	}
 	// queues are the held records that wait for room, oldest first. One that is held
 	// for another reason by now, or no longer, is skipped at its turn.
-	queues [2][]netip.Prefix
+	queues [kinds][]netip.Prefix
 }
 
 // room reports whether another one has room at now.

@@ -53,7 +53,7 @@ func TestPaceOfBlocks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := newDoor(t)
 			waiting := g.each(all, func(i int) (edgeguard.Block, blocklist.Trust) {
-				b, trust := byRule(g, networkOf(i).String())
+				b, trust := signed(g, networkOf(i).String())
 				b.Origin = origin(i)
 				return b, trust
 			})
@@ -144,7 +144,7 @@ func TestLacking(t *testing.T) {
 	g := newDoor(t)
 	g.most = 10
 	blocks := func(n int) int {
-		return g.each(n, func(i int) (edgeguard.Block, blocklist.Trust) { return byRule(g, networkOf(i).String()) })
+		return g.each(n, func(i int) (edgeguard.Block, blocklist.Trust) { return signed(g, networkOf(i).String()) })
 	}
 	blocks(mostBlocks + g.most)
 	if g.Lacking() {

@@ -13,8 +13,8 @@ import (
 
 const (
 	// DefaultConfirmShare is the part of the last five minutes' requests that
-	// blocks may refuse without an operator's confirmation, unless the config
-	// sets it.
+	// blocks of other nodes may refuse without an operator's confirmation, unless the
+	// config sets it.
 	DefaultConfirmShare = 0.2
 	// mostHeld bounds the held records, beside the list's own bound: 30 MB. One
 	// that does not fit is not in force either, and comes again with the next full
@@ -31,18 +31,21 @@ const (
 type Quarantine struct {
 	list *blocklist.List
 	ask  func(edgeguard.Block)
+	// admission is held from the judgement of a record until it is in the list. Two that
+	// each fit could otherwise be too wide together.
+	admission sync.Mutex // guards the list against another admission
 
-	mu        sync.Mutex // guards the fields below; never held while the list is changed
-	most      int
-	limit     float64
-	sample    *detector.Sample
-	sampled   time.Time
-	budget    budget
-	pace      pace
-	lacking   bool // a record found no room among the held ones
-	exhausted bool // a share has not fitted into the budget since it was empty
-	held      map[netip.Prefix]Held
-	stats     Stats
+	mu      sync.Mutex // guards the fields below; never held while the list is changed
+	most    int
+	limit   float64
+	sample  *detector.Sample
+	sampled time.Time
+	budget  budget
+	pace    pace
+	joined  bool // the fleet's list was read in full
+	lacking bool // a record found no room among the held ones
+	held    map[netip.Prefix]Held
+	stats   Stats
 }
 
 // New returns a quarantine before a list. Pass every change of the list to
@@ -76,28 +79,18 @@ func (q *Quarantine) SetMost(blocks int) {
 	q.most = min(mostHeld, blocks/4)
 }
 
-// charge adds a share to the budget if it fits. The caller holds the lock.
-func (q *Quarantine) charge(now time.Time, prefix netip.Prefix, share float64) (fits bool) {
-	charged := q.budget.sum(now)
-	if charged == 0 {
-		q.exhausted = false
-	}
-	switch {
-	case share == 0:
-		return !q.exhausted
-	case charged+share <= q.limit:
-		q.budget.add(now, prefix, share)
-		return true
-	}
-	// A share over the limit by itself says nothing about the budget.
-	q.exhausted = q.exhausted || share <= q.limit
-	return false
+// Joined is called when the fleet's list was read in full. Until then single keys are not
+// paced: a node that has just started, and has seen no requests, needs the whole list.
+func (q *Quarantine) Joined() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.joined = true
 }
 
 // recentSample returns a sample that is new enough. The caller holds the lock.
 func (q *Quarantine) recentSample(now time.Time, d *detector.Detector) *detector.Sample {
 	if age := now.Sub(q.sampled); q.sample == nil || age >= sampleAge || age < 0 {
-		q.sample, q.sampled = d.Sample(now), now
+		q.sample, q.sampled = d.LongSample(now), now
 	}
 	return q.sample
 }
@@ -132,22 +125,28 @@ func (q *Quarantine) TooMuch(now time.Time, d *detector.Detector, prefix netip.P
 func (q *Quarantine) Share(now time.Time, d *detector.Detector, prefix netip.Prefix) (share, limit float64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.recentSample(now, d).Share(prefix, q.passes(now)), q.limit
+	if sample := q.recentSample(now, d); sample.Recent() {
+		share = sample.Share(prefix, q.passes(now))
+	}
+	return share, q.limit
 }
 
 // Found is called when what the fleet's nodes counted confirms that a prefix is
-// rightly blocked. Its share is refunded, which makes room for others.
-func (q *Quarantine) Found(prefix netip.Prefix) {
+// rightly blocked. Its share is refunded, which makes room for others. It reports whether
+// the block was in force on others' word until now.
+func (q *Quarantine) Found(now time.Time, prefix netip.Prefix) bool {
 	q.mu.Lock()
-	defer q.mu.Unlock()
 	q.budget.refund(prefix)
+	q.mu.Unlock()
+	return q.list.Prove(prefix, now)
 }
 
-// Charged reports whether a block of exactly this prefix used some of the budget.
-func (q *Quarantine) Charged(prefix netip.Prefix) bool {
+// Charged returns the share of the requests that the block of exactly this prefix is
+// charged with; 0 for none.
+func (q *Quarantine) Charged(prefix netip.Prefix) float64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.budget.charges[prefix] != charge{}
+	return q.budget.charges[prefix]
 }
 
 // Changed is called with each change of the list. A block that is in force,
@@ -170,7 +169,7 @@ func (q *Quarantine) changed(b edgeguard.Block) (one Held, confirmed bool) {
 	one, ok := q.held[b.Prefix]
 	switch {
 	case !ok:
-	case isBlock(&b) && isBlock(&one.Block):
+	case isBlock(&b) && isBlock(&one.Block) && confirms(&b, &one):
 		q.drop(b.Prefix, &q.stats.ConfirmedByCounts)
 		return one, true
 	case !blocklist.Greater(one.Block, b):
@@ -192,13 +191,17 @@ func (q *Quarantine) All() []Held {
 }
 
 // Restore holds the records that [Quarantine.All] returned in another run,
-// except expired ones and those over the bound. Their Why is found again. A block that
+// except expired ones and those over the bound, and charges what [Quarantine.Charged]
+// returned of those in force. The Why of the held ones is found again. A block that
 // waited for room is then one that waits for the budget: it is weighed before it is
 // admitted, as soon as there is a sample.
-func (q *Quarantine) Restore(now time.Time, held []Held) {
+func (q *Quarantine) Restore(now time.Time, held []Held, charged map[netip.Prefix]float64) {
 	held = slices.SortedFunc(slices.Values(held), func(a, b Held) int { return a.At.Compare(b.At) })
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	for prefix, share := range charged {
+		q.budget.add(prefix, share)
+	}
 	for _, one := range held {
 		if one.Why = whyHeld(&one); now.Before(one.Until) && len(q.held) < q.most {
 			q.held[one.Prefix] = one

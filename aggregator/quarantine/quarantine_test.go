@@ -3,6 +3,7 @@ package quarantine
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/netip"
 	"strings"
@@ -60,8 +61,10 @@ func (g *door) block(prefix string, version uint64) edgeguard.Block {
 	return edgeguard.Block{Prefix: netip.MustParsePrefix(prefix), Rule: "manual", Origin: "edge-2", Since: g.now, Until: g.now.Add(time.Hour), Version: version}
 }
 
+// merge admits a signed record, which is weighed by its share, or a forced one without a
+// signature.
 func (g *door) merge(b edgeguard.Block, forced bool) error {
-	_, err := g.Admit(g.now, g.d, b, blocklist.Trust{Forced: forced})
+	_, err := g.Admit(g.now, g.d, b, blocklist.Trust{Forced: forced, Signed: !forced})
 	return err
 }
 
@@ -237,9 +240,9 @@ func TestOneBlockIsHeld(t *testing.T) {
 		"over a restart": func(g *door) {
 			held(g)
 			next := newDoor(g.t)
-			next.Restore(next.now.Add(time.Hour), g.All())
+			next.Restore(next.now.Add(time.Hour), g.All(), nil)
 			next.waits(much, false)
-			next.Restore(next.now, g.All())
+			next.Restore(next.now, g.All(), nil)
 			if err := next.merge(g.block(much, 3), false); !errors.Is(err, aggregator.ErrHeld) {
 				g.t.Errorf("a restart put it in force: %v", err)
 			}
@@ -272,8 +275,9 @@ func TestOneBlockIsHeld(t *testing.T) {
 
 // Very many clients send little each, and few of them are in a sample. Blocks
 // of each alone still refuse no more than the limit, to six standard errors of
-// the 300 that make it up. After five minutes as many more are in force, and
-// with confirmation all.
+// the 300 that make it up. That lasts as long as the blocks, and not five minutes. What
+// the nodes' counts prove makes room for as many more, and with confirmation all are in
+// force.
 func TestManySmallBlocksAreHeld(t *testing.T) {
 	const clients, most = 12_000, 12_000 * 20 / 100 * 135 / 100
 	seed := uint64(time.Now().UnixNano())
@@ -316,18 +320,24 @@ func TestManySmallBlocksAreHeld(t *testing.T) {
 	}
 	g.now = g.now.Add(5 * time.Minute)
 	g.Sweep(g.now, g.d)
-	if s := g.Stats(); s.AdmittedLater != 0 {
-		t.Errorf("with no traffic to tell by: %+v", s)
-	}
 	order = rng.Perm(clients) // the detector samples by a running count: one order twice is not two samples
 	traffic()
 	before := refused()
-	for range 4 {
-		g.now = g.now.Add(time.Second)
-		g.Sweep(g.now, g.d)
+	sweep := func() {
+		for range 4 {
+			g.now = g.now.Add(time.Second)
+			g.Sweep(g.now, g.d)
+		}
 	}
+	if sweep(); g.Stats().AdmittedLater != 0 || refused() != before {
+		t.Errorf("five minutes later, %d more: %+v", refused()-before, g.Stats())
+	}
+	for prefix := range maps.Clone(g.budget.charges) {
+		g.Found(g.now, prefix)
+	}
+	sweep()
 	if s, n := g.Stats(), refused()-before; s.AdmittedLater == 0 || n > most || n != int(s.AdmittedLater) {
-		t.Errorf("five minutes later, %d more: %+v", n, s)
+		t.Errorf("with room in the budget, %d more: %+v", n, s)
 	}
 	for _, one := range g.All() {
 		if _, ok, err := g.Confirm(g.now, one.Prefix); !ok || err != nil {
@@ -401,21 +411,6 @@ func (g *door) cameBefore(prefix netip.Prefix) bool {
 		}
 	}
 	return false
-}
-
-func TestBudget(t *testing.T) {
-	a := newBudget()
-	at := func(s int) time.Time { return time.Unix(1_800_000_000+int64(s), 0) }
-	for s := range 3000 {
-		a.add(at(s), netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 18, byte(s >> 8), byte(s)}), 32), 0.001)
-		want := 0.001 * float64(min(s+1, 295+s%5+1))
-		if got := a.sum(at(s)); got < want-1e-9 || got > want+1e-9 {
-			t.Fatalf("after %d s: %v, want %v", s, got, want)
-		}
-	}
-	if got := a.sum(at(2999 + 300)); got != 0 {
-		t.Errorf("five minutes later: %v", got)
-	}
 }
 
 func TestSummarySaysWho(t *testing.T) {

@@ -17,12 +17,13 @@ type Summary struct {
 	Origin                       string  // the node that made most of them
 	Others                       bool    // not all are its
 	Share                        float64 // of the last five minutes' requests, that the blocks would refuse together
-	// Paced need no confirmation: they wait since too many came within a minute.
-	Paced int
+	// Paced need no confirmation: they wait since too many came within a minute. Unseen
+	// networks wait for a confirmation, or until this node has seen enough requests.
+	Paced, Unseen int
 }
 
 // Any reports whether there is anything to show.
-func (w *Summary) Any() bool { return w.Blocks+w.Allowances+w.Unblocks+w.Paced > 0 }
+func (w *Summary) Any() bool { return w.Blocks+w.Allowances+w.Unblocks+w.Paced+w.Unseen > 0 }
 
 // Summary returns the records that have been held for at least a while. In a
 // flood, other nodes' blocks arrive before this node's own counts have been
@@ -37,8 +38,12 @@ func (q *Quarantine) Summary(now time.Time, d *detector.Detector, while time.Dur
 		if one.Why == tooMuch && one.Share == 0 || now.Sub(one.At) < while {
 			continue
 		}
-		if one.Why == Pace {
+		switch one.Why {
+		case Pace:
 			w.Paced++
+			continue
+		case Unseen:
+			w.Unseen++
 			continue
 		}
 		w.count(&one)
@@ -87,7 +92,7 @@ func (q *Quarantine) covers(addr netip.Addr, lengths *[129]bool) bool {
 			continue
 		}
 		prefix, _ := addr.Prefix(bits)
-		if one, ok := q.held[prefix]; ok && one.Why != Pace && isBlock(&one.Block) {
+		if one, ok := q.held[prefix]; ok && one.Why != Pace && one.Why != Unseen && isBlock(&one.Block) {
 			return true
 		}
 	}
@@ -117,6 +122,10 @@ func (w Summary) String() string {
 	if w.Blocks > 0 {
 		parts = append(parts, fmt.Sprintf("%s%s would refuse %.0f %% of the last 5 minutes' requests here and %s confirmation",
 			plural(w.Blocks, "block"), by, 100*w.Share, verb(w.Blocks, "await")))
+	}
+	if w.Unseen > 0 {
+		parts = append(parts, fmt.Sprintf("%s %s for confirmation, or until this node has seen a hundred requests to weigh %s by",
+			plural(w.Unseen, "unsigned network"), verb(w.Unseen, "wait"), map[bool]string{true: "it", false: "them"}[w.Unseen == 1]))
 	}
 	for _, one := range []struct {
 		n    int

@@ -4,90 +4,122 @@ import (
 	"net/netip"
 	"time"
 
+	"edgeguard"
 	"edgeguard/blocklist"
 	"edgeguard/detector"
 )
 
 // Sweep drops held records that have expired, and merges those that no longer
 // need to be held: a block of their prefix is in force, they waited for the
-// budget and it is free, or they waited for room and there is some. It returns the
+// budget, for a sample or for room, and now there is some. It returns the
 // prefixes that this unblocked, whose counts must be cleared. Call it about once a
 // second.
 func (q *Quarantine) Sweep(now time.Time, d *detector.Detector) (unblocked []netip.Prefix) {
-	for _, one := range q.sweep(now, d) {
+	q.admission.Lock()
+	defer q.admission.Unlock()
+	merge := func(one *Held) {
 		changed, _ := q.list.Agree(one.Block, one.Trust, now) // what the list refuses need not be held
 		if changed && one.Forgets() {
 			unblocked = append(unblocked, one.Prefix)
 		}
 	}
-	return unblocked
-}
-
-// sweep returns the records to merge.
-func (q *Quarantine) sweep(now time.Time, d *detector.Detector) (ready []Held) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for prefix, one := range q.held {
-		if !now.Before(one.Until) {
-			q.drop(prefix, &q.stats.Withdrawn)
-			continue
-		}
-		if !isBlock(&one.Block) {
-			continue
-		}
-		if standing, b := q.list.Find(now, prefix.Addr()); standing == blocklist.Blocked && b.Prefix == prefix {
-			q.drop(prefix, &q.stats.ConfirmedByCounts)
-			ready = append(ready, one)
-		}
+	confirmed, again := q.sweep(now, d)
+	for i := range confirmed {
+		merge(&confirmed[i])
 	}
-	ready = q.admitQueued(now, d, ready)
-	if len(q.held) == 0 || q.budget.sum(now) > 0 {
-		return ready
-	}
-	return q.admitUncharged(now, d, ready)
-}
-
-// admitQueued adds the records that waited for room while there is some, oldest
-// first. Each is weighed again. The caller holds the lock.
-func (q *Quarantine) admitQueued(now time.Time, d *detector.Detector, ready []Held) []Held {
 	admitted := 0
+	try := func(one *Held) {
+		if admitted < sweepMost && q.again(now, d, one) {
+			admitted++
+			merge(one)
+		}
+	}
 	for which := range q.pace.queues {
-		for admitted < sweepMost && q.pace.room(now, which) {
-			prefix, ok := q.pace.next(which)
+		for admitted < sweepMost {
+			one, ok := q.nextQueued(now, d, which)
 			if !ok {
 				break
 			}
-			one, ok := q.waits(prefix, which)
-			if !ok {
-				continue
-			}
-			delete(q.held, prefix)
-			if !q.judge(now, d, &one, false) {
-				q.held[prefix] = one // for another reason
-				continue
-			}
-			admitted++
-			q.stats.AdmittedLater++
-			ready = append(ready, one)
+			try(&one)
 		}
 	}
-	return ready
+	for i := range again {
+		try(&again[i])
+	}
+	return unblocked
 }
 
-// admitUncharged adds blocks that waited for the budget, which is empty. Only then,
-// and not as soon as something fits: each round admits some without a charge until
-// one does not fit. The caller holds the lock.
-func (q *Quarantine) admitUncharged(now time.Time, d *detector.Detector, ready []Held) []Held {
-	sample, passes := q.recentSample(now, d), q.passes(now)
+// sweep returns the records that are confirmed by what is in force, and those that may be
+// weighed again.
+func (q *Quarantine) sweep(now time.Time, d *detector.Detector) (confirmed, again []Held) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	sample := q.recentSample(now, d)
+	q.settleCharges(now, sample)
+	q.budget.full = false
+	var unseen []Held
 	for prefix, one := range q.held {
-		if one.Why != tooMuch || one.Share > 0 || !sample.Enough() {
+		switch {
+		case !now.Before(one.Until):
+			q.drop(prefix, &q.stats.Withdrawn)
 			continue
+		case isBlock(&one.Block) && confirms(q.list.Of(now, prefix), &one):
+			q.drop(prefix, &q.stats.ConfirmedByCounts)
+			confirmed = append(confirmed, one)
+			continue
+		case !sample.Enough():
+		case one.Why == Unseen:
+			again = append(again, one)
+		case one.Why != tooMuch:
+		case one.Share == 0:
+			unseen = append(unseen, one)
+		case q.budget.sum+one.Share <= q.limit:
+			again = append(again, one)
 		}
-		if !q.charge(now, prefix, sample.Share(prefix, passes)) {
+		// Those without a share wait while one with a share does.
+		q.budget.full = q.budget.full || one.Why == tooMuch && 0 < one.Share && one.Share <= q.limit
+	}
+	if !q.budget.full {
+		again = append(again, unseen...)
+	}
+	return confirmed, again
+}
+
+// confirms reports whether a block that is in force, nil for none, releases a held one of
+// its prefix. One that waits for its width stays until it ends no later.
+func confirms(b *edgeguard.Block, one *Held) bool {
+	return b != nil && (one.Why != Wide || !one.Until.After(b.Until.Add(time.Second)))
+}
+
+// nextQueued returns the record that has waited longest for room, if there is some.
+func (q *Quarantine) nextQueued(now time.Time, d *detector.Detector, which int) (one Held, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for which == keys && q.recentSample(now, d).Enough() || q.pace.room(now, which) {
+		prefix, ok := q.pace.next(which)
+		if !ok {
 			break
 		}
-		q.drop(prefix, &q.stats.AdmittedLater)
-		ready = append(ready, one)
+		if one, ok = q.waits(prefix, which); ok {
+			return one, true
+		}
 	}
-	return ready
+	return one, false
+}
+
+// again judges a held record again, and reports whether it is admitted.
+func (q *Quarantine) again(now time.Time, d *detector.Detector, one *Held) (admitted bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if known, ok := q.held[one.Prefix]; !ok || blocklist.Greater(known.Block, one.Block) {
+		return false
+	}
+	delete(q.held, one.Prefix)
+	if !q.judge(now, d, one, false) {
+		q.held[one.Prefix] = *one // for another reason, perhaps
+		q.queue(one)
+		return false
+	}
+	q.stats.AdmittedLater++
+	return true
 }

@@ -13,32 +13,33 @@ import (
 
 // Admit merges a block, an allowance or a tombstone of the fleet into the list
 // as [blocklist.List.Agree] does, unless it must be held: then the error is
-// [aggregator.ErrHeld]. What an operator signed, by force or as an unblock or
-// allowance, is never held. A held record stays held when it comes again.
+// [aggregator.ErrHeld]. A held record stays held when it comes again. A signed unblock is
+// never held, nor is a block or an allowance that is in force for as long already.
 //
-// A block is held if it, and the fleet's blocks that were admitted in the last
-// five minutes, would newly refuse more than the limit of these minutes'
-// requests. A block that matches nothing in the sample is admitted, unless the
-// budget has already rejected a block: many such blocks add up. Then it is held
-// until five minutes pass with nothing charged, and needs no confirmation.
+// By width are held: unsigned blocks and allowances wider than /24 (IPv4) or /48 (IPv6);
+// those with which all that is in force on others' word would be wider than a 256th of the
+// address space, unsigned, or a sixteenth, signed; and an unsigned unblock of a wide prefix
+// that ends nothing here, which would clear the counts of a whole network.
 //
-// Of what is not signed, a forced block is weighed like any other. A forced block
-// that is wider than an unforced one may be is held, and so are an allowance wider
-// than /24 (IPv4) or /48 (IPv6), and an unblock of a wide prefix that ends nothing
-// here: it would clear the counts of a whole network. A block or allowance that is in
-// force for as long already is not held.
+// By share is held a block that no operator signed, if it and the fleet's blocks that are
+// in force on others' word would newly refuse more than the limit of the last five
+// minutes' requests, or of the last thousand. A block that matches nothing in the sample is
+// admitted, unless one that does found no room: many such blocks add up. Then it waits
+// until that one is in force or gone, and needs no confirmation. While there were not even a
+// hundred requests, unsigned networks wait for them, and unsigned keys come in at a
+// hundred a minute.
 //
 // In a minute, no more than 20,000 blocks are admitted besides single keys that the
 // sample does not know, and no more than 100 unsigned unblocks and allowances. The
 // rest waits for room and needs no confirmation.
 func (q *Quarantine) Admit(now time.Time, d *detector.Detector, b edgeguard.Block, t blocklist.Trust) (changed bool, err error) {
-	if !t.Signed || !operators(&b, t) {
-		if share, err := q.weigh(now, d, b, t); err != nil {
-			if share > 0 && q.ask != nil {
-				q.ask(b)
-			}
-			return false, err
+	q.admission.Lock()
+	defer q.admission.Unlock()
+	if share, err := q.weigh(now, d, b, t); err != nil {
+		if share > 0 && q.ask != nil {
+			q.ask(b)
 		}
+		return false, err
 	}
 	return q.list.Agree(b, t, now)
 }
@@ -60,7 +61,7 @@ func (q *Quarantine) weigh(now time.Time, d *detector.Detector, b edgeguard.Bloc
 		return before.Share, heldError(&before)
 	}
 	news, err := q.list.Try(b, t, now)
-	if err != nil || !news {
+	if err != nil || !news && !q.signsLater(&one) {
 		return 0, nil
 	}
 	if q.judge(now, d, &one, ended) {
@@ -74,61 +75,95 @@ func (q *Quarantine) weigh(now time.Time, d *detector.Detector, b edgeguard.Bloc
 // sets its Why and Share. ends says that it ends a held record. The caller holds
 // the lock.
 func (q *Quarantine) judge(now time.Time, d *detector.Detector, one *Held, ends bool) (admitted bool) {
-	which := paced(one)
+	signed := one.Trust.Signed
 	switch {
-	case q.inForce(now, &one.Block):
+	case q.inForce(now, one):
 		return true
-	case one.Allow && !one.Lifted && !narrow(one.Prefix):
-		one.Why = Allowance
-		return false
+	case one.Lifted && signed:
+		return true
 	case one.Lifted && !one.Allow && wide(one.Prefix) && !ends && q.list.Of(now, one.Prefix) == nil:
 		one.Why = Wide
 		return false
-	case which == others:
-		if one.Why = Pace; !q.pace.room(now, others) {
-			return false
+	case !one.Lifted && q.tooWide(one):
+		one.Why = Wide
+		if isBlock(&one.Block) {
+			one.Share = q.recentSample(now, d).Share(one.Prefix, q.passes(now))
 		}
-	case one.Trust.Forced && !one.Trust.Signed && wide(one.Prefix):
-		one.Why, one.Share = Wide, q.recentSample(now, d).Share(one.Prefix, q.passes(now))
 		return false
+	case signed && operators(&one.Block, one.Trust):
+		return true
+	case !isBlock(&one.Block):
+		return q.paced(now, one, others)
 	case q.list.Covers(now, one.Prefix): // it would refuse nothing new
 		return true
-	default:
-		if !q.judgeBlock(now, d, one) {
-			return false
-		}
 	}
-	q.pace.count(now, which)
+	return q.judgeShare(now, d, one)
+}
+
+// paced admits a record if its kind has room in this minute.
+func (q *Quarantine) paced(now time.Time, one *Held, kind int) (admitted bool) {
+	if !q.pace.room(now, kind) {
+		one.Why, one.kind = Pace, kind
+		return false
+	}
+	q.pace.count(now, kind)
 	return true
 }
 
-// inForce reports whether a block of the prefix, or an allowance around it, is in force
-// already for at least as long, so that the record changes its version only.
-func (q *Quarantine) inForce(now time.Time, b *edgeguard.Block) bool {
-	switch {
-	case b.Lifted:
+// inForce reports whether what a record says is in force already for at least as long, so
+// that the record changes its version only. Signed and unsigned are bounded apart: one
+// does not become the other on the way.
+func (q *Quarantine) inForce(now time.Time, one *Held) bool {
+	b := &one.Block
+	if b.Lifted {
 		return false
-	case b.Allow:
-		a, ok := q.list.Allowance(now, b.Prefix)
-		return ok && !b.Until.After(a.Until)
 	}
 	known := q.list.Of(now, b.Prefix)
-	return known != nil && !b.Until.After(known.Until)
+	if b.Allow {
+		known = nil
+		if a, ok := q.list.Allowance(now, b.Prefix); ok && a.Prefix == b.Prefix {
+			known = &a
+		}
+	}
+	t := q.list.Trust(b.Prefix)
+	return known != nil && !b.Until.After(known.Until) && (!t.Elsewhere || t.Signed == one.Trust.Signed)
 }
 
-// judgeBlock is judge for a block that would refuse something. The caller holds the
+// judgeShare is judge for a block that would refuse something. The caller holds the
 // lock.
-func (q *Quarantine) judgeBlock(now time.Time, d *detector.Detector, one *Held) (admitted bool) {
-	share := q.recentSample(now, d).Share(one.Prefix, q.passes(now))
-	if (share > 0 || !single(one.Prefix)) && !q.pace.room(now, blocks) {
-		one.Why = Pace // its share is not kept: it is weighed again
+func (q *Quarantine) judgeShare(now time.Time, d *detector.Detector, one *Held) (admitted bool) {
+	sample := q.recentSample(now, d)
+	if !sample.Enough() && q.limit < 1 {
+		q.budget.blind = true
+		switch {
+		case one.Trust.Signed:
+			return single(one.Prefix) || q.paced(now, one, blocks)
+		case !single(one.Prefix):
+			one.Why = Unseen
+			return false
+		}
+		return !q.joined || q.paced(now, one, keys)
+	}
+	share := sample.Share(one.Prefix, q.passes(now))
+	bounded := share > 0 || !single(one.Prefix)
+	if bounded && !q.pace.room(now, blocks) {
+		one.Why, one.kind = Pace, blocks // its share is not kept: it is weighed again
 		return false
 	}
-	if q.limit >= 1 || (share == 0 || len(q.held) < q.most) && q.charge(now, one.Prefix, share) {
-		return true
+	share = max(share, one.Share) // what it had when it came
+	if q.limit < 1 && (share > 0 && len(q.held) >= q.most || !q.charge(one.Prefix, share)) {
+		one.Why, one.Share = tooMuch, share
+		return false
 	}
-	one.Why, one.Share = tooMuch, share
-	return false
+	q.pace.count(now, blocks)
+	return true
+}
+
+// signsLater reports whether a record is in force unsigned, so that with this signature it
+// counts among the signed.
+func (q *Quarantine) signsLater(one *Held) bool {
+	t := q.list.Trust(one.Prefix)
+	return one.Trust.Signed && t.Elsewhere && !t.Signed
 }
 
 // hold records what waits, if there is room. The caller holds the lock.
@@ -148,15 +183,15 @@ func (q *Quarantine) queue(one *Held) {
 	if one.Why != Pace {
 		return
 	}
-	if which := paced(one); q.pace.wait(which, one.Prefix) > 2*q.most {
-		q.pace.compact(which, q.waits)
+	if q.pace.wait(one.kind, one.Prefix) > 2*q.most {
+		q.pace.compact(one.kind, q.waits)
 	}
 }
 
 // waits returns the held record of a prefix if it waits for its turn in this queue.
 func (q *Quarantine) waits(prefix netip.Prefix, which int) (one Held, ok bool) {
 	one, ok = q.held[prefix]
-	return one, ok && one.Why == Pace && paced(&one) == which
+	return one, ok && one.Why == Pace && one.kind == which
 }
 
 // Lacking reports whether a record found no room among the held ones since the last

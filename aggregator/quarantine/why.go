@@ -11,16 +11,16 @@ import (
 // Why is the reason why a record waits.
 type Why uint8
 
-// The reasons. All but Pace, and TooMuch with a share of 0, end with an operator's
+// The reasons. Wide, and TooMuch with a share over the limit, end with an operator's
 // confirmation only.
 const (
-	tooMuch   Why = iota // it would refuse too many requests, or the budget is used up
-	Wide                 // unsigned, forced, and wider than an unforced block may be
-	Allowance            // an unsigned allowance of a wide network
-	Pace                 // too many came within a minute; it waits for room
+	tooMuch Why = iota // it would refuse too many requests, or the budget is used up
+	Wide               // it is wide, or all that came from elsewhere would be too wide with it
+	Pace               // too many came within a minute; it waits for room
+	Unseen             // this node has seen too few requests to weigh it
 )
 
-var whys = [...]string{"too_much", "wide", "allowance", "pace"}
+var whys = [...]string{"too_much", "wide", "pace", "unseen"}
 
 // String returns the word used in JSON.
 func (w Why) String() string {
@@ -30,7 +30,8 @@ func (w Why) String() string {
 	return fmt.Sprintf("why(%d)", uint8(w))
 }
 
-// The allowances that never wait for a confirmation are these and narrower ones. The
+// The unsigned blocks and allowances that do not wait for their width are these and
+// narrower ones. Allowances are weighed by nothing else. The
 // one customer who is blocked is all of what is over a limit: weighed by its share, an
 // allowance of his address would wait for ever.
 const (
@@ -57,18 +58,18 @@ func isBlock(b *edgeguard.Block) bool { return !b.Lifted && !b.Allow }
 func sameKind(a, b *edgeguard.Block) bool { return a.Lifted == b.Lifted && a.Allow == b.Allow }
 
 // operators reports whether the record can only be an operator's. Signed, it waits for
-// nobody.
+// its width only.
 func operators(b *edgeguard.Block, t blocklist.Trust) bool { return t.Forced || !isBlock(b) }
 
 // whyHeld returns the reason of a held record that was restored: the state file does
 // not have it.
 func whyHeld(one *Held) Why {
 	switch {
-	case wide(one.Prefix) && (one.Trust.Forced || one.Lifted):
+	case one.Lifted && wide(one.Prefix), !one.Lifted && !one.Trust.Signed && !narrow(one.Prefix),
+		one.Trust.Signed && operators(&one.Block, one.Trust):
 		return Wide
-	case one.Allow && !one.Lifted && !narrow(one.Prefix):
-		return Allowance
 	case !isBlock(&one.Block):
+		one.kind = others
 		return Pace
 	}
 	return tooMuch
