@@ -15,7 +15,7 @@ type HeldBlock struct {
 	Share float64   `json:"share"`
 	Held  time.Time `json:"held"`
 	Kind  string    `json:"kind"` // block, allowance or unblock
-	Why   string    `json:"why"`  // too_much, wide, allowance or pace
+	Why   string    `json:"why"`  // too_much, wide, pace or unseen
 }
 
 // HeldPage is one page of the blocks that wait, in the order of their prefixes.

@@ -282,6 +282,9 @@ func (c *decision) blockFor(m *meter, x *excess) {
 		}
 		var by *edgeguard.Block
 		if by, old = c.d.prevails(c.now, r, x.prefix); by != nil {
+			if by.Prefix == x.prefix {
+				list.Prove(x.prefix, c.now)
+			}
 			if x.news {
 				c.report(m, x, edgeguard.Crossing{Action: edgeguard.ActionDeny, Stands: by.Rule, Until: by.Until})
 			}

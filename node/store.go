@@ -103,9 +103,13 @@ func (s *store) restore() *snapshot.Loaded {
 	var steps []detector.Step
 	var blocks []snapshot.Block
 	var held []quarantine.Held // or a restart would put them in force: without requests nothing would be too much
+	charged := map[netip.Prefix]float64{}
 	loaded, err := snapshot.Load(s.path, now, snapshot.Sink{
 		Meter: s.refill,
 		Block: func(b *snapshot.Block) {
+			if b.Elsewhere && b.Share > 0 {
+				charged[b.Prefix] = b.Share
+			}
 			if b.Held {
 				held = append(held, quarantine.Held{Block: b.Block, Share: b.Share, At: b.At, Trust: trusted(b)})
 			} else {
@@ -133,7 +137,7 @@ func (s *store) restore() *snapshot.Loaded {
 			}
 		}
 	}, now)
-	s.quarantine.Restore(now, held)
+	s.quarantine.Restore(now, held, charged)
 	s.pipeline.Current().Detector.RestoreSteps(now, steps)
 	s.log.Info("state restored", "taken", loaded.Taken.UTC().Format(time.RFC3339), "keys", loaded.Windows,
 		"blocks", s.list.Len(), "refused", refused, "logs", loaded.Positions)
@@ -161,12 +165,12 @@ func (s *store) checkAside(now time.Time) {
 
 // trusted returns what the list knew of a saved record.
 func trusted(b *snapshot.Block) blocklist.Trust {
-	return blocklist.Trust{Forced: b.Forced, Signed: b.Signed, Here: b.Forced && !b.Distant}
+	return blocklist.Trust{Forced: b.Forced, Signed: b.Signed, Here: b.Forced && !b.Distant, Elsewhere: b.Elsewhere}
 }
 
 // saved is the reverse of trusted.
 func saved(b edgeguard.Block, t blocklist.Trust) *snapshot.Block {
-	return &snapshot.Block{Block: b, Forced: t.Forced, Signed: t.Signed, Distant: t.Forced && !t.Here}
+	return &snapshot.Block{Block: b, Forced: t.Forced, Signed: t.Signed, Distant: t.Forced && !t.Here, Elsewhere: t.Elsewhere}
 }
 
 // refill returns what puts a meter's windows back into its table; nil where no
@@ -307,7 +311,11 @@ func (s *store) writeCut(w *snapshot.Writer, d *detector.Detector, cut snapshot.
 		writeTable(w, &t)
 	}
 	for b, t := range s.list.Records() {
-		w.Block(saved(b, t))
+		one := saved(b, t)
+		if t.Elsewhere {
+			one.Share = min(1, s.quarantine.Charged(b.Prefix))
+		}
+		w.Block(one)
 	}
 	for _, one := range held {
 		b := saved(one.Block, one.Trust)

@@ -198,6 +198,9 @@ func random(rng *rand.Rand, n int) *state {
 		b.Prefix, b.Version, b.Count, b.Limit = randomPrefix(rng), rng.Uint64(), rng.Uint32(), rng.Uint32()
 		b.Lifted, b.Forced, b.Proxied = rng.IntN(2) == 0, rng.IntN(2) == 0, rng.IntN(2) == 0
 		b.Allow, b.Signed, b.Distant = rng.IntN(2) == 0, rng.IntN(2) == 0, rng.IntN(2) == 0
+		if b.Elsewhere = rng.IntN(2) == 0; b.Elsewhere {
+			b.Share = rng.Float64()
+		}
 		if rng.IntN(3) == 0 {
 			b.Held, b.Share, b.At = true, rng.Float64(), noon.Add(-time.Duration(rng.Int64N(int64(time.Hour))))
 		}

@@ -76,6 +76,9 @@ type Block struct {
 	// Signed says that this node made the record while it had a fleet key, or
 	// verified its MAC.
 	Signed bool
+	// Elsewhere says that it is in force on another node's word alone, and then Share is
+	// the part of the requests that it was charged with.
+	Elsewhere bool
 	// Held says that the block is not in force: it has waited for a word since
 	// At, when it would have refused Share (0 to 1) of the requests.
 	Held  bool
@@ -85,7 +88,7 @@ type Block struct {
 
 func (e *encoder) block(b *Block, offset time.Duration) {
 	e.prefix(b.Prefix, false)
-	e.flags(b.Forced, b.Lifted, b.Proxied, b.Allow, b.Held, b.Signed, b.Distant)
+	e.flags(b.Forced, b.Lifted, b.Proxied, b.Allow, b.Held, b.Signed, b.Distant, b.Elsewhere)
 	e.text(b.Rule)
 	e.text(b.Reason)
 	e.text(b.Origin)
@@ -94,15 +97,17 @@ func (e *encoder) block(b *Block, offset time.Duration) {
 	e.uint(b.Version)
 	e.time(shifted(b.Since, offset))
 	e.time(shifted(b.Until, offset))
-	if b.Held {
+	if b.Held || b.Elsewhere {
 		e.fixed64(math.Float64bits(b.Share))
+	}
+	if b.Held {
 		e.time(shifted(b.At, offset))
 	}
 }
 
 func (d *decoder) block(b *Block) {
 	b.Prefix, _ = d.prefix()
-	d.flags(&b.Forced, &b.Lifted, &b.Proxied, &b.Allow, &b.Held, &b.Signed, &b.Distant)
+	d.flags(&b.Forced, &b.Lifted, &b.Proxied, &b.Allow, &b.Held, &b.Signed, &b.Distant, &b.Elsewhere)
 	b.Rule = d.text()
 	b.Reason = d.text()
 	b.Origin = d.text()
@@ -112,13 +117,14 @@ func (d *decoder) block(b *Block) {
 	b.Since = d.time()
 	b.Until = d.time()
 	b.Share, b.At = 0, time.Time{}
-	if !b.Held {
-		return
+	if b.Held || b.Elsewhere {
+		if b.Share = math.Float64frombits(d.fixed64()); !(b.Share >= 0 && b.Share <= 1) {
+			d.fail("not a share of the requests: %v", b.Share)
+		}
 	}
-	if b.Share = math.Float64frombits(d.fixed64()); !(b.Share >= 0 && b.Share <= 1) {
-		d.fail("not a share of the requests: %v", b.Share)
+	if b.Held {
+		b.At = d.time()
 	}
-	b.At = d.time()
 }
 
 // over reports whether the block is of no more use at now. A tombstone

@@ -54,15 +54,15 @@ func (p *peer) Over(k aggregator.Key, count uint32, split []aggregator.NodeCount
 	if p.Evidence.Split(k.Prefix, split) {
 		p.Touch()
 	}
-	if p.Pipeline.Current().Member.Blocked(now, k) {
-		p.Quarantine.Found(k.Prefix)
+	if p.Pipeline.Current().Member.Blocked(now, k) && p.Quarantine.Found(now, k.Prefix) {
+		p.Touch()
 	}
 }
 
-// Settled implements redis.Peer. A block of another node that used some of the
+// Settled implements redis.Peer. A block of another node that is charged to the
 // budget is not settled: what the nodes counted may confirm it.
 func (p *peer) Settled(k aggregator.Key, peak uint32) bool {
-	return p.Pipeline.Current().Member.Settled(p.Clock.Now(), k, peak) && !p.Quarantine.Charged(k.Prefix)
+	return p.Pipeline.Current().Member.Settled(p.Clock.Now(), k, peak) && p.Quarantine.Charged(k.Prefix) == 0
 }
 
 // Merge implements redis.Peer. A block that would refuse too much is held.

@@ -188,6 +188,9 @@ func (f *Side) Follow(now time.Time) {
 	if g.Config.Fleet == nil {
 		return
 	}
+	if link != nil && link.Stats().Syncs > 0 {
+		f.peer.Quarantine.Joined()
+	}
 	g.Detector.SetFleetLost(link == nil || !link.Up())
 	g.Member.Totals.SetOffset(f.peer.Clock.Offset(), now)
 }

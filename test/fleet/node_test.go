@@ -142,12 +142,12 @@ func (p peer) Over(k aggregator.Key, peak uint32, split []aggregator.NodeCount) 
 	p.fleet.pass(beforeBlock)
 	p.member.Over(p.now(), k, peak, aggregator.SplitReason(split))
 	if p.member.Blocked(p.now(), k) {
-		p.quarantine.Found(k.Prefix)
+		p.quarantine.Found(p.now(), k.Prefix)
 	}
 }
 
 func (p peer) Settled(k aggregator.Key, peak uint32) bool {
-	return p.member.Settled(p.now(), k, peak) && !p.quarantine.Charged(k.Prefix)
+	return p.member.Settled(p.now(), k, peak) && p.quarantine.Charged(k.Prefix) == 0
 }
 
 func (p peer) Merge(b edgeguard.Block, t blocklist.Trust) (bool, error) {

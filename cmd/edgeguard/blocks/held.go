@@ -78,11 +78,11 @@ func whyText(why string) string {
 	case "", "too_much":
 		return "refuses too much"
 	case "wide":
-		return "wide and unsigned"
-	case "allowance":
-		return "wide, unsigned allowance"
+		return "too wide for another node"
 	case "pace":
 		return "waits for room"
+	case "unseen":
+		return "too few requests here yet"
 	}
 	return why
 }
