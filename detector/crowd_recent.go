@@ -5,7 +5,10 @@ import "net/netip"
 const (
 	// recentSlots slots of recentWidth seconds are the last five minutes.
 	recentSlots, recentWidth = 60, 5
-	// recentKept is how many addresses a slot of one crowd keeps. All slots of
+	// recentPlaces is one more, and a prime: what comes every five minutes, as a program
+	// that asks does, would else always replace itself.
+	recentPlaces = 61
+	// recentKept is how many addresses a slot of one crowd keeps. The slots of
 	// all crowds keep 15,360 in a quarter of a megabyte.
 	recentKept = 4
 )
@@ -15,7 +18,7 @@ const (
 // one needs its place, so that little traffic leaves what is older. The zero value is
 // empty. It is guarded by its crowd's lock.
 type recent struct {
-	slots [recentSlots]recentSlot
+	slots [recentPlaces]recentSlot
 	drawn uint64 // how often an address had to be chosen
 }
 
@@ -29,7 +32,7 @@ type recentSlot struct {
 // note notes sampled requests of one address in a slot. Those whose slot is no longer
 // kept are late and left out.
 func (r *recent) note(slot uint32, addr netip.Addr, requests uint32) {
-	s := &r.slots[slot%recentSlots]
+	s := &r.slots[slot%recentPlaces]
 	switch {
 	case s.number > slot:
 		return

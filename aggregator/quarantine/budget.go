@@ -57,14 +57,14 @@ func (q *Quarantine) settleCharges(now time.Time, sample *detector.Sample) {
 	if b.blind && sample.Enough() {
 		b.blind = false
 		sample.Senders(func(addr netip.Addr, share float64) {
-			if _, block := q.list.Find(now, addr); block != nil && b.charges[block.Prefix] == 0 && q.weighed(block.Prefix) {
+			if _, block := q.list.Find(now, addr); block != nil && b.charges[block.Prefix] == 0 && q.weighed(now, block.Prefix) {
 				b.add(block.Prefix, share)
 			}
 		})
 	}
 	b.sum = 0 // anew, without rounding errors
 	for prefix, share := range b.charges {
-		if q.weighed(prefix) {
+		if q.weighed(now, prefix) {
 			b.sum += share
 		} else {
 			delete(b.charges, prefix)
@@ -74,7 +74,7 @@ func (q *Quarantine) settleCharges(now time.Time, sample *detector.Sample) {
 
 // weighed reports whether the block of a prefix is in force on others' word, and is
 // weighed by its share.
-func (q *Quarantine) weighed(prefix netip.Prefix) bool {
+func (q *Quarantine) weighed(now time.Time, prefix netip.Prefix) bool {
 	t := q.list.Trust(prefix)
-	return t.Elsewhere && !(t.Forced && t.Signed)
+	return t.Elsewhere && !(t.Forced && t.Signed) && q.list.Of(now, prefix) != nil
 }

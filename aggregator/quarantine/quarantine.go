@@ -169,7 +169,7 @@ func (q *Quarantine) changed(b edgeguard.Block) (one Held, confirmed bool) {
 	one, ok := q.held[b.Prefix]
 	switch {
 	case !ok:
-	case isBlock(&b) && isBlock(&one.Block) && confirms(&b, &one):
+	case isBlock(&b) && isBlock(&one.Block) && q.confirms(&b, &one):
 		q.drop(b.Prefix, &q.stats.ConfirmedByCounts)
 		return one, true
 	case !blocklist.Greater(one.Block, b):

@@ -63,7 +63,7 @@ func (q *Quarantine) sweep(now time.Time, d *detector.Detector) (confirmed, agai
 		case !now.Before(one.Until):
 			q.drop(prefix, &q.stats.Withdrawn)
 			continue
-		case isBlock(&one.Block) && confirms(q.list.Of(now, prefix), &one):
+		case isBlock(&one.Block) && q.confirms(q.list.Of(now, prefix), &one):
 			q.drop(prefix, &q.stats.ConfirmedByCounts)
 			confirmed = append(confirmed, one)
 			continue
@@ -86,9 +86,10 @@ func (q *Quarantine) sweep(now time.Time, d *detector.Detector) (confirmed, agai
 }
 
 // confirms reports whether a block that is in force, nil for none, releases a held one of
-// its prefix. One that waits for its width stays until it ends no later.
-func confirms(b *edgeguard.Block, one *Held) bool {
-	return b != nil && (one.Why != Wide || !one.Until.After(b.Until.Add(time.Second)))
+// its prefix: one of this node's own word. One that waits for its width stays until it ends
+// no later.
+func (q *Quarantine) confirms(b *edgeguard.Block, one *Held) bool {
+	return b != nil && !q.list.Trust(b.Prefix).Elsewhere && (one.Why != Wide || !one.Until.After(b.Until.Add(time.Second)))
 }
 
 // nextQueued returns the record that has waited longest for room, if there is some.
