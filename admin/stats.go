@@ -48,6 +48,8 @@ type Stats struct {
 	SortedBytes int64 `json:"sorted_bytes,omitempty"`
 	// Imports are the blocks of other people's lists, which are not among V4 and V6.
 	Imports Imports `json:"imports"`
+	// Elsewhere is what is in force that this node did not make.
+	Elsewhere []Elsewhere `json:"elsewhere,omitempty"`
 	// Allowances are the active ones made at run time.
 	Allowances int `json:"allowances"`
 

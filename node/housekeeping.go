@@ -83,7 +83,7 @@ func (n *Node) housekeeping() *housekeeping {
 	flood := &checks.Flooded{Watch: n.pipeline.Flood, Alarms: n.alarms, Log: n.options.Log.Info}
 	return &housekeeping{
 		clock: n.clock, alarms: n.alarms, systemd: n.lifecycle.systemd,
-		slow: []func(time.Time){dominant.Check, hidden.Check, unsigned.Check, n.store.checkAside, n.pipeline.Samples().Sweep},
+		slow: []func(time.Time){n.elsewhere.Check, dominant.Check, hidden.Check, unsigned.Check, n.store.checkAside, n.pipeline.Samples().Sweep},
 		steps: []func(time.Time){
 			n.alarms.Again, n.sweep, n.fleet.Follow, held.check, nodes.Check, room.Check, n.imports.Check, claims.Check, flood.Check, n.enforcers.Check, n.neighbours.Bouncers.Check,
 			n.sensors.checkLoss, n.sensors.uncounted.Check, n.sensors.checkSilence, n.sensors.checkFull, n.admin.check, n.admin.status.KeepHistory,

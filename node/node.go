@@ -16,6 +16,7 @@ import (
 	"edgeguard/config"
 	"edgeguard/internal/words"
 	"edgeguard/node/alarm"
+	"edgeguard/node/checks"
 	"edgeguard/node/fleetlink"
 	"edgeguard/node/lists"
 	"edgeguard/node/neighbours"
@@ -34,7 +35,8 @@ import (
 // The blocklist calls Node.changed without its lock, but often with
 // pipeline.reload held for reading. What is called there must therefore neither
 // decide nor reload, and wait for nothing. It takes the quarantine's lock, which
-// is never held while the list is changed, only while it is read.
+// is never held while the list is changed, only while it is read. Its lock of admissions
+// is: nothing that Node.changed calls admits.
 //
 // These are leaves: supervisor.Group.figures, alarm.Tracker.mu (its listener is
 // called after the unlock), positions.mu, fleetlink.heartbeats.mu, and those of the
@@ -52,6 +54,7 @@ type Node struct {
 	list       *blocklist.List
 	imports    *neighbours.ImportedLists // beside the list, of this node only
 	quarantine *quarantine.Quarantine    // before the list, for the fleet's blocks
+	elsewhere  *checks.Elsewhere         // what is in force that this node did not make
 	journal    *journal
 	store      *store
 	protected  *protected

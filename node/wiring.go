@@ -55,6 +55,7 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 	n.quarantine = quarantine.New(n.list, func(b edgeguard.Block) { n.fleet.Ask(b) })
 	n.quarantine.SetLimit(confirmShare(c))
 	n.quarantine.SetMost(c.MaxBlocks)
+	n.elsewhere = &checks.Elsewhere{Current: func() *pipeline.Generation { return n.pipeline.Current() }, List: n.list, Imported: n.imports.Set, Most: confirmShare, Alarms: n.alarms}
 	kept := evidence.NewSamples(c.Samples, evidence.SampleRoom(c.Memory, c.Samples))
 	n.pipeline = pipeline.New(pipeline.Config{
 		Samples: kept,
@@ -207,6 +208,7 @@ func (n *Node) report(s *admin.Stats) {
 	n.enforcers.Report(s)
 	n.neighbours.Report(s)
 	n.imports.Report(s)
+	n.elsewhere.Report(s)
 	n.fleet.Report(s)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/blocklist"
+	"edgeguard/blocklist/width"
 )
 
 // key is a prefix without a pointer, so that the garbage collector does not look at the
@@ -77,6 +78,7 @@ type source struct {
 	reasons []string
 	known   map[string]uint16
 	spared  [blocklist.Peer + 1]int // rows by why they sleep
+	union   width.Union             // of all rows
 	dropped Refused                 // since the last Replace, that included
 	taken   time.Time
 }
@@ -115,6 +117,8 @@ func (o *source) reason(text string) uint16 {
 func (o *source) put(k key, r row) {
 	if old, ok := o.rows[k]; ok {
 		o.spared[old.spared]--
+	} else {
+		o.union.Add(k.prefix())
 	}
 	o.spared[r.spared]++
 	o.rows[k] = r
@@ -123,6 +127,7 @@ func (o *source) put(k key, r row) {
 
 func (o *source) remove(k key, r row) {
 	o.spared[r.spared]--
+	o.union.Remove(k.prefix())
 	delete(o.rows, k)
 }
 
@@ -151,10 +156,11 @@ type SourceStats struct {
 	Held    int       // entries that may apply
 	Refused           // of the last whole list and the changes since it
 	Taken   time.Time // when the source last replaced or changed its entries
+	Width   width.Width
 }
 
 func (o *source) stats() SourceStats {
-	s := SourceStats{Source: o.name, Held: o.held(), Refused: o.dropped, Taken: o.taken}
+	s := SourceStats{Source: o.name, Held: o.held(), Refused: o.dropped, Taken: o.taken, Width: o.union.Width()}
 	s.Protected, s.Allowed = o.spared[blocklist.Protected], o.spared[blocklist.Allowed]
 	return s
 }

@@ -21,14 +21,16 @@ const (
 	Addrs            = "host_addresses"
 	Fleet            = "fleet" // followed by the link's own kind
 	Held             = "fleet_held"
-	Nodes            = "fleet_nodes"
-	Forged           = "fleet_forged"
-	Unsigned         = "fleet_unsigned"
-	Claimed          = "fleet_own_blocked"
-	Blocks           = "blocks_full"
-	Files            = "open_files"
-	Flood            = "spoofed_flood"
-	Crawlers         = "crawlers"
+	// What others name refuses or spares much of the requests here.
+	Elsewhere = "elsewhere"
+	Nodes     = "fleet_nodes"
+	Forged    = "fleet_forged"
+	Unsigned  = "fleet_unsigned"
+	Claimed   = "fleet_own_blocked"
+	Blocks    = "blocks_full"
+	Files     = "open_files"
+	Flood     = "spoofed_flood"
+	Crawlers  = "crawlers"
 	// HAProxies that count and are taught: something happened, none is connected, or
 	// one has other tables.
 	HAProxy      = "haproxy"

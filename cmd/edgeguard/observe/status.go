@@ -106,6 +106,9 @@ func drawStatus(p *command.Env, s *admin.Stats) {
 	if len(s.Imports.Feeds) > 0 {
 		field("imports", "%s of at most %s entries of %s, on this node only: edgeguard imports", words.Number(s.Imports.Blocks), words.Number(s.Imports.Most), words.Plural(len(s.Imports.Feeds), "list", "lists"))
 	}
+	for i := range s.Elsewhere {
+		field("elsewhere", "%s", elsewhereLine(&s.Elsewhere[i]))
+	}
 	if b := s.Bouncers; b != nil {
 		field("bouncers", "%s", bouncersLine(b))
 	}
