@@ -8,27 +8,27 @@ import (
 	"edgeguard/blocklist/width"
 )
 
-// Kind is a kind of source from elsewhere. The zero one is this node.
-type Kind uint8
+// Whose is a kind of source from elsewhere. The zero one is this node.
+type Whose uint8
 
 // The kinds. Signed and Unsigned are the other nodes together: an origin is a free text,
 // so that a share for each would be whatever a forger writes.
 const (
-	Signed   Kind = iota + 1 // other nodes, by records with the fleet's key
-	Unsigned                 // whoever can write to Redis
-	Owner                    // a program beside this node that blocks by its API
-	Imported                 // a list that others publish, or a CrowdSec
+	Signed   Whose = iota + 1 // other nodes, by records with the fleet's key
+	Unsigned                  // whoever can write to Redis
+	Owner                     // a program beside this node that blocks by its API
+	Imported                  // a list that others publish, or a CrowdSec
 )
 
-var kindNames = [...]string{"here", "nodes_signed", "nodes_unsigned", "owner", "list"}
+var whoseNames = [...]string{"here", "nodes_signed", "nodes_unsigned", "owner", "list"}
 
 // String returns the word used in JSON.
-func (k Kind) String() string { return kindNames[k] }
+func (w Whose) String() string { return whoseNames[w] }
 
 // Source is who is behind blocks, or allowances, that this node did not make. Name is
 // that of an owner or a list.
 type Source struct {
-	Kind  Kind
+	Kind  Whose
 	Name  string
 	Allow bool
 }

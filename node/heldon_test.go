@@ -41,11 +41,12 @@ func TestHeldOnOneOfThree(t *testing.T) {
 		u.eventually("all three are joined", func() bool { f := u.fleet(); return f.Up && f.Alive == 3 })
 	}
 	b.crowd("198.18.", 250, 8)
+	c.crowd("198.19.", 250, 8)
 	none := admin.FleetHeld{Alive: 3, Nodes: []admin.NodeHeld{}}
 	if held := a.others(); !reflect.DeepEqual(held, none) {
 		t.Errorf("before: %+v", held)
 	}
-	prefix := netip.MustParsePrefix("198.18.0.0/16")
+	prefix := netip.MustParsePrefix("198.18.0.0/24")
 	if err := a.blockAt(prefix.String(), true); err != nil {
 		t.Fatal(err)
 	}

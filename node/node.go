@@ -54,7 +54,7 @@ type Node struct {
 	list       *blocklist.List
 	imports    *neighbours.ImportedLists // beside the list, of this node only
 	quarantine *quarantine.Quarantine    // before the list, for the fleet's blocks
-	elsewhere  *checks.Elsewhere         // what is in force that this node did not make
+	elsewhere  *checks.Others            // what is in force that this node did not make
 	journal    *journal
 	store      *store
 	protected  *protected

@@ -103,13 +103,9 @@ func (s *store) restore() *snapshot.Loaded {
 	var steps []detector.Step
 	var blocks []snapshot.Block
 	var held []quarantine.Held // or a restart would put them in force: without requests nothing would be too much
-	charged := map[netip.Prefix]float64{}
 	loaded, err := snapshot.Load(s.path, now, snapshot.Sink{
 		Meter: s.refill,
 		Block: func(b *snapshot.Block) {
-			if b.Elsewhere && b.Share > 0 {
-				charged[b.Prefix] = b.Share
-			}
 			if b.Held {
 				held = append(held, quarantine.Held{Block: b.Block, Share: b.Share, At: b.At, Trust: trusted(b)})
 			} else {
@@ -137,7 +133,7 @@ func (s *store) restore() *snapshot.Loaded {
 			}
 		}
 	}, now)
-	s.quarantine.Restore(now, held, charged)
+	s.quarantine.Restore(now, held, charged(blocks))
 	s.pipeline.Current().Detector.RestoreSteps(now, steps)
 	s.log.Info("state restored", "taken", loaded.Taken.UTC().Format(time.RFC3339), "keys", loaded.Windows,
 		"blocks", s.list.Len(), "refused", refused, "logs", loaded.Positions)
@@ -161,6 +157,17 @@ func (s *store) checkAside(now time.Time) {
 		}
 	}
 	s.aside = named
+}
+
+// charged returns the shares of the requests that saved blocks are charged with.
+func charged(blocks []snapshot.Block) map[netip.Prefix]float64 {
+	shares := make(map[netip.Prefix]float64)
+	for i := range blocks {
+		if b := &blocks[i]; b.Elsewhere && b.Share > 0 {
+			shares[b.Prefix] = b.Share
+		}
+	}
+	return shares
 }
 
 // trusted returns what the list knew of a saved record.

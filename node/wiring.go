@@ -55,7 +55,6 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 	n.quarantine = quarantine.New(n.list, func(b edgeguard.Block) { n.fleet.Ask(b) })
 	n.quarantine.SetLimit(confirmShare(c))
 	n.quarantine.SetMost(c.MaxBlocks)
-	n.elsewhere = &checks.Elsewhere{Current: func() *pipeline.Generation { return n.pipeline.Current() }, List: n.list, Imported: n.imports.Set, Most: confirmShare, Alarms: n.alarms}
 	kept := evidence.NewSamples(c.Samples, evidence.SampleRoom(c.Memory, c.Samples))
 	n.pipeline = pipeline.New(pipeline.Config{
 		Samples: kept,
@@ -155,6 +154,7 @@ func (n *Node) wireAdmin(s supervisor.Config, c *config.Config) {
 			view.Record(admin.Audit{Who: who, Action: action, Target: rule, Detail: detail, Result: "ok"})
 		},
 	})
+	n.elsewhere = &checks.Others{Current: func() *pipeline.Generation { return n.pipeline.Current() }, List: n.list, Imported: n.imports.Set, Most: confirmShare, Alarms: n.alarms}
 	n.admin = &adminAPI{
 		adminDeps: adminDeps{
 			status: shown, view: view,

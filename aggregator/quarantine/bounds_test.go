@@ -44,7 +44,7 @@ func asBlock(b *edgeguard.Block)     { b.Rule = "site" }
 func asAllowance(b *edgeguard.Block) { b.Allow, b.Rule = true, "" }
 
 // width returns how wide what is in force of others' records is.
-func (g *door) width(kind blocklist.Kind, allow bool) width.Width {
+func (g *door) width(kind blocklist.Whose, allow bool) width.Width {
 	return g.list.Elsewhere()[blocklist.Source{Kind: kind, Allow: allow}].Width
 }
 
@@ -176,7 +176,7 @@ func TestStolenNodeRuns(t *testing.T) {
 				g.now = g.now.Add(time.Duration(rng.IntN(60)) * time.Minute)
 			}
 			for _, allow := range []bool{false, true} {
-				for kind, most := range map[blocklist.Kind]width.Width{blocklist.Signed: width.Part(16), blocklist.Unsigned: width.Part(256)} {
+				for kind, most := range map[blocklist.Whose]width.Width{blocklist.Signed: width.Part(16), blocklist.Unsigned: width.Part(256)} {
 					if got := g.width(kind, allow); !got.Within(most) {
 						t.Fatalf("seed %d: %+v of %s, allowed %v", seed, got, kind, allow)
 					}

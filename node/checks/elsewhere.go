@@ -17,11 +17,11 @@ import (
 	"edgeguard/node/pipeline"
 )
 
-// Elsewhere knows what is in force from each source that is not this node, and raises the
+// Others knows what is in force from each source that is not this node, and raises the
 // alarm about one that refuses or spares more than confirm_share of the requests here.
 // Nothing is suspended for it: a flood that others found is most of the traffic, too, and
 // whoever can send requests could otherwise end a block.
-type Elsewhere struct {
+type Others struct {
 	Current  func() *pipeline.Generation
 	List     *blocklist.List
 	Imported *imported.Set
@@ -34,7 +34,7 @@ type Elsewhere struct {
 }
 
 // Check raises the alarms, or ends them. It looks up each address of a sample.
-func (e *Elsewhere) Check(now time.Time) {
+func (e *Others) Check(now time.Time) {
 	g := e.Current()
 	all := e.holdings()
 	g.Detector.LongSample(now).Senders(func(addr netip.Addr, share float64) {
@@ -69,7 +69,7 @@ func (e *Elsewhere) Check(now time.Time) {
 }
 
 // holdings returns what each source has in force, without its shares.
-func (e *Elsewhere) holdings() map[blocklist.Source]admin.Elsewhere {
+func (e *Others) holdings() map[blocklist.Source]admin.Elsewhere {
 	all := map[blocklist.Source]admin.Elsewhere{}
 	for from, h := range e.List.Elsewhere() {
 		all[from] = admin.Elsewhere{Records: h.Records, IPv4: h.Width.V4, IPv6: h.Width.V6}
@@ -81,7 +81,7 @@ func (e *Elsewhere) holdings() map[blocklist.Source]admin.Elsewhere {
 }
 
 // from returns whose block or allowance decides about an address.
-func (e *Elsewhere) from(now time.Time, addr netip.Addr) blocklist.Source {
+func (e *Others) from(now time.Time, addr netip.Addr) blocklist.Source {
 	standing, from := e.List.From(now, addr)
 	if standing != blocklist.None {
 		return from
@@ -100,7 +100,7 @@ func kindOf(allow bool) string {
 }
 
 func elsewhereText(from blocklist.Source, one *admin.Elsewhere, most float64) string {
-	who := map[blocklist.Kind]string{
+	who := map[blocklist.Whose]string{
 		blocklist.Signed: "other nodes of the fleet", blocklist.Unsigned: "other nodes of the fleet, unsigned,",
 		blocklist.Owner: "the owner " + from.Name, blocklist.Imported: "the list " + from.Name,
 	}[from.Kind]
@@ -116,7 +116,7 @@ func elsewhereText(from blocklist.Source, one *admin.Elsewhere, most float64) st
 }
 
 // Report adds what is in force from elsewhere.
-func (e *Elsewhere) Report(out *admin.Stats) {
+func (e *Others) Report(out *admin.Stats) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	out.Elsewhere = slices.Clone(e.last)
