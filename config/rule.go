@@ -91,6 +91,7 @@ var (
 
 func readMatch(n yaml.Node, match *rules.Match) {
 	known := matchTerms(match)
+	known["fold"] = func(n yaml.Node) { match.Fold = n.Truth() }
 	known["not"] = func(n yaml.Node) {
 		if match.Not == nil {
 			match.Not = &rules.Match{}

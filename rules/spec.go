@@ -79,6 +79,10 @@ type Match struct {
 	// characters, slashes included. It is written as a client would send it:
 	// "%2A" is a literal star.
 	Path []string
+	// Fold makes all paths of the rule, and of its key, match the variants that frameworks
+	// serve as one page: any case, a slash at the end, parameters, an extension. Only a
+	// rule's own Match has it.
+	Fold bool
 	// Status is a number ("404"), a range ("400-499") or a class ("4xx").
 	Status []string
 	// Port is the destination port: a number or a range.
