@@ -67,7 +67,7 @@ func ruleFields(spec *rules.Spec) yaml.Fields {
 // readCount reads what is counted in place of events.
 func readCount(n yaml.Node, spec *rules.Spec) {
 	n.Mapping(yaml.Fields{
-		"distinct": func(n yaml.Node) { spec.Distinct = n.Choice("path", "port", "host", "agent") },
+		"distinct": func(n yaml.Node) { spec.Distinct = n.Choice(rules.Distincts()...) },
 	})
 	if spec.Distinct == "" && !n.Touched("distinct") {
 		n.Wrong("does not say what to count", "set {distinct: path}, or remove it")

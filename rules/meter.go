@@ -20,8 +20,8 @@ type Meter struct {
 	V4, V6 uint8  // prefix lengths, in bits
 	// Attributes are the key's parts besides the address, in a fixed order.
 	Attributes []Attribute
-	// Distinct is the field whose different values are counted, once each; 0 for events.
-	Distinct edgeguard.Field
+	// Distinct is what is counted the different values of, once each; 0 for events.
+	Distinct Distinct
 	// Fingerprint identifies the meter in memory, in snapshots and in Redis:
 	// 16 hex digits of a hash over all that changes a count, and of nothing
 	// else. It is the same on every node, and whatever order the author wrote
@@ -143,7 +143,7 @@ func (m *Meter) Key(addr netip.Addr, with string) edgeguard.Key {
 // Fields returns the fields that an event's source must supply for the meter to
 // count it. Those that only charges look at are not among them.
 func (m *Meter) Fields() edgeguard.Field {
-	fields := m.match.need | m.Distinct
+	fields := m.match.need | m.Distinct.field()
 	if m.when != nil {
 		fields |= m.when.fields
 	}

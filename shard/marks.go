@@ -13,7 +13,7 @@ import (
 type mark uint32
 
 const (
-	slotBits      = 6
+	slotBits     = 6
 	marksInEntry = 2
 	marksInBlock = 30
 	// MaxDistinct is the greatest count of values that is exact, but for two values of
@@ -143,14 +143,17 @@ func (f *half) blocks(w *warmEntry, each func(marks []mark)) {
 }
 
 // addValue is addTo for a table of marks: a value that has a mark moves it to the
-// event's slot, and any other makes one.
+// event's slot, and any other makes one. A value of cost n is n values that are seen together,
+// so that one of cost 1 which is shown again at cost 4 adds 3.
 func (f *half) addValue(s *shard, p *page, e *entry, op *Op) Count {
 	now := max(op.Now, e.head)
 	slot := min(op.Slot, now)
 	f.advanceMarks(e, now)
 	out := Count{Late: now-slot >= ring.Slots}
 	if !out.Late && op.Cost > 0 {
-		out.Added = f.note(s, p, e, newMark(op.Value, slot))
+		for i := range uint64(op.Cost) {
+			out.Added += f.note(s, p, e, newMark(op.Value+i, slot))
+		}
 	}
 	out.Count = f.valuesOf(e, now)
 	return out
