@@ -98,9 +98,8 @@ func (p *printer) rule(spec *rules.Spec, rule *rules.Rule, meter *rules.Meter) {
 	p.Field(2, "key", keyText(meter))
 	if spec.Distinct != "" {
 		p.Field(2, "count", "{distinct: "+spec.Distinct+"}")
-	} else {
-		p.cost(spec)
 	}
+	p.cost(spec)
 	p.Field(2, "action", rule.Action.String())
 	if rule.Action == edgeguard.ActionBlock {
 		p.Field(2, "block_for", yaml.Duration(rule.BlockFor))

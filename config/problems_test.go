@@ -282,7 +282,7 @@ func TestProblems(t *testing.T) {
 		{"count with a typing error", rule("count: {distinct: paths}"), "4:23", `did you mean "path"?`},
 		{"count with an unknown field", rule("count: {distinkt: path}"), "4:13", `did you mean "distinct"?`},
 		{"count with a bad scope", rule("count: {distinct: path}\n    scope: nodes"), "5:12", `did you mean "node"?`},
-		{"count with a cost", rule("count: {distinct: path}\n    cost: 2"), "5:11", "remove cost, or count"},
+		{"count with a cost", rule("count: {distinct: path}\n    cost: 5"), "5:11", "use 1 to 4"},
 		{"count over the most", rule("count: {distinct: path}\n    candidates: [5000]"), "5:18", "use at most 421"},
 		{"on_fleet_loss", rule("on_fleet_loss: shut"), "4:20", "use local, open, closed"},
 		{"on_fleet_loss of a node's rule", rule("on_fleet_loss: open\n    scope: node"), "4:20", "set scope: fleet"},

@@ -67,7 +67,7 @@ func ruleFields(spec *rules.Spec) yaml.Fields {
 // readCount reads what is counted in place of events.
 func readCount(n yaml.Node, spec *rules.Spec) {
 	n.Mapping(yaml.Fields{
-		"distinct": func(n yaml.Node) { spec.Distinct = n.Choice("path", "port", "host", "agent") },
+		"distinct": func(n yaml.Node) { spec.Distinct = n.Choice(rules.Distincts()...) },
 	})
 	if spec.Distinct == "" && !n.Touched("distinct") {
 		n.Wrong("does not say what to count", "set {distinct: path}, or remove it")
@@ -91,6 +91,7 @@ var (
 
 func readMatch(n yaml.Node, match *rules.Match) {
 	known := matchTerms(match)
+	known["fold"] = func(n yaml.Node) { match.Fold = n.Truth() }
 	known["not"] = func(n yaml.Node) {
 		if match.Not == nil {
 			match.Not = &rules.Match{}

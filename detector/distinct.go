@@ -15,7 +15,7 @@ const valueRoom = 2048
 // show sets the value that the event shows to a meter of different values. It reports
 // false if the event lacks the field: then it is not counted.
 func (m *meter) show(op *shard.Op, event *edgeguard.Event) bool {
-	if m.Distinct == edgeguard.FieldPort {
+	if m.Distinct == rules.DistinctPort {
 		op.Value = uint64(event.Port) + 1
 		return event.Known&edgeguard.FieldPort != 0 && !event.Answer // the port of an answer is a client's
 	}

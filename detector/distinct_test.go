@@ -15,14 +15,13 @@ import (
 // valueOf is what an event shows to a meter of different values, in the slowest way that
 // is plainly right for the paths and hosts of these tests.
 func valueOf(m *rules.Meter, ev *edgeguard.Event) (string, bool) {
-	known := ev.Known&m.Distinct != 0
 	switch m.Distinct {
-	case edgeguard.FieldPath:
+	case rules.DistinctPath:
 		path, _, _ := strings.Cut(ev.Path, "?")
-		return strings.ReplaceAll(path, "//", "/"), known
-	case edgeguard.FieldHost:
+		return strings.ReplaceAll(path, "//", "/"), ev.Known&edgeguard.FieldPath != 0
+	case rules.DistinctHost:
 		host, _, _ := strings.Cut(strings.ToLower(ev.Host), ":")
-		return host, known
+		return host, ev.Known&edgeguard.FieldHost != 0
 	}
 	return "", m.Distinct == 0
 }
@@ -213,7 +212,7 @@ func TestDistinctExplain(t *testing.T) {
 	}
 	now := epoch.Add(55 * time.Second)
 	x := d.Explain(now, netip.MustParseAddr(someone)).Rules[0]
-	if x.Count != 6 || x.Distinct != edgeguard.FieldPath || x.Under != 285*time.Second {
+	if x.Count != 6 || x.Distinct != rules.DistinctPath || x.Under != 285*time.Second {
 		t.Errorf("%+v", x)
 	}
 	for i, n := range x.Slots {

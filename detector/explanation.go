@@ -40,8 +40,8 @@ type RuleExplanation struct {
 	Count, Forgeable uint32
 	Limit, Threshold uint32
 	Window           time.Duration
-	// Distinct is the field whose different values Count is about; 0 for events.
-	Distinct edgeguard.Field
+	// Distinct is what Count counts the different values of; 0 for events.
+	Distinct rules.Distinct
 	// Slots are the counts of the window's 60 parts, oldest first: of values, how many were
 	// last seen in each.
 	Slots [ring.Slots]uint16

@@ -26,7 +26,7 @@ const (
 	tablePrefix = "counts_"
 	// meaning is of the text that conditions become: another one gives columns another
 	// meaning, and so another digest.
-	meaning = "1"
+	meaning = "2"
 )
 
 // Columns are the columns of one table. They do not change and are safe for concurrent

@@ -41,17 +41,18 @@ http-request track-sc2 src,ipmask(32,64) table edgeguard/counts_DIGEST
 http-request set-var(txn.eg_method) method,upper
 http-request set-var(txn.eg_path) path
 http-request set-var(txn.eg_path) str(/) if !{ var(txn.eg_path) -m found }
-http-request set-var(txn.eg_path) 'DECODE' if { var(txn.eg_path) -m sub % }
-http-request set-var(txn.eg_path) 'RESOLVE' if { var(txn.eg_path) -m sub // /. }
+http-request set-var(txn.eg_path) 'var(txn.eg_path)DECODE' if { var(txn.eg_path) -m sub % }
+http-request set-var(txn.eg_path) 'var(txn.eg_path)RESOLVE' if { var(txn.eg_path) -m sub // /. }
+acl eg_deep var(txn.eg_path) -m sub /../
 # 0: site
 http-request sc-inc-gpc(0,2)
 # 1: login
 acl eg_1_method var(txn.eg_method) -m str -- 'POST'
 acl eg_1_path var(txn.eg_path) -m str -- '/wp-login.php' '/xmlrpc.php'
-http-request sc-inc-gpc(1,2) if eg_1_method eg_1_path
+http-request sc-inc-gpc(1,2) if eg_1_method eg_1_path or eg_1_method eg_deep
 # 2: probe
 acl eg_2_path var(txn.eg_path) -m beg -- '/a'
-http-request set-var(txn.eg_2) bool(true) if eg_2_path
+http-request set-var(txn.eg_2) bool(true) if eg_2_path or eg_deep
 http-response sc-inc-gpc(2,2) if { var(txn.eg_2) -m bool } { status 403:404 }
 `
 	got = strings.NewReplacer(c.Digest, "DIGEST", decodePath, "DECODE", splitPath+strings.Repeat(dotdot, dotdots)+joinPath, "RESOLVE").Replace(got)

@@ -49,8 +49,10 @@ func (l *lines) add(format string, args ...any) {
 // column asks for them.
 func (c *Columns) variables(out *lines) {
 	var fields edgeguard.Field
+	fold := false
 	for i := range c.List {
 		fields |= c.List[i].terms.Fields
+		fold = fold || c.List[i].terms.Fold
 	}
 	if fields&edgeguard.FieldMethod != 0 {
 		out.add("http-request set-var(%s) method,upper", methodVar)
@@ -58,13 +60,28 @@ func (c *Columns) variables(out *lines) {
 	if fields&edgeguard.FieldPath != 0 {
 		out.add("http-request set-var(%s) path", pathVar)
 		out.add("http-request set-var(%s) str(/) if !{ var(%s) -m found }", pathVar, pathVar)
-		out.add("http-request set-var(%s) '%s' if { var(%s) -m sub %% }", pathVar, decodePath, pathVar)
-		out.add("http-request set-var(%s) '%s' if { var(%s) -m sub // /. }", pathVar,
-			splitPath+strings.Repeat(dotdot, dotdots)+joinPath, pathVar)
+		out.resolve(pathVar, "eg_deep")
+	}
+	if fold {
+		out.add("http-request set-var(%s) '%s' if { path -m sub ';' %%3b %%3B }", cutVar, cutPath)
+		out.resolve(cutVar, "eg_cut_deep")
+		for _, path := range []string{pathVar, cutVar} {
+			out.add("http-request set-var(%s) 'var(%s)%s'", foldVar(path), path, foldPath)
+			out.add("http-request set-var(%s) 'var(%s)%s' if { var(%s) -m sub . }", bareVar(path), foldVar(path), barePath, foldVar(path))
+		}
 	}
 	if fields&edgeguard.FieldHost != 0 {
 		out.add("http-request set-var(%s) req.fhdr(host),host_only,lower,rtrim(.)", hostVar)
 	}
+}
+
+// resolve writes the lines that bring the path in a variable into normal form, and an ACL
+// that is true where they could not.
+func (l *lines) resolve(variable, deep string) {
+	l.add("http-request set-var(%s) 'var(%s)%s' if { var(%s) -m sub %% }", variable, variable, decodePath, variable)
+	l.add("http-request set-var(%s) 'var(%s)%s' if { var(%s) -m sub // /. }", variable, variable,
+		splitPath+strings.Repeat(dotdot, dotdots)+joinPath, variable)
+	l.add("acl %s var(%s) -m sub %s", deep, variable, unresolved)
 }
 
 // write writes the lines of one column.
@@ -72,25 +89,25 @@ func (c *Column) write(out *lines, i, slot int) {
 	out.add("# %d: %s", i, c.rules)
 	request := c.acls(out, i)
 	if c.kind == edgeguard.KindRequest {
-		out.add("http-request sc-inc-gpc(%d,%d)%s", i, slot, condition(request...))
+		out.add("http-request sc-inc-gpc(%d,%d)%s", i, slot, condition(request))
 		return
 	}
 	var answer []string
-	if len(request) > 0 { // an answer's rules no longer see the request
-		out.add("http-request set-var(txn.eg_%d) bool(true)%s", i, condition(request...))
+	if request != "" { // an answer's rules no longer see the request
+		out.add("http-request set-var(txn.eg_%d) bool(true)%s", i, condition(request))
 		answer = append(answer, fmt.Sprintf("{ var(txn.eg_%d) -m bool }", i))
 	}
 	if c.terms.Fields&edgeguard.FieldStatus != 0 {
 		answer = append(answer, statuses(c.terms.Status))
 	}
-	out.add("http-response sc-inc-gpc(%d,%d)%s", i, slot, condition(answer...))
+	out.add("http-response sc-inc-gpc(%d,%d)%s", i, slot, condition(strings.Join(answer, " ")))
 }
 
-func condition(all ...string) string {
-	if len(all) == 0 {
+func condition(words string) string {
+	if words == "" {
 		return ""
 	}
-	return " if " + strings.Join(all, " ")
+	return " if " + words
 }
 
 // statuses returns the test of an answer's status. No rule has more runs than HAProxy
@@ -104,27 +121,41 @@ func statuses(all []rules.Range) string {
 	return b.String() + " }"
 }
 
-// acls writes what the column asks of a request as ACLs, and returns the words of the
-// condition that uses them.
-func (c *Column) acls(out *lines, i int) (words []string) {
-	for _, f := range []struct {
-		name, variable string
-		texts          rules.Texts
-	}{
-		{"method", methodVar, c.terms.Method},
-		{"host", hostVar, c.terms.Host},
-		{"path", pathVar, c.terms.Path},
-	} {
-		if f.texts.Any != nil {
-			name := fmt.Sprintf("eg_%d_%s", i, f.name)
-			acl(out, name, f.variable, f.texts.Any)
-			words = append(words, name)
-		}
-		if f.texts.None != nil {
-			name := fmt.Sprintf("eg_%d_not_%s", i, f.name)
-			acl(out, name, f.variable, f.texts.None)
-			words = append(words, "!"+name)
-		}
+// acls writes what the column asks of a request as ACLs, and returns the condition that uses
+// them; empty if it asks nothing.
+func (c *Column) acls(out *lines, i int) string {
+	words := texts(out, fmt.Sprintf("eg_%d_method", i), c.terms.Method, methodVar)
+	words = append(words, texts(out, fmt.Sprintf("eg_%d_host", i), c.terms.Host, hostVar)...)
+	if c.terms.Fields&edgeguard.FieldPath == 0 {
+		return strings.Join(words, " ")
+	}
+	var ways []string // in which the path may match
+	way := func(more ...string) {
+		ways = append(ways, strings.Join(append(words[:len(words):len(words)], more...), " "))
+	}
+	path, cut := fmt.Sprintf("eg_%d_path", i), fmt.Sprintf("eg_%d_cut", i)
+	if !c.terms.Fold {
+		way(texts(out, path, c.terms.Path, pathVar)...)
+		way("eg_deep")
+		return strings.Join(ways, " or ")
+	}
+	way(texts(out, path, c.terms.Path, foldVar(pathVar), bareVar(pathVar))...)
+	way(append(texts(out, cut, c.terms.Path, foldVar(cutVar), bareVar(cutVar)), fmt.Sprintf("{ var(%s) -m found }", cutVar))...)
+	way("eg_deep")
+	way("eg_cut_deep")
+	return strings.Join(ways, " or ")
+}
+
+// texts writes what is asked of one field, which has one of the variables' values, and
+// returns the words of the condition.
+func texts(out *lines, name string, t rules.Texts, variables ...string) (words []string) {
+	if t.Any != nil {
+		acl(out, name, t.Any, variables)
+		words = append(words, name)
+	}
+	if t.None != nil {
+		acl(out, name+"_not", t.None, variables)
+		words = append(words, "!"+name+"_not")
 	}
 	return words
 }
@@ -132,8 +163,8 @@ func (c *Column) acls(out *lines, i int) (words []string) {
 // perLine is how many patterns a line has: HAProxy takes 64 words in one.
 const perLine = 16
 
-// acl writes an ACL that is true for any of the patterns.
-func acl(out *lines, name, variable string, globs []rules.Glob) {
+// acl writes an ACL that is true where any of the patterns is that of a variable.
+func acl(out *lines, name string, globs []rules.Glob, variables []string) {
 	for _, how := range []string{"str", "beg", "end", "sub", "reg"} {
 		var words []string
 		for _, glob := range globs {
@@ -143,7 +174,9 @@ func acl(out *lines, name, variable string, globs []rules.Glob) {
 		}
 		for len(words) > 0 {
 			n := min(perLine, len(words))
-			out.add("acl %s var(%s) -m %s -- %s", name, variable, how, strings.Join(words[:n], " "))
+			for _, variable := range variables {
+				out.add("acl %s var(%s) -m %s -- %s", name, variable, how, strings.Join(words[:n], " "))
+			}
 			words = words[n:]
 		}
 	}

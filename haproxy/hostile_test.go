@@ -56,6 +56,7 @@ func TestHostile(t *testing.T) {
 			for range 1 + dice.IntN(100) {
 				spec.Match.Path = append(spec.Match.Path, hostile(dice, "/"))
 			}
+			spec.Match.Fold = dice.IntN(3) == 0
 			if dice.IntN(3) == 0 {
 				spec.Match.Not = &rules.Match{Path: []string{hostile(dice, "*")}, Host: []string{hostile(dice, "a")}}
 			}

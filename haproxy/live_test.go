@@ -211,6 +211,10 @@ var compared = []rules.Spec{
 	{Match: rules.Match{Path: []string{"*"}, Method: []string{"post"}, Status: []string{"2xx", "404"}}},
 	{Match: rules.Match{Method: []string{"POST", "PUT"}, Not: &rules.Match{Status: []string{"404"}}}},
 	{Match: rules.Match{Host: []string{"example.org", "*.example.org"}}},
+	{Match: rules.Match{Path: []string{"/A", "/b/a", "*.c", "/", "/.a", "/a$*"}, Fold: true}},
+	{Match: rules.Match{Path: []string{"/*a*b", "*b"}, Fold: true, Not: &rules.Match{Path: []string{"/a*", "*x"}}}},
+	{Match: rules.Match{Fold: true, Not: &rules.Match{Path: []string{"/b*", "*a", "*$*"}}}},
+	{Match: rules.Match{Path: []string{"*a"}, Fold: true, Status: []string{"404"}, Method: []string{"POST", "GET"}}},
 	{Match: rules.Match{Host: []string{"*e*.o*"}, Not: &rules.Match{Host: []string{"www.example.org"}, Method: []string{"GET"}}}},
 }
 
@@ -233,7 +237,7 @@ func TestSameAsRules(t *testing.T) {
 		if path.String() != "http://x" { // with a query and without a slash, HAProxy answers 400
 			for range dice.IntN(10) {
 				path.WriteString(pick("/", "/", "/", "a", "b", ".", "..", "/../", "/./", "%2e", "%61", "%", "%%", "%a", "%zz", "%0a", "%00", "%0D",
-					"%25", "%3f", "%20", "+", "%C3%A9", "$", "(", "[x]", ".c", "'", "%22", "%23", "a/b", "\\", "x", "%e"))
+					"%25", "%3f", "%20", "+", "%C3%A9", "$", "(", "[x]", ".c", "'", "%22", "%23", "a/b", "\\", "x", "%e", ";", ";a", "%3b", "%3B", "A", "B", "/..;", "."))
 			}
 		}
 		if path.String() != "http://x" {
@@ -262,6 +266,38 @@ func TestSameAsRules(t *testing.T) {
 	for i, n := range matched {
 		if n == 0 && i != 7 {
 			t.Errorf("no request matched column %d", i)
+		}
+	}
+}
+
+// TestDeep: a path with more nested ".." than HAProxy's configuration resolves counts for
+// every rule that asks for the path, so that none is walked around by it.
+func TestDeep(t *testing.T) {
+	set := compile(t,
+		rules.Spec{Match: rules.Match{Path: []string{"/wp-login.php"}}},
+		rules.Spec{Match: rules.Match{Method: []string{"POST"}, Path: []string{"/*"}, Not: &rules.Match{Path: []string{"/a*"}}}},
+		rules.Spec{Match: rules.Match{Not: &rules.Match{Path: []string{"*"}}}},
+		rules.Spec{Match: rules.Match{Path: []string{"/Login"}, Fold: true, Status: []string{"404"}}},
+		rules.Spec{Match: rules.Match{Method: []string{"GET"}}},
+	)
+	c := ColumnsOf(set)
+	a := start(t, c)
+	for depth := 1; depth < 300; depth += 1 + depth/10 {
+		names, dots := strings.Repeat("/a", depth), strings.Repeat("/..", depth)
+		for _, end := range []string{"/wp-login.php", "/login/", "/login.x;y", ""} {
+			target := names + dots + end
+			got, want := a.ask(t, "POST", target, "a", 404), wants(set, c, "POST", target, "a", 404)
+			if depth > dotdots {
+				want = []uint64{1, 1, 1, 1, 0}
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("%d nested .. before %q: HAProxy counts %v, want %v", depth, end, got, want)
+			}
+		}
+	}
+	for _, target := range []string{"/a/.../b", "/..a/b", "/a../b", "/a/b/../../..", "/a?/../", "/a/..%2f..%2fb/.."} {
+		if got, want := a.ask(t, "POST", target, "a", 404), wants(set, c, "POST", target, "a", 404); !slices.Equal(got, want) {
+			t.Errorf("%q: HAProxy counts %v, want %v", target, got, want)
 		}
 	}
 }

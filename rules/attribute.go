@@ -47,8 +47,8 @@ func (a Attribute) String() string {
 	return a.Field.String()
 }
 
-// append appends "name=value"; false if the event does not have the value.
-func (a *Attribute) append(dst []byte, ev *edgeguard.Event) ([]byte, bool) {
+// append appends "name=value", a path folded or as it is; false if the event does not have the value.
+func (a *Attribute) append(dst []byte, ev *edgeguard.Event, fold bool) ([]byte, bool) {
 	if ev.Known&a.Field == 0 {
 		return dst, false
 	}
@@ -56,7 +56,7 @@ func (a *Attribute) append(dst []byte, ev *edgeguard.Event) ([]byte, bool) {
 	case edgeguard.FieldHost:
 		return appendHost(append(dst, "host="...), ev.Host), true
 	case edgeguard.FieldPath:
-		return appendPath(append(dst, "path="...), ev.Path), true
+		return appendPath(append(dst, "path="...), ev.Path, fold), true
 	case edgeguard.FieldMethod:
 		return appendMethod(append(dst, "method="...), ev.Method), true
 	case edgeguard.FieldNode:
@@ -81,7 +81,10 @@ func appendHost(dst []byte, host string) []byte {
 	return appendValue(dst, unsafetext.String(normalHost(room[:0], host)))
 }
 
-func appendPath(dst []byte, target string) []byte {
+func appendPath(dst []byte, target string, fold bool) []byte {
+	if fold {
+		return appendFoldedValue(dst, target)
+	}
 	if path, ok := plainPath(target); ok {
 		return appendValue(dst, path)
 	}

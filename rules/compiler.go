@@ -85,17 +85,20 @@ func (c *compiler) checkName(name string) {
 
 // meter compiles what is counted, and writes it down in one canonical form.
 func (c *compiler) meter(spec *Spec) (Meter, string) {
-	m := Meter{}
+	m := Meter{fold: spec.Match.Fold}
 	m.Window, m.Width = c.window(spec.Window)
 	expression, whenText := c.expression(spec.When)
 	m.Kind = c.kind(spec, expression)
-	match, text := c.predicate("match", &spec.Match)
+	match, text := c.predicate("match", &spec.Match, m.fold)
 	c.notByPage("match", &spec.Match)
 	c.notByPage("match.not", spec.Match.Not)
 	m.match = match
 	m.when = expression
 	m.paths = match.need&edgeguard.FieldPath != 0
 	canonical := []string{"kind=" + m.Kind.String(), "window=" + fmt.Sprint(m.Width*edgeguard.Slots), text}
+	if m.fold {
+		canonical = append(canonical, "fold")
+	}
 	if whenText != "" {
 		canonical = append(canonical, whenText)
 	}
@@ -106,7 +109,7 @@ func (c *compiler) meter(spec *Spec) (Meter, string) {
 		if len(spec.Costs[i].Match.Kind) > 0 {
 			c.problem(at+".match.kind", flaw{"a cost cannot choose a kind", "remove it: the kind is match.kind of the rule"})
 		}
-		match, text := c.predicate(at+".match", &spec.Costs[i].Match)
+		match, text := c.predicate(at+".match", &spec.Costs[i].Match, m.fold)
 		c.notByPage(at+".match.not", spec.Costs[i].Match.Not)
 		page, pageText := c.page(at+".match", &spec.Costs[i].Match, spec.Own)
 		cost := c.cost(at+".cost", spec.Costs[i].Cost)
@@ -116,6 +119,7 @@ func (c *compiler) meter(spec *Spec) (Meter, string) {
 	}
 	m.cost = c.cost("cost", max(spec.Cost, 1))
 	c.checkLenient(&m)
+	c.checkFold(&m, spec)
 	canonical = append(canonical, fmt.Sprintf("cost=%d", m.cost))
 	if text := c.distinct(&m, spec); text != "" {
 		canonical = append(canonical, text)

@@ -63,7 +63,7 @@ type matchCompiler struct {
 }
 
 // predicate compiles a match and writes it down in its canonical form.
-func (c *compiler) predicate(path string, m *Match) (predicate, string) {
+func (c *compiler) predicate(path string, m *Match, fold bool) (predicate, string) {
 	not := m.Not
 	if not == nil {
 		not = &Match{}
@@ -72,6 +72,10 @@ func (c *compiler) predicate(path string, m *Match) (predicate, string) {
 		c.problem(path+".not.not", flaw{"not cannot be nested", "remove it"})
 	}
 	mc := matchCompiler{compiler: c, path: path}
+	readPath := parsePath
+	if fold {
+		readPath = parseFolded
+	}
 	p := &mc.compiled
 	p.notKinds = c.kinds(path+".not.kind", not.Kind)
 	if p.notKinds != 0 {
@@ -81,7 +85,7 @@ func (c *compiler) predicate(path string, m *Match) (predicate, string) {
 	mc.numbers("port", m.Port, not.Port, parsePort, &p.port)
 	mc.texts("method", m.Method, not.Method, parseMethod, &p.method)
 	p.methods = lengthsOf(m.Method) | lengthsOf(not.Method)
-	mc.texts("path", m.Path, not.Path, parsePath, &p.path)
+	mc.texts("path", m.Path, not.Path, readPath, &p.path)
 	mc.texts("host", m.Host, not.Host, parseHost, &p.host)
 	mc.texts("crawler", m.Crawler, not.Crawler, parseCrawler, &p.crawler)
 	return mc.compiled, strings.Join(mc.canonical, ", ")

@@ -32,7 +32,8 @@ const (
 // It keeps the first thing that it cannot do.
 type whenCompiler struct {
 	when         when
-	instructions int // of the regular expressions so far
+	instructions int  // of the regular expressions so far
+	parameter    bool // one was named since it was last cleared
 	flaw         flaw
 	offset       int // of the flaw, in characters
 }
@@ -47,7 +48,7 @@ func (c *compiler) expression(source string) (w *when, canonical string) {
 	wc := whenCompiler{when: when{names: make(map[string]bool)}}
 	root := wc.parse(source)
 	if root != nil {
-		wc.when.holds = wc.truth(root)
+		wc.conjuncts(root)
 		canonical = "when=" + root.String()
 		if len(wc.when.names) == 0 {
 			wc.refuse(root, "names no field, so its value is the same for all events", "name one of "+whenNames)
@@ -93,6 +94,34 @@ var whenFix = "use the fields " + whenNames + ", and the operators that docs/rul
 func (c *whenCompiler) refuse(n ast.Node, text, fix string) {
 	if c.flaw.text == "" {
 		c.flaw, c.offset = flaw{text, fix}, n.Location().From
+	}
+}
+
+// conjuncts compiles an expression: those of its parts that "and" joins into one truth of
+// the event and one of a parameter, so that the former is asked once.
+func (c *whenCompiler) conjuncts(root ast.Node) {
+	var add func(n ast.Node)
+	add = func(n ast.Node) {
+		if and, ok := n.(*ast.BinaryNode); ok && (and.Operator == "and" || and.Operator == "&&") {
+			and.Operator = "and" // one spelling, for the canonical form
+			add(and.Left)
+			add(and.Right)
+			return
+		}
+		c.parameter = false
+		part, into := c.truth(n), &c.when.holds
+		if c.parameter {
+			into = &c.when.each
+		}
+		if before := *into; before != nil {
+			*into = func(s subject) bool { return before(s) && part(s) }
+		} else {
+			*into = part
+		}
+	}
+	add(root)
+	if c.when.holds == nil {
+		c.when.holds = func(subject) bool { return true }
 	}
 }
 
@@ -303,6 +332,7 @@ func (c *whenCompiler) number(n ast.Node) number {
 // reads notes that the expression reads a field.
 func (c *whenCompiler) reads(name string) {
 	c.when.names[name] = true
+	c.parameter = c.parameter || name == "parameter"
 	c.when.fields |= fieldOf(name)
 }
 

@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"edgeguard"
 	"edgeguard/internal/unsafetext"
@@ -12,8 +13,43 @@ import (
 // such a count is too low.
 const MaxDistinct = 400
 
-// distinctFields are the fields whose values can be counted.
-const distinctFields = edgeguard.FieldPath | edgeguard.FieldPort | edgeguard.FieldHost | edgeguard.FieldAgent
+// mostMarks is the greatest cost of a different value: each unit takes the memory of one.
+const mostMarks = leniency
+
+// Distinct is what a meter counts the different values of; 0 for events.
+type Distinct uint8
+
+// What can be counted.
+const (
+	DistinctPath Distinct = 1 + iota
+	DistinctPort
+	DistinctHost
+	DistinctAgent
+	DistinctParameter // a path with the parameter of its query for which the expression holds
+)
+
+var distinctNames = []string{"", "path", "port", "host", "agent", "parameter"}
+
+// String returns the name as in the config; empty for events.
+func (d Distinct) String() string { return distinctNames[d] }
+
+// Distincts returns the names of what can be counted.
+func Distincts() []string { return distinctNames[1:] }
+
+// field returns the event's field with the value.
+func (d Distinct) field() edgeguard.Field {
+	switch d {
+	case DistinctPath, DistinctParameter:
+		return edgeguard.FieldPath
+	case DistinctPort:
+		return edgeguard.FieldPort
+	case DistinctHost:
+		return edgeguard.FieldHost
+	case DistinctAgent:
+		return edgeguard.FieldAgent
+	}
+	return 0
+}
 
 // distinct compiles what is counted in place of events. It requires the meter's kind and
 // attributes.
@@ -22,49 +58,70 @@ func (c *compiler) distinct(m *Meter, spec *Spec) (canonical string) {
 	if spec.Distinct == "" {
 		return ""
 	}
-	field, known := edgeguard.ParseField(spec.Distinct)
-	if !known || field&distinctFields == 0 {
-		c.problem(path, flaw{fmt.Sprintf("invalid field %.40q", spec.Distinct), "use path, port, host or agent"})
+	at := slices.Index(distinctNames, spec.Distinct)
+	if at < 0 {
+		c.problem(path, flaw{fmt.Sprintf("invalid field %.40q", spec.Distinct), "use " + strings.Join(Distincts(), ", ")})
 		return ""
 	}
-	m.Distinct = field
-	if spec.Cost != 0 || spec.Costs != nil {
-		c.problem("cost", flaw{"a rule that counts different values has no cost", "remove cost, or count"})
+	m.Distinct = Distinct(at)
+	if m.Distinct == DistinctParameter && (m.when == nil || m.when.each == nil) {
+		c.problem(path, flaw{"the rule does not say which parameters", `name parameter in when, as in parameter contains "../"`})
 	}
-	if slices.Contains(m.Attributes, Attribute{Field: field}) {
-		c.problem(path, flaw{fmt.Sprintf("%v is part of the key, so each key has only one", field), "remove it from key.with"})
+	for i := range m.charges {
+		c.checkMarks(item("cost", i)+".cost", m.charges[i].cost)
 	}
-	if field == edgeguard.FieldPort && m.Kind == edgeguard.KindICMP {
+	c.checkMarks("cost", m.cost)
+	if slices.ContainsFunc(m.Attributes, func(a Attribute) bool { return a.String() == spec.Distinct }) {
+		c.problem(path, flaw{fmt.Sprintf("%v is part of the key, so each key has only one", m.Distinct), "remove it from key.with"})
+	}
+	if m.Distinct == DistinctPort && m.Kind == edgeguard.KindICMP {
 		c.problem(path, flaw{"icmp messages have no port", "set match: {kind: packet}, or another kind"})
 	}
-	return "distinct=" + field.String()
+	return "distinct=" + m.Distinct.String()
+}
+
+// checkMarks refuses a cost that a different value cannot have.
+func (c *compiler) checkMarks(path string, cost uint16) {
+	if cost > mostMarks {
+		c.problem(path, flaw{fmt.Sprintf("a different value cannot cost %d", cost), fmt.Sprintf("use 1 to %d", mostMarks)})
+	}
 }
 
 // AsSent returns the text that the meter counts of the event, if it is in the form in which
 // it is counted already, as nearly all are; see Value.
 func (m *Meter) AsSent(ev *edgeguard.Event) (text string, ok bool) {
-	switch m.Distinct & ev.Known {
-	case edgeguard.FieldPath:
+	if m.Distinct.field()&ev.Known == 0 {
+		return "", false
+	}
+	switch m.Distinct {
+	case DistinctPath:
 		return plainPath(ev.Path)
-	case edgeguard.FieldHost:
+	case DistinctHost:
 		return ev.Host, plainHost(ev.Host)
-	case edgeguard.FieldAgent:
+	case DistinctAgent:
 		return ev.Agent, true
 	}
 	return "", false
 }
 
 // Value returns the text that the meter counts of the event: the path in normal form, the
-// host in lower case and without its port, or the agent as sent. It may lie in buf. known is
+// host in lower case and without its port, the agent as sent, or the path with the first
+// parameter of the query for which the expression holds, decoded. It may lie in buf. known is
 // false if the event lacks the field: then it is not counted. A meter of ports has no text.
 func (m *Meter) Value(ev *edgeguard.Event, buf []byte) (text string, known bool) {
-	switch m.Distinct & ev.Known {
-	case edgeguard.FieldPath:
+	if m.Distinct.field()&ev.Known == 0 {
+		return "", false
+	}
+	switch m.Distinct {
+	case DistinctPath:
 		return unsafetext.String(normalPath(buf, ev.Path)), true
-	case edgeguard.FieldHost:
+	case DistinctHost:
 		return unsafetext.String(normalHost(buf, ev.Host)), true
-	case edgeguard.FieldAgent:
+	case DistinctAgent:
 		return ev.Agent, true
+	case DistinctParameter:
+		part, holds := m.when.first(m.when.subject(ev))
+		return unsafetext.String(appendDecoded(append(normalPath(buf, ev.Path), '?'), part)), holds
 	}
 	return "", false
 }
@@ -85,7 +142,7 @@ func (m *Meter) Counts(n uint32) string {
 // Asks reports whether the set counts what packets asked for, so that the answers must be
 // known: see [edgeguard.Event.Answer].
 func (s *Set) Asks() bool {
-	return slices.ContainsFunc(s.Meters, func(m Meter) bool { return m.Distinct == edgeguard.FieldPort })
+	return slices.ContainsFunc(s.Meters, func(m Meter) bool { return m.Distinct == DistinctPort })
 }
 
 // mostLimit returns the greatest limit that is exact.

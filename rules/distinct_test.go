@@ -57,7 +57,7 @@ func FuzzDistinct(f *testing.F) {
 			if _, known := m.Value(&ev, nil); known {
 				t.Errorf("%s of an event that lacks it", field)
 			}
-			ev.Known = m.Distinct
+			ev.Known = m.Fields()
 			value, known := m.Value(&ev, nil)
 			if asSent, ok := m.AsSent(&ev); ok && asSent != value || !known {
 				t.Errorf("%s %q is %q, as sent %q", field, text, value, asSent)

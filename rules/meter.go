@@ -20,8 +20,8 @@ type Meter struct {
 	V4, V6 uint8  // prefix lengths, in bits
 	// Attributes are the key's parts besides the address, in a fixed order.
 	Attributes []Attribute
-	// Distinct is the field whose different values are counted, once each; 0 for events.
-	Distinct edgeguard.Field
+	// Distinct is what is counted the different values of, once each; 0 for events.
+	Distinct Distinct
 	// Fingerprint identifies the meter in memory, in snapshots and in Redis:
 	// 16 hex digits of a hash over all that changes a count, and of nothing
 	// else. It is the same on every node, and whatever order the author wrote
@@ -34,6 +34,7 @@ type Meter struct {
 	charges []charge
 	cost    uint16
 	paths   bool // whether match or charges look at the path
+	fold    bool // whether they look at its forms
 }
 
 // charge is a compiled [Charge].
@@ -62,10 +63,16 @@ func (m *Meter) matchTerms(ev *edgeguard.Event) (cost uint16, ok bool) {
 	if m.charges == nil && (!m.paths || m.match.path.matchAsIs(ev.Path)) {
 		return m.cost, m.match.matchHost(ev.Host)
 	}
-	if path, ok := plainPath(ev.Path); ok {
-		return m.weigh(ev, path)
+	if path, plain := plainPath(ev.Path); plain {
+		cost, ok = m.weigh(ev, path)
+	} else {
+		cost, ok = m.weighOdd(ev)
 	}
-	return m.weighOdd(ev)
+	if m.fold && hasParameters(ev.Path) { // one of the readings is what was served
+		other, also := m.weighWithoutParameters(ev)
+		return max(cost, other), ok || also
+	}
+	return cost, ok
 }
 
 // weighOdd is weigh for a path that is not in normal form. It is a function of
@@ -84,11 +91,18 @@ func (m *Meter) weighOdd(ev *edgeguard.Event) (cost uint16, ok bool) {
 
 // weigh finishes the match and finds the cost.
 func (m *Meter) weigh(ev *edgeguard.Event, path string) (cost uint16, ok bool) {
-	if !m.match.matchTexts(ev.Host, path) {
+	if m.fold {
+		return m.weighFolded(ev, path)
+	}
+	return m.weighForms(ev, path, "")
+}
+
+func (m *Meter) weighForms(ev *edgeguard.Event, path, bare string) (cost uint16, ok bool) {
+	if !m.match.matchTexts(ev.Host, path, bare) {
 		return 0, false
 	}
 	for i := range m.charges {
-		if c := &m.charges[i]; c.match.matchFields(ev) && c.page.match(ev) && c.match.matchTexts(ev.Host, path) {
+		if c := &m.charges[i]; c.match.matchFields(ev) && c.page.match(ev) && c.match.matchTexts(ev.Host, path, bare) {
 			return c.cost, true
 		}
 	}
@@ -109,7 +123,7 @@ func (m *Meter) With(ev *edgeguard.Event, buf []byte) ([]byte, bool) {
 			buf = append(buf, ' ')
 		}
 		var ok bool
-		if buf, ok = m.Attributes[i].append(buf, ev); !ok {
+		if buf, ok = m.Attributes[i].append(buf, ev, m.fold); !ok {
 			return buf[:start], false
 		}
 	}
@@ -129,7 +143,7 @@ func (m *Meter) Key(addr netip.Addr, with string) edgeguard.Key {
 // Fields returns the fields that an event's source must supply for the meter to
 // count it. Those that only charges look at are not among them.
 func (m *Meter) Fields() edgeguard.Field {
-	fields := m.match.need | m.Distinct
+	fields := m.match.need | m.Distinct.field()
 	if m.when != nil {
 		fields |= m.when.fields
 	}

@@ -47,9 +47,10 @@ func (p *predicate) matchOddMethod(method string) bool {
 	return p.method.match(unsafetext.String(appendUpper(room[:0], method)))
 }
 
-// matchTexts looks at the rest: the path is in normal form, the host as sent.
-func (p *predicate) matchTexts(host, path string) bool {
-	return (p.need&edgeguard.FieldPath == 0 || p.path.match(path)) && p.matchHost(host)
+// matchTexts looks at the rest: the path is in normal form, the host as sent. Bare is the
+// other form of a folded path, or empty.
+func (p *predicate) matchTexts(host, path, bare string) bool {
+	return (p.need&edgeguard.FieldPath == 0 || p.path.matchEither(path, bare)) && p.matchHost(host)
 }
 
 func (p *predicate) matchHost(host string) bool {

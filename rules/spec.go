@@ -32,7 +32,7 @@ type Spec struct {
 	// Cost is what a matching event adds to the count: 1 by default.
 	Cost uint32
 	// Distinct is the field whose different values a key shows in the window are counted,
-	// in place of events: "path", "port", "host" or "agent". Empty: events, by their cost.
+	// in place of events: "path", "port", "host" or "agent". Each adds its cost, 1 to 4, once. Empty: events.
 	Distinct string
 	// Costs are dearer and cheaper events; the first that matches wins over
 	// Cost.
@@ -79,6 +79,10 @@ type Match struct {
 	// characters, slashes included. It is written as a client would send it:
 	// "%2A" is a literal star.
 	Path []string
+	// Fold makes all paths of the rule, and of its key, match the variants that frameworks
+	// serve as one page: any case, a slash at the end, parameters, an extension. Only a
+	// rule's own Match has it.
+	Fold bool
 	// Status is a number ("404"), a range ("400-499") or a class ("4xx").
 	Status []string
 	// Port is the destination port: a number or a range.

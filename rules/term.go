@@ -68,14 +68,32 @@ func (t *term) spread() {
 	t.list = stars
 }
 
+// match reports whether s is one of these, or of all where none were given, and none of
+// those.
 func (t *term) match(s string) bool {
-	found := t.open
+	these, those := t.find(s)
+	return !those && (these || t.open)
+}
+
+// matchEither is match for a text of two forms: one of them suffices to be of these or of
+// those. The other may be empty.
+func (t *term) matchEither(s, other string) bool {
+	if other == "" {
+		return t.match(s)
+	}
+	these, those := t.find(s)
+	also, bars := t.find(other)
+	return !those && !bars && (these || also || t.open)
+}
+
+// find reports whether s is one of these, and whether it is one of those.
+func (t *term) find(s string) (these, those bool) {
 	if t.many != nil {
-		these, ok := t.many[s]
-		if ok && !these {
-			return false
+		isThese, known := t.many[s]
+		if known && !isThese {
+			return false, true
 		}
-		found = found || ok
+		these = known
 	}
 	for i := range t.list {
 		p := &t.list[i]
@@ -83,10 +101,10 @@ func (t *term) match(s string) bool {
 			continue
 		}
 		if p.tail == nil && len(s) == len(p.head) || p.tail != nil && p.tail.match(s[len(p.head):]) {
-			return i >= t.bars
+			return i >= t.bars, i < t.bars
 		}
 	}
-	return found
+	return these, false
 }
 
 // matchAsIs reports whether s is one of these, letter for letter, and so in

@@ -12,7 +12,9 @@ import (
 // always ends, cannot fail, and costs no more than its text's length times
 // that of the fields it reads.
 type when struct {
-	holds  truth
+	holds truth // of the event
+	// each must hold of one of the query's parameters besides; nil if none is named.
+	each   truth
 	fields edgeguard.Field // what must be known for it to hold
 	names  map[string]bool // the fields as they were written
 }
@@ -22,6 +24,7 @@ type when struct {
 type subject struct {
 	event      *edgeguard.Event
 	host, path string
+	part       string // the parameter that is looked at, as it was sent
 }
 
 type (
@@ -37,19 +40,32 @@ func (w *when) match(ev *edgeguard.Event) bool {
 	if ev.Known&w.fields != w.fields {
 		return false
 	}
+	s := w.subject(ev)
+	if holds := w.holdsOf(s); holds || !w.names["path"] || !hasOther(ev.Path) {
+		return holds
+	}
+	s.path = unsafetext.String(otherPath(make([]byte, 0, len(ev.Path)+1), ev.Path))
+	return w.holdsOf(s)
+}
+
+// subject returns the event with what the expression reads of it.
+func (w *when) subject(ev *edgeguard.Event) subject {
 	s := subject{event: ev}
 	if w.names["host"] {
 		s.host = wholeHost(ev.Host)
 	}
-	if !w.names["path"] {
-		return w.holds(s)
+	if w.names["path"] {
+		s.path = wholePath(ev.Path)
 	}
-	s.path = wholePath(ev.Path)
-	if holds := w.holds(s); holds || !hasOther(ev.Path) {
-		return holds
+	return s
+}
+
+func (w *when) holdsOf(s subject) bool {
+	holds := w.holds(s)
+	if holds && w.each != nil {
+		_, holds = w.first(s)
 	}
-	s.path = unsafetext.String(otherPath(make([]byte, 0, len(ev.Path)+1), ev.Path))
-	return w.holds(s)
+	return holds
 }
 
 // wholePath returns the normal form of a target's path, as a string that may be
@@ -89,27 +105,69 @@ func query(target string) string {
 	return query
 }
 
+// first returns the first parameter of the query, as it was sent, for which the expression
+// holds.
+func (w *when) first(s subject) (part string, holds bool) {
+	for rest := query(s.event.Path); rest != ""; {
+		end := strings.IndexAny(rest, "&;") // Rack before 3 and Python before 3.10 split at both
+		if end < 0 {
+			end = len(rest)
+		}
+		if s.part = rest[:end]; w.each(s) {
+			return s.part, true
+		}
+		rest = rest[min(end+1, len(rest)):]
+	}
+	return "", false
+}
+
+// decoded returns a part of a query as servers read it.
+func decoded(part string) string {
+	if strings.IndexByte(part, '%') < 0 && strings.IndexByte(part, '+') < 0 {
+		return part
+	}
+	return unsafetext.String(appendDecoded(make([]byte, 0, len(part)), part))
+}
+
+// appendDecoded appends a part of a query with its escapes decoded once. An escape that is
+// none stays as it is.
+func appendDecoded(dst []byte, part string) []byte {
+	for i := 0; i < len(part); i++ {
+		c := part[i]
+		switch {
+		case c == '+':
+			c = ' '
+		case c == '%' && i+2 < len(part) && isHex(part[i+1]) && isHex(part[i+2]):
+			c = unhex(part[i+1])<<4 | unhex(part[i+2])
+			i += 2
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}
+
 // whenTexts and whenNumbers are the fields that an expression can name.
 var (
 	whenTexts = map[string]text{
-		"host":   func(s subject) string { return s.host },
-		"method": func(s subject) string { return upperMethod(s.event.Method) },
-		"path":   func(s subject) string { return s.path },
-		"query":  func(s subject) string { return query(s.event.Path) },
-		"agent":  func(s subject) string { return s.event.Agent },
-		"node":   func(s subject) string { return s.event.Node },
+		"host":      func(s subject) string { return s.host },
+		"method":    func(s subject) string { return upperMethod(s.event.Method) },
+		"path":      func(s subject) string { return s.path },
+		"query":     func(s subject) string { return query(s.event.Path) },
+		"parameter": func(s subject) string { return decoded(s.part) },
+		"agent":     func(s subject) string { return s.event.Agent },
+		"node":      func(s subject) string { return s.event.Node },
 	}
 	whenNumbers = map[string]number{
 		"status": func(s subject) int { return int(s.event.Status) },
 		"port":   func(s subject) int { return int(s.event.Port) },
 	}
-	whenNames = "host, method, path, query, agent, node, status and port"
+	whenNames = "host, method, path, query, parameter, agent, node, status and port"
 )
 
 // fieldOf returns the event's field that a name reads: a query is part of what
 // the path was sent with.
 func fieldOf(name string) edgeguard.Field {
-	if name == "query" {
+	if name == "query" || name == "parameter" {
 		return edgeguard.FieldPath
 	}
 	field, _ := edgeguard.ParseField(name)

@@ -43,8 +43,10 @@ func (s *sights) add(op *Op) Count {
 	slot := min(op.Slot, v.newest)
 	late = v.newest-slot >= ring.Slots
 	before := v.count(op.Now)
-	if last, known := v.last[op.Value]; !late && op.Cost > 0 && (!known || slot > last) {
-		v.last[op.Value] = slot
+	for value := op.Value; !late && value < op.Value+uint64(op.Cost); value++ {
+		if last, known := v.last[value]; !known || slot > last {
+			v.last[value] = slot
+		}
 	}
 	n := v.count(op.Now)
 	v.peak = max(v.peak, n)
@@ -98,6 +100,7 @@ func TestMarks(t *testing.T) {
 				r := &traffic{Rand: random(t), past: 1000, keys: run.keys}
 				for i := range rounds(30_000) {
 					op := show(r.Rand, r.op(), run.values)
+					op.Cost *= uint16(1 + r.IntN(4))
 					got, expected := table.Add(&op), want.add(&op)
 					if got != expected {
 						t.Fatalf("event %d, %+v: got %+v, want %+v", i, op, got, expected)

@@ -84,9 +84,9 @@ type Op struct {
 	// Now is the slot of the clock and Slot the event's own, at most Now.
 	Now, Slot uint32
 	// Cost is what the event adds to the count; at 0 it only asks. In a table of marks
-	// it is 0 or 1.
+	// it is how many marks the value has.
 	Cost uint16
-	// Value is what the event showed, for a table of marks: a number of at most 24 bits
+	// Value is what the event showed, for a table of marks: a number of at most 26 bits
 	// that is not 0, or the [Value] of a text. Others ignore it.
 	Value uint64
 }

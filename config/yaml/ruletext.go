@@ -22,6 +22,9 @@ func MatchText(m *rules.Match) string {
 			terms = append(terms, term.name+": "+term.write(term.values))
 		}
 	}
+	if m.Fold {
+		terms = append(terms, "fold: true")
+	}
 	if m.Not != nil {
 		terms = append(terms, "not: "+MatchText(m.Not))
 	}

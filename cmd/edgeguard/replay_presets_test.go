@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// presetSays replays requests of one client, each "METHOD TARGET STATUS", within five minutes,
+// and returns the result.
+func presetSays(t *testing.T, preset, referer string, requests []string) string {
+	t.Helper()
+	dir := t.TempDir()
+	conf, log := filepath.Join(dir, "a.yaml"), filepath.Join(dir, "access.log")
+	var lines strings.Builder
+	for i, r := range requests {
+		words := strings.Fields(r)
+		at := time.Date(2026, 3, 2, 8, 0, i*280/len(requests), 0, time.UTC).Format("02/Jan/2006:15:04:05 -0700")
+		fmt.Fprintf(&lines, `203.0.113.9 - - [%s] "%s %s HTTP/1.1" %s 13 "%s" "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Firefox/128.0"`+"\n", at, words[0], words[1], words[2], referer)
+	}
+	for file, text := range map[string]string{conf: fmt.Sprintf("state: %s\nown_hosts: [example.org]\npresets: [%s]\n", dir, preset), log: lines.String()} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, _ := replaySaid(t, "replay", "--config", conf, "--format", "combined", "--json", log)
+	return out
+}
+
+// many returns n requests, with their numbers in the place of %d.
+func many(n int, request string) (all []string) {
+	for i := range n {
+		all = append(all, strings.ReplaceAll(request, "%d", fmt.Sprint(i)))
+	}
+	return all
+}
+
+func blockedBy(out, rule string) bool {
+	return strings.Contains(out, `"type":"block"`) && strings.Contains(out, `"rule":"`+rule+`"`)
+}
+
+// TestPresetsWalkedAround: what serves as a login, and what servers read as a hostile query,
+// counts however it is written.
+func TestPresetsWalkedAround(t *testing.T) {
+	for _, path := range []string{
+		"/login", "/users/sign_in.json", "/users/sign_in/", "/session/", "/sessions/", "/signin/", "/signin;jsessionid=1", "/SIGNIN", "/Login", "/api/Login",
+		"/oauth/token/", "/oauth/token.json", "/auth/token/", "/auth/", "/api/v1/user/authenticate/", "/x/..;/login", "/Account/LogOn.aspx",
+	} {
+		for _, status := range []int{401, 403, 422} {
+			if out := presetSays(t, "login@1", "-", many(13, fmt.Sprintf("POST %s %d", path, status))); !blockedBy(out, "login/failed") {
+				t.Errorf("13 logins at %s answered %d: %s", path, status, out)
+			}
+		}
+		for _, status := range []int{200, 302} {
+			if out := presetSays(t, "login@1", "-", many(81, fmt.Sprintf("POST %s %d", path, status))); !blockedBy(out, "login/attempts") {
+				t.Errorf("81 logins at %s answered %d: %s", path, status, out)
+			}
+		}
+		if out := presetSays(t, "login@1", "-", many(49, fmt.Sprintf("POST %s 400", path))); !blockedBy(out, "login/failed") {
+			t.Errorf("49 logins at %s answered 400: %s", path, out)
+		}
+	}
+	for _, target := range []string{
+		"/index.php?file=../../../../etc/passwd%d", "/i%d.html?s=1&file=../../../../etc/passwd", "/i%d.html?s=1;file=../../../../etc/passwd", "/i%d.html?file=/%65tc/passwd",
+		"/i%d.html?x=$%7b$%7blower:j%7dndi:ldap://e%7d", "/?a%d=${${::-j}ndi:x}", "/?f=..%5c..%5C..%5cwindows%d", "/?-d+auto_prepend_file%3dphp://input%d",
+	} {
+		if out := presetSays(t, "web@1", "-", many(3, "GET "+target+" 200")); !blockedBy(out, "web/queries") {
+			t.Errorf("3 of %s: %s", target, out)
+		}
+	}
+	for _, target := range []string{"/?s=wp-config.php+%d", "/?page=%d&q=how+to+read+/etc/passwd", "/a?b=config&c=%25%d", "/?next=https://example.org/%d"} {
+		if out := presetSays(t, "web@1", "-", many(50, "GET "+target+" 200")); strings.Contains(out, `"type":"block"`) {
+			t.Errorf("50 of %s: %s", target, out)
+		}
+	}
+}
+
+// TestPresetsSpareReaders: hostile images and scripts of a page, elsewhere or of one's own
+// forum, block none of its readers; who sends many more is blocked whatever he writes.
+func TestPresetsSpareReaders(t *testing.T) {
+	for _, referer := range []string{"https://example.org/thread/1", "https://evil.example/"} {
+		for _, c := range []struct {
+			n      int
+			target string
+			rule   string // that blocks; empty: none may
+		}{
+			{3, "/a%d.gif?x=../../../etc/passwd 404", ""},
+			{8, "/static/a.png?wp-config=wp-config.php%d 200", ""},
+			{9, "/static/a.png?wp-config=wp-config.php%d 200", "web/queries"},
+			{6, "/a%d.php 404", ""},
+			{10, "/a%d.php 404", ""},
+			{11, "/a%d.php 404", "web/scripts"},
+			{10, "/%d/.env 403", ""},
+			{11, "/%d/.env 403", "web/hidden"},
+		} {
+			out := presetSays(t, "web@1", referer, many(c.n, "GET "+c.target))
+			if c.rule == "" && strings.Contains(out, `"type":"block"`) || c.rule != "" && !blockedBy(out, c.rule) {
+				t.Errorf("%d of %s in a page of %s: want a block by %q: %s", c.n, c.target, referer, c.rule, out)
+			}
+		}
+	}
+	requests := append(many(4, "GET /a%d.php 404"), many(4, "GET /a%d.php 404")...)
+	if out := presetSays(t, "web@1", "-", requests); strings.Contains(out, `"type":"block"`) {
+		t.Errorf("4 different scripts, twice: %s", out)
+	}
+}
