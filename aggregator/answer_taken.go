@@ -17,7 +17,8 @@ type Outcome struct {
 	// not set twice in a row: where a full push was not stored in full, the
 	// next Collect tries again.
 	Again bool
-	// Watch: ask the fleet to watch the key.
+	// Watch: ask the fleet to watch the key, of which the total is near the limit or
+	// has just crossed it.
 	Watch bool
 	// Over: the peak is over the lowest limit of the meter's rules. Nothing follows
 	// before the split proves it (see [Totals.Prove]).
@@ -116,8 +117,12 @@ func (n *Totals) apply(id suspectID, m *meter, p *Push, a Answer) (out Outcome, 
 			out.Renew = m.Refuses && own+s.rest > m.Limit && s.rest > s.proof(p.head)
 		}
 		out.Over = a.Peak > m.Limit
-		// A reconcile of nothing asks nobody: a watch was its cause.
-		if n.near(m, a.Peak) && p.Sum > 0 && (s.watchSent == 0 || p.head >= s.watchSent+watchAgainAfter) {
+		// A reconcile of nothing asks nobody: a watch was its cause. Nodes whose last
+		// push came before the limit was crossed do not know that it was: so that
+		// their own counts prove it there, too, they are asked once more.
+		crossed := !s.told && p.crosses(a.Peak, m.Limit)
+		s.told = out.Over && (s.told || crossed)
+		if n.near(m, a.Peak) && p.Sum > 0 && (s.watchSent == 0 || p.head >= s.watchSent+watchAgainAfter || crossed) {
 			s.watchSent, out.Watch = p.head, true
 		}
 	}

@@ -180,6 +180,18 @@ func (n *Totals) count(meter int, op *shard.Op, count uint32, worth bool) (rest 
 	return s.allowed(count, m.Limit, op.Now)
 }
 
+// Own returns what this node counts of a key in the window that ends at now, local
+// time.
+func (n *Totals) Own(k Key, now time.Time) uint32 {
+	id, ok := n.id(k)
+	if !ok {
+		return 0
+	}
+	m := &n.meters[id.meter]
+	counts, _, _ := m.read(id, m.slot(now))
+	return (*ring.Counts)(&counts).Sum()
+}
+
 // hash spreads the suspects over the parts and the filter. It folds products,
 // as wyhash does, in 4 ns where maphash.Comparable takes 32. The seeds are
 // secret, so that no client can choose addresses that share a part.
