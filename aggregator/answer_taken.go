@@ -86,7 +86,9 @@ func (n *Totals) apply(id suspectID, m *meter, p *Push, a Answer) (out Outcome, 
 		}
 	}
 	out.More = n.holdsMore(&s, m, p, a)
-	out.Forged = out.More && p.sent == s.sent
+	// After an unblock it may be what the detector forgot. It does not count, but
+	// nobody forged it.
+	out.Forged = out.More && p.sent == s.sent && !within(n.emptied.of(id), p.head)
 	s.rank = p.Sum
 	n.countRequest(p, a)
 	switch {

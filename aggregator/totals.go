@@ -25,6 +25,7 @@ type Totals struct {
 	suspects   [parts]suspects
 	size       atomic.Int64 // of all parts
 	cleared    cleared
+	emptied    cleared // the slots up to which the detector forgot counts
 	reconciler reconciler
 	rejoined   atomic.Bool // since the last Collect
 	leaving    atomic.Bool // nothing is held back

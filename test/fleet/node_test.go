@@ -136,7 +136,7 @@ func (p peer) Local(epoch time.Time) time.Time     { return p.local(epoch) }
 func (p peer) Rebooted(string) bool                { return false }
 func (p peer) Own() []netip.Addr                   { return nil }
 func (p peer) Waits(n int) (int, []netip.Prefix)   { return p.quarantine.Waits(n) }
-func (p peer) Cleared(b netip.Prefix, _ time.Time) { p.detector.Clear(p.now(), b) }
+func (p peer) Cleared(b netip.Prefix, _ time.Time) { p.member.Clear(p.now(), b) }
 
 func (p peer) Over(k aggregator.Key, peak uint32, split []aggregator.NodeCount) {
 	p.fleet.pass(beforeBlock)
