@@ -119,17 +119,24 @@ func (n *Totals) apply(id suspectID, m *meter, p *Push, a Answer) (out Outcome, 
 			out.Renew = m.Refuses && own+s.rest > m.Limit && s.rest > s.proof(p.head)
 		}
 		out.Over = a.Peak > m.Limit
-		// A reconcile of nothing asks nobody: a watch was its cause. Nodes whose last
-		// push came before the limit was crossed do not know that it was: so that
-		// their own counts prove it there, too, they are asked once more.
-		crossed := !s.told && p.crosses(a.Peak, m.Limit)
-		s.told = out.Over && (s.told || crossed)
-		if n.near(m, a.Peak) && p.Sum > 0 && (s.watchSent == 0 || p.head >= s.watchSent+watchAgainAfter || crossed) {
-			s.watchSent, out.Watch = p.head, true
-		}
+		out.Watch = n.asks(&s, m, p, a.Peak)
 	}
 	part.known[id] = s
 	return out, true
+}
+
+// asks reports whether the fleet is to be asked to watch a key, and remembers it. A
+// reconcile of nothing asks nobody: a watch was its cause. Nodes whose last push came
+// before the limit was crossed do not know that it was: so that their own counts prove
+// it there, too, they are asked once more.
+func (n *Totals) asks(s *suspect, m *meter, p *Push, peak uint32) bool {
+	crossed := !s.told && p.crosses(peak, m.Limit)
+	s.told = peak > m.Limit && (s.told || crossed)
+	if !n.near(m, peak) || p.Sum == 0 || s.watchSent != 0 && p.head < s.watchSent+watchAgainAfter && !crossed {
+		return false
+	}
+	s.watchSent = p.head
+	return true
 }
 
 // explained reports whether an unblock explains a mark in Redis.

@@ -38,9 +38,13 @@ func (s spread) String() string {
 	return fmt.Sprintf("%d keys, %d %% of the requests, quiet %v, goes on %v", s.keys, s.share, s.quiet, s.goesOn)
 }
 
-// background is how many other clients each node has, of 20 requests each.
+// others is how many requests each other client sends: less than brings the total near
+// the limit, which would have the fleet watch it.
+const others = 15
+
+// background is how many other clients each node has.
 func (s spread) background() int {
-	return s.keys * (firstStep + secondStep) * (100 - s.share) / s.share / 20
+	return s.keys * (firstStep + secondStep) * (100 - s.share) / s.share / others
 }
 
 // flooded is a fleet in such a flood.
@@ -69,15 +73,15 @@ func newFlooded(t *testing.T, s spread, late int, way func(i int, c *redis.Confi
 	for i, n := range f.nodes[:spreadNodes-late] {
 		n.start()
 		f.eventually(n.name+" to be joined", func() bool { return n.link.Stats().Up })
-		f.others(i)
+		f.sendOthers(i)
 	}
 	return f
 }
 
-// others has a node see its other clients.
-func (f *flooded) others(i int) {
+// sendOthers has a node see its other clients.
+func (f *flooded) sendOthers(i int) {
 	for k := range f.background() {
-		f.nodes[i].see(slices.Repeat([]int{f.keys + i*f.background() + k}, 20))
+		f.nodes[i].see(slices.Repeat([]int{f.keys + i*f.background() + k}, others))
 	}
 }
 
@@ -212,6 +216,8 @@ func TestProven(t *testing.T) {
 			defer stop()
 			f.listed(f.counting)
 			f.honest()
+			other := f.nodes[len(f.counting)]
+			t.Logf("%s has counted none of them: it refuses %d, and holds %d", other.name, len(other.blocked()), other.quarantine.Stats().Held)
 		})
 	}
 }
@@ -252,7 +258,7 @@ func TestProvenJoined(t *testing.T) {
 			f.pushed(firstStep * uint32(len(before)))
 			joined.start()
 			f.eventually(joined.name+" to be joined", func() bool { return joined.link.Stats().Up })
-			f.others(spreadNodes - 2)
+			f.sendOthers(spreadNodes - 2)
 			f.step([]*node{joined}, firstStep)
 			f.step(f.counting, secondStep)
 			if late {
