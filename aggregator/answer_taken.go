@@ -17,7 +17,8 @@ type Outcome struct {
 	// not set twice in a row: where a full push was not stored in full, the
 	// next Collect tries again.
 	Again bool
-	// Watch: ask the fleet to watch the key.
+	// Watch: ask the fleet to watch the key, of which the total is near the limit or
+	// has just crossed it.
 	Watch bool
 	// Over: the peak is over the lowest limit of the meter's rules. Nothing follows
 	// before the split proves it (see [Totals.Prove]).
@@ -85,7 +86,9 @@ func (n *Totals) apply(id suspectID, m *meter, p *Push, a Answer) (out Outcome, 
 		}
 	}
 	out.More = n.holdsMore(&s, m, p, a)
-	out.Forged = out.More && p.sent == s.sent
+	// After an unblock it may be what the detector forgot. It does not count, but
+	// nobody forged it.
+	out.Forged = out.More && p.sent == s.sent && !within(n.emptied.of(id), p.head)
 	s.rank = p.Sum
 	n.countRequest(p, a)
 	switch {
@@ -116,13 +119,24 @@ func (n *Totals) apply(id suspectID, m *meter, p *Push, a Answer) (out Outcome, 
 			out.Renew = m.Refuses && own+s.rest > m.Limit && s.rest > s.proof(p.head)
 		}
 		out.Over = a.Peak > m.Limit
-		// A reconcile of nothing asks nobody: a watch was its cause.
-		if n.near(m, a.Peak) && p.Sum > 0 && (s.watchSent == 0 || p.head >= s.watchSent+watchAgainAfter) {
-			s.watchSent, out.Watch = p.head, true
-		}
+		out.Watch = n.asks(&s, m, p, a.Peak)
 	}
 	part.known[id] = s
 	return out, true
+}
+
+// asks reports whether the fleet is to be asked to watch a key, and remembers it. A
+// reconcile of nothing asks nobody: a watch was its cause. Nodes whose last push came
+// before the limit was crossed do not know that it was: so that their own counts prove
+// it there, too, they are asked once more.
+func (n *Totals) asks(s *suspect, m *meter, p *Push, peak uint32) bool {
+	crossed := !s.told && p.crosses(peak, m.Limit)
+	s.told = peak > m.Limit && (s.told || crossed)
+	if !n.near(m, peak) || p.Sum == 0 || s.watchSent != 0 && p.head < s.watchSent+watchAgainAfter && !crossed {
+		return false
+	}
+	s.watchSent = p.head
+	return true
 }
 
 // explained reports whether an unblock explains a mark in Redis.

@@ -37,6 +37,17 @@ func (f *cleared) set(meter int, prefix netip.Prefix, slot uint32) {
 	f.any.Store(true)
 }
 
+// takeOver sets the marks of another, of the meters that move.
+func (f *cleared) takeOver(old *cleared, move map[uint16]uint16) {
+	old.mu.RLock()
+	defer old.mu.RUnlock()
+	for k, slot := range old.slots {
+		if j, ok := move[k.meter]; ok {
+			f.set(int(j), k.prefix, slot)
+		}
+	}
+}
+
 // of returns a key's mark: the highest of the prefixes that contain it.
 func (f *cleared) of(id suspectID) (slot uint32) {
 	if !f.any.Load() {

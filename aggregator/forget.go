@@ -14,18 +14,7 @@ func (n *Totals) Forget(prefix netip.Prefix, at time.Time) []Key {
 		return nil
 	}
 	prefix = prefix.Masked()
-	for i := range n.meters {
-		m := &n.meters[i]
-		if m.Limit == 0 {
-			continue
-		}
-		slot := n.localSlot(m, m.slot(at)+1)
-		if key := m.prefix(prefix.Addr()); key.Bits() < prefix.Bits() {
-			n.cleared.set(i, key, slot) // the key is wider: all of it is forgotten, as the detector does
-		} else {
-			n.cleared.set(i, prefix, slot)
-		}
-	}
+	n.mark(&n.cleared, prefix, func(m *meter) uint32 { return n.localSlot(m, m.slot(at)+1) })
 	var keys []Key
 	for i := range n.suspects {
 		p := &n.suspects[i]
@@ -40,6 +29,29 @@ func (n *Totals) Forget(prefix netip.Prefix, at time.Time) []Key {
 		p.mu.Unlock()
 	}
 	return keys
+}
+
+// Cleared says that the detector is about to forget, at now in local time, what it
+// counted of a prefix that was unblocked. From then on Redis has more in this node's
+// name than the node itself: an unblock covers the slots up to its own time, and what
+// was counted after it and pushed before it arrived here stays.
+func (n *Totals) Cleared(prefix netip.Prefix, now time.Time) {
+	n.mark(&n.emptied, prefix.Masked(), func(m *meter) uint32 { return m.slot(now) + 1 }) // the slot may end before it has
+}
+
+// mark sets the marks of a prefix, by meter.
+func (n *Totals) mark(marks *cleared, prefix netip.Prefix, slot func(*meter) uint32) {
+	for i := range n.meters {
+		m := &n.meters[i]
+		if m.Limit == 0 {
+			continue
+		}
+		if key := m.prefix(prefix.Addr()); key.Bits() < prefix.Bits() {
+			marks.set(i, key, slot(m)) // the key is wider: all of it is forgotten, as the detector does
+		} else {
+			marks.set(i, prefix, slot(m))
+		}
+	}
 }
 
 // Forgotten reports whether a key was unblocked after the epoch's slot head:

@@ -43,6 +43,17 @@ func (p *Push) Head() uint32 { return p.First + uint32(len(p.Counts)) - 1 }
 // [Totals.Reconcile].
 func (p *Push) IsReconcile() bool { return len(p.Counts) == 1 && p.Counts[0] == 0 }
 
+// crosses reports whether it may be this push that brought a peak over the limit: all
+// that it can have added is what it holds. So of many nodes whose answers are over the
+// limit only few say so. A full push may say so each time.
+func (p *Push) crosses(peak, limit uint32) bool {
+	added := uint32(0)
+	for _, c := range p.Counts {
+		added += uint32(c)
+	}
+	return peak > limit && peak-min(peak, added) <= limit
+}
+
 // NodeID returns the name under which Redis files a node's counts: the hash of
 // its name and boot, 8 bytes.
 func NodeID(name, boot string) [8]byte {

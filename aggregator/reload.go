@@ -24,13 +24,8 @@ func (n *Totals) takeOver(old *Totals) {
 		n.reconciler.due = parts
 	}
 	old.reconciler.mu.Unlock()
-	old.cleared.mu.RLock()
-	for k, slot := range old.cleared.slots {
-		if j, ok := move[k.meter]; ok {
-			n.cleared.set(int(j), k.prefix, slot)
-		}
-	}
-	old.cleared.mu.RUnlock()
+	n.cleared.takeOver(&old.cleared, move)
+	n.emptied.takeOver(&old.emptied, move)
 	for i := range old.suspects {
 		p := &old.suspects[i]
 		p.mu.Lock()

@@ -70,6 +70,7 @@ type suspect struct {
 	due           bool   // not to be held back
 	waiting       bool   // pushed, and not answered
 	listed        bool   // in the list that Collect visits
+	told          bool   // the fleet was asked when the total crossed the limit, over which it still is
 	compared      bool   // an answer since the last visit showed that Redis stores all of it
 	refuted       uint8  // how often in a row the split proved too little
 }

@@ -16,7 +16,9 @@ func (n *Totals) Sweep(now time.Time) {
 			m.noteLoss(m.slot(now))
 		}
 	}
-	n.cleared.sweep(func(meter uint16) uint32 { return n.meters[meter].slot(now) })
+	for _, marks := range []*cleared{&n.cleared, &n.emptied} {
+		marks.sweep(func(meter uint16) uint32 { return n.meters[meter].slot(now) })
+	}
 	for i := range n.suspects {
 		n.sweepPart(&n.suspects[i], now)
 	}

@@ -25,6 +25,7 @@ type Totals struct {
 	suspects   [parts]suspects
 	size       atomic.Int64 // of all parts
 	cleared    cleared
+	emptied    cleared // the slots up to which the detector forgot counts
 	reconciler reconciler
 	rejoined   atomic.Bool // since the last Collect
 	leaving    atomic.Bool // nothing is held back
@@ -178,6 +179,18 @@ func (n *Totals) count(meter int, op *shard.Op, count uint32, worth bool) (rest 
 		p.known[id] = s
 	}
 	return s.allowed(count, m.Limit, op.Now)
+}
+
+// Own returns what this node counts of a key in the window that ends at now, local
+// time.
+func (n *Totals) Own(k Key, now time.Time) uint32 {
+	id, ok := n.id(k)
+	if !ok {
+		return 0
+	}
+	m := &n.meters[id.meter]
+	counts, _, _ := m.read(id, m.slot(now))
+	return (*ring.Counts)(&counts).Sum()
 }
 
 // hash spreads the suspects over the parts and the filter. It folds products,

@@ -190,7 +190,8 @@ func TestOutcomes(t *testing.T) {
 		{"near", Answer{Peak: 50, Total: 50}, Outcome{Watch: true}},
 		{"sent a moment ago", Answer{Peak: 60, Total: 60}, Outcome{}},
 		{"at the limit", Answer{Peak: 100, Total: 100}, Outcome{}},
-		{"over it", Answer{Peak: 101, Total: 12}, Outcome{Over: true}},
+		{"over it before this push", Answer{Peak: 111, Total: 12}, Outcome{Over: true}},
+		{"over it by this push", Answer{Peak: 110, Total: 12}, Outcome{Over: true, Watch: true}},
 		{"asked twice, repeated once", Answer{Status: StatusSendFull, Peak: 10}, Outcome{}},
 	} {
 		if out := b.Answered(&p, c.a, boot); out != c.want {

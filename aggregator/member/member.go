@@ -114,6 +114,12 @@ func (m *Member) Settled(now time.Time, key aggregator.Key, peak uint32) bool {
 	return ok && m.Detector.Settled(now, i, key.Prefix, key.With, peak)
 }
 
+// Clear forgets counts, see [detector.Detector.Clear].
+func (m *Member) Clear(now time.Time, prefix netip.Prefix) (forgotten int) {
+	m.Totals.Cleared(prefix, now)
+	return m.Detector.Clear(now, prefix)
+}
+
 // Blocked reports whether one block in force covers the key. A key with
 // attributes is never blocked.
 func (m *Member) Blocked(now time.Time, key aggregator.Key) bool {

@@ -107,3 +107,26 @@ func TestReload(t *testing.T) {
 		t.Errorf("pushes %+v, want both requests", pushes)
 	}
 }
+
+// What is forgotten with an unblock may be in Redis in this node's name, and is no
+// forgery; without an unblock it is one. A node that is reloaded remembers.
+func TestClear(t *testing.T) {
+	for name, cleared := range map[string]bool{"unblocked": true, "counts that went": false} {
+		memory := shard.NewMemory(1 << 20)
+		m, _ := newMember(t, nil, memory)
+		m.Totals.Sweep(now)
+		request(m)
+		if cleared {
+			if n := m.Clear(now, netip.PrefixFrom(addr, 32)); n == 0 {
+				t.Error("nothing was forgotten")
+			}
+		}
+		after, _ := newMember(t, m, memory)
+		m.Close(after.Detector)
+		request(after)
+		p := collect(after)[0]
+		if out := after.Totals.Answered(&p, aggregator.Answer{Status: aggregator.StatusMore, Peak: 9, Total: 9}, now); out.Forged == cleared || !out.More {
+			t.Errorf("%s: %+v", name, out)
+		}
+	}
+}

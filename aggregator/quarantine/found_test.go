@@ -2,6 +2,8 @@ package quarantine
 
 import (
 	"errors"
+	"net/netip"
+	"slices"
 	"testing"
 
 	"edgeguard"
@@ -34,8 +36,9 @@ func TestFoundMakesRoom(t *testing.T) {
 	}
 }
 
-// The node's own counts of a held block are asked for, unless it matches no
-// client seen here: then there are none.
+// The node's own counts of each held block are asked for, also of a client that the
+// sample does not know, and again when the record comes again. Of a record that is no
+// block there are none.
 func TestHeldIsAsked(t *testing.T) {
 	g := newDoor(t)
 	var asked []string
@@ -48,11 +51,25 @@ func TestHeldIsAsked(t *testing.T) {
 	if waiting == 0 || len(asked) != waiting {
 		t.Fatalf("%d wait, asked for %v", waiting, asked)
 	}
-	if err := g.merge(g.block("203.0.113.9/32", 1), false); !errors.Is(err, aggregator.ErrHeld) {
-		t.Fatalf("a block for which there is no room: %v", err)
+	unknown := g.block("203.0.113.9/32", 1)
+	for range 2 {
+		if err := g.merge(unknown, false); !errors.Is(err, aggregator.ErrHeld) {
+			t.Fatalf("a block for which there is no room: %v", err)
+		}
 	}
-	if len(asked) != waiting {
-		t.Errorf("asked for %v", asked)
+	if want := []string{"203.0.113.9/32", "203.0.113.9/32"}; !slices.Equal(asked[waiting:], want) {
+		t.Errorf("asked for %v, not %v", asked[waiting:], want)
+	}
+	allowance := g.block("203.0.0.0/16", 1)
+	allowance.Allow = true
+	if err := g.merge(allowance, false); !errors.Is(err, aggregator.ErrHeld) || len(asked) != waiting+2 {
+		t.Errorf("a wide allowance: %v, asked for %v", err, asked[waiting+2:])
+	}
+	if b, held := g.Of(unknown.Prefix); !held || b != unknown {
+		t.Errorf("held: %v %v", b, held)
+	}
+	if _, held := g.Of(netip.MustParsePrefix("198.18.0.99/32")); held {
+		t.Error("held: a block that never came")
 	}
 }
 

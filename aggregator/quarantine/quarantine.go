@@ -49,9 +49,10 @@ type Quarantine struct {
 }
 
 // New returns a quarantine before a list. Pass every change of the list to
-// [Quarantine.Changed]. ask is called with each held block of which this node
-// has seen requests: what it counts of them should be pushed immediately, since
-// the fleet's answer usually confirms the block. Nil disables it.
+// [Quarantine.Changed]. ask is called with each block that is held, also when it
+// comes again: if this node has counts of it, they should be pushed soon, since the
+// fleet's answer usually confirms the block. The sample cannot say whether it has: of
+// few requests it mostly knows nothing. Nil disables it.
 func New(list *blocklist.List, ask func(edgeguard.Block)) *Quarantine {
 	return &Quarantine{list: list, ask: ask, most: mostHeld, limit: DefaultConfirmShare, held: make(map[netip.Prefix]Held), budget: newBudget()}
 }
@@ -176,6 +177,14 @@ func (q *Quarantine) changed(b edgeguard.Block) (one Held, confirmed bool) {
 		q.drop(b.Prefix, &q.stats.Withdrawn)
 	}
 	return one, false
+}
+
+// Of returns the held record of exactly this prefix.
+func (q *Quarantine) Of(prefix netip.Prefix) (b edgeguard.Block, held bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	one, held := q.held[prefix]
+	return one.Block, held
 }
 
 // All returns the held records, ordered by prefix.

@@ -35,8 +35,8 @@ import (
 func (q *Quarantine) Admit(now time.Time, d *detector.Detector, b edgeguard.Block, t blocklist.Trust) (changed bool, err error) {
 	q.admission.Lock()
 	defer q.admission.Unlock()
-	if share, err := q.weigh(now, d, b, t); err != nil {
-		if share > 0 && q.ask != nil {
+	if err := q.weigh(now, d, b, t); err != nil {
+		if isBlock(&b) && q.ask != nil {
 			q.ask(b)
 		}
 		return false, err
@@ -44,9 +44,9 @@ func (q *Quarantine) Admit(now time.Time, d *detector.Detector, b edgeguard.Bloc
 	return q.list.Agree(b, t, now)
 }
 
-// weigh decides whether a record is held, and returns its share if it is. A
-// record that the list would refuse, or has newer, is left to the list.
-func (q *Quarantine) weigh(now time.Time, d *detector.Detector, b edgeguard.Block, t blocklist.Trust) (share float64, err error) {
+// weigh decides whether a record is held, and returns why if it is. A record that
+// the list would refuse, or has newer, is left to the list.
+func (q *Quarantine) weigh(now time.Time, d *detector.Detector, b edgeguard.Block, t blocklist.Trust) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	one := Held{Block: b, At: now, Trust: t}
@@ -58,17 +58,14 @@ func (q *Quarantine) weigh(now time.Time, d *detector.Detector, b edgeguard.Bloc
 	case ended:
 		q.drop(b.Prefix, &q.stats.Withdrawn)
 	case known && sameKind(&b, &before.Block) && (before.Trust.Signed || !t.Signed):
-		return before.Share, heldError(&before)
+		return heldError(&before)
 	}
 	news, err := q.list.Try(b, t, now)
-	if err != nil || !news && !q.signsLater(&one) {
-		return 0, nil
-	}
-	if q.judge(now, d, &one, ended) {
-		return 0, nil
+	if err != nil || !news && !q.signsLater(&one) || q.judge(now, d, &one, ended) {
+		return nil
 	}
 	q.hold(one)
-	return one.Share, heldError(&one)
+	return heldError(&one)
 }
 
 // judge reports whether a record is admitted, and charges it. If it is not, judge

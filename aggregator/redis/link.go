@@ -194,6 +194,12 @@ func (l *Link) Changed(b edgeguard.Block, t blocklist.Trust) { l.publisher.chang
 // full, the next round pushes the key.
 func (l *Link) PushNow(k aggregator.Key) { l.pushes.pushNow(k) }
 
+// Ask has what the node counts of a block of another node that it holds pushed: the
+// answer usually confirms the block. It never waits for Redis. Of many such blocks go
+// those first of which the node has counted most, at most a thousand a second; those of
+// which it has counted nothing do not: their total would be no evidence of its own.
+func (l *Link) Ask(b edgeguard.Block) { l.pushes.ask(b) }
+
 // NodeCounts returns what each node counts of keys, the greatest count first. A
 // node that is far from the limit does not report what it counts: so the keys
 // are added to the fleet's watch list first, and with settle the call waits for

@@ -72,7 +72,8 @@ type member struct {
 	met          func([]aggregator.Heartbeat)
 	skew         func(time.Duration, bool)
 	reboot       func(string) bool
-	pace         int // blocks of rules published a second; 0: as of every node
+	waits        map[netip.Prefix]bool // the blocks that it holds
+	pace         int                   // blocks of rules published a second; 0: as of every node
 	link         *Link
 	table        *shard.Table
 	counts       *aggregator.Totals
@@ -136,7 +137,14 @@ func (p testPeer) Refused(prefix netip.Prefix) (events uint32, ok bool) {
 	return events, ok
 }
 
-func (p testPeer) Cleared(prefix netip.Prefix, _ time.Time) { p.table.Clear(prefix.Addr(), "") }
+func (p testPeer) Cleared(prefix netip.Prefix, _ time.Time) {
+	p.counts.Cleared(prefix, time.Now())
+	p.table.Clear(prefix.Addr(), "")
+}
+
+func (p testPeer) Held(prefix netip.Prefix) (aggregator.Key, bool) {
+	return aggregator.Key{Meter: testMeter, Prefix: prefix}, p.waits[prefix]
+}
 func (p testPeer) Unsplit(edgeguard.Block) (aggregator.Key, uint32, bool) {
 	return aggregator.Key{}, 0, false
 }

@@ -35,6 +35,9 @@ type List interface {
 	// the record, unless it is blocklist.ErrExpired or aggregator.ErrHeld. The
 	// same record comes again with each full read of the fleet's list.
 	Merge(b edgeguard.Block, t blocklist.Trust) (changed bool, err error)
+	// Held returns the key under which the block of exactly this prefix that
+	// the node holds was counted; false if it holds none, or counts otherwise.
+	Held(prefix netip.Prefix) (key aggregator.Key, held bool)
 	// Crowded reports whether the node's list is full and this rule's block
 	// would only evict one of another network that has no more of them. A full
 	// read of the fleet's list skips it, so that it does not bring back what

@@ -3,12 +3,18 @@ package redis
 import (
 	"context"
 	"math/rand/v2"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
+	"edgeguard"
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/fleet"
 )
+
+// asksPace is how many held blocks a second have this node's counts pushed: who
+// writes very many records must not have all nodes push without end.
+const asksPace = 1000
 
 // pushLoop has the node's counts pushed. Other goroutines only wake it, queue a
 // key, or say that Redis may have lost something; the rest is the loop's, and
@@ -19,6 +25,8 @@ type pushLoop struct {
 	pusher  *Pusher             // its rounds are the loop's, and those of who ends it
 	wake    chan struct{}       // push now
 	watched chan aggregator.Key // keys to be pushed now
+	asks    *fleet.Outbox       // the held blocks whose counts wait to be pushed
+	asked   chan struct{}       // asks has some
 	losses  atomic.Uint64       // how often Redis may have lost something
 
 	caughtUp uint64         // of losses: all sums were compared since
@@ -26,7 +34,16 @@ type pushLoop struct {
 }
 
 func newPushLoop(w *wire, p *Pusher) *pushLoop {
-	return &pushLoop{wire: w, pusher: p, wake: make(chan struct{}, 1), watched: make(chan aggregator.Key, maxWatched)}
+	return &pushLoop{
+		wire: w, pusher: p, wake: make(chan struct{}, 1), watched: make(chan aggregator.Key, maxWatched),
+		asks: fleet.NewOutbox(asksPace, func(prefix netip.Prefix) (counted uint32, ok bool) {
+			if k, held := w.node.Held(prefix); held {
+				counted = w.node.Counts().Own(k, w.node.Now())
+			}
+			return counted, counted > 0
+		}),
+		asked: make(chan struct{}, 1),
+	}
 }
 
 // run pushes a round each interval, drawn a little shorter so that nodes
@@ -43,9 +60,13 @@ func (p *pushLoop) run(ctx context.Context) error {
 			timer.Reset(0)
 		case k := <-p.watched:
 			err = p.pusher.PushWatched(ctx, p.drain(k), p.node.Now())
+		case <-p.asked:
+			err = p.pushAsked(ctx)
 		case <-timer.C:
 			var wait time.Duration
-			wait, err = p.round(ctx)
+			if wait, err = p.round(ctx); err == nil {
+				err = p.pushAsked(ctx)
+			}
 			timer.Reset(wait)
 		}
 		if err := p.check(ctx, err); err != nil {
@@ -121,13 +142,16 @@ func (p *pushLoop) check(ctx context.Context, err error) error {
 	return nil
 }
 
-// drain returns the queued watched keys.
+// drain returns the queued watched keys, each once: several nodes may add one to the
+// watch list.
 func (p *pushLoop) drain(first aggregator.Key) []aggregator.Key {
-	keys := []aggregator.Key{first}
+	keys, seen := []aggregator.Key{first}, map[aggregator.Key]bool{first: true}
 	for len(keys) < maxWatched {
 		select {
 		case k := <-p.watched:
-			keys = append(keys, k)
+			if !seen[k] {
+				keys, seen[k] = append(keys, k), true
+			}
 		default:
 			return keys
 		}
@@ -142,4 +166,23 @@ func (p *pushLoop) pushNow(k aggregator.Key) {
 	default:
 		p.stats.dropped.Add(1)
 	}
+}
+
+// ask queues a held block; see [Link.Ask].
+func (p *pushLoop) ask(b edgeguard.Block) {
+	if c := (fleet.Change{Block: b}); c.ByRule() { // nothing is counted of the others
+		p.asks.Add(c)
+		signal(p.asked)
+	}
+}
+
+// pushAsked pushes what the node has of the held blocks whose turn it is.
+func (p *pushLoop) pushAsked(ctx context.Context) error {
+	var keys []aggregator.Key
+	for _, prefix := range p.asks.Next(time.Now(), asksPace) {
+		if k, held := p.node.Held(prefix); held {
+			keys = append(keys, k)
+		}
+	}
+	return p.pusher.PushWatched(ctx, keys, p.node.Now())
 }

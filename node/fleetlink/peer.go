@@ -74,6 +74,16 @@ func (p *peer) Merge(b edgeguard.Block, t blocklist.Trust) (changed bool, err er
 	return changed, err
 }
 
+// Held implements redis.Peer.
+func (p *peer) Held(prefix netip.Prefix) (key aggregator.Key, held bool) {
+	member := p.Pipeline.Current().Member
+	b, held := p.Quarantine.Of(prefix)
+	if !held || member == nil {
+		return key, false
+	}
+	return member.Key(b.Rule, b.Prefix)
+}
+
 // Crowded implements redis.Peer.
 func (p *peer) Crowded(b edgeguard.Block, t blocklist.Trust) bool {
 	return !t.Forced && !b.Lifted && !b.Allow && b.Rule != edgeguard.ManualRule && p.List.Crowded(b.Prefix)

@@ -170,14 +170,10 @@ func (f *Side) Publish(b edgeguard.Block) {
 	}
 }
 
-// Ask has what this node counts of a held block pushed immediately.
+// Ask has what this node counts of a held block pushed soon.
 func (f *Side) Ask(b edgeguard.Block) {
-	member, link := f.peer.Pipeline.Current().Member, f.link()
-	if member == nil || link == nil {
-		return
-	}
-	if key, ok := member.Key(b.Rule, b.Prefix); ok {
-		link.PushNow(key)
+	if link := f.link(); link != nil {
+		link.Ask(b)
 	}
 }
 

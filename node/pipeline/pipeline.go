@@ -201,7 +201,11 @@ func (p *Pipeline) Count(now time.Time, event *edgeguard.Event, rule string) (co
 // Clear removes what was counted of a prefix.
 func (p *Pipeline) Clear(now time.Time, prefix netip.Prefix) {
 	p.scans.RLock()
-	p.current.Load().Detector.Clear(now, prefix)
+	if g := p.current.Load(); g.Member != nil {
+		g.Member.Clear(now, prefix)
+	} else {
+		g.Detector.Clear(now, prefix)
+	}
 	p.scans.RUnlock()
 	if p.made.Cleared != nil {
 		p.made.Cleared()

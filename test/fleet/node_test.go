@@ -51,6 +51,7 @@ type node struct {
 	beats   []aggregator.Heartbeat     // of the last meeting
 	skew    bool                       // Redis' clock is trusted
 	changed map[netip.Prefix]time.Time // when the list last did
+	first   map[netip.Prefix]time.Time // when the list first did
 
 	stop func()
 }
@@ -60,7 +61,7 @@ func newNode(f *fleet, i int, c redis.Config) *node {
 	n := &node{
 		fleet: f, name: fmt.Sprintf("edge-%d", i+1), boot: fmt.Sprintf("%016x", f.boots.Add(1)),
 		list:   blocklist.New(blocklist.Config{Protected: []netip.Prefix{protected}, Retention: f.Window}),
-		alarms: map[string]string{}, changed: map[netip.Prefix]time.Time{}, skew: true,
+		alarms: map[string]string{}, changed: map[netip.Prefix]time.Time{}, first: map[netip.Prefix]time.Time{}, skew: true,
 	}
 	if f.Ahead != nil {
 		n.ahead.Store(int64(f.Ahead(i)))
@@ -74,11 +75,7 @@ func newNode(f *fleet, i int, c redis.Config) *node {
 	if f.Way != nil {
 		f.Way(i, &c)
 	}
-	n.quarantine = quarantine.New(n.list, func(b edgeguard.Block) {
-		if k, ok := n.member.Key(b.Rule, b.Prefix); ok {
-			n.link.PushNow(k)
-		}
-	})
+	n.quarantine = quarantine.New(n.list, func(b edgeguard.Block) { n.link.Ask(b) })
 	n.id = aggregator.NodeID(n.name, n.boot)
 	n.wire(f)
 	var err error
@@ -88,6 +85,9 @@ func newNode(f *fleet, i int, c redis.Config) *node {
 	n.list.OnChange(func(b edgeguard.Block) {
 		n.mu.Lock()
 		n.changed[b.Prefix] = time.Now()
+		if _, again := n.first[b.Prefix]; !again {
+			n.first[b.Prefix] = n.changed[b.Prefix]
+		}
 		n.mu.Unlock()
 		n.quarantine.Changed(time.Now(), b)
 		n.link.Changed(b, n.list.Trust(b.Prefix))
@@ -136,7 +136,7 @@ func (p peer) Local(epoch time.Time) time.Time     { return p.local(epoch) }
 func (p peer) Rebooted(string) bool                { return false }
 func (p peer) Own() []netip.Addr                   { return nil }
 func (p peer) Waits(n int) (int, []netip.Prefix)   { return p.quarantine.Waits(n) }
-func (p peer) Cleared(b netip.Prefix, _ time.Time) { p.detector.Clear(p.now(), b) }
+func (p peer) Cleared(b netip.Prefix, _ time.Time) { p.member.Clear(p.now(), b) }
 
 func (p peer) Over(k aggregator.Key, peak uint32, split []aggregator.NodeCount) {
 	p.fleet.pass(beforeBlock)
@@ -154,6 +154,14 @@ func (p peer) Merge(b edgeguard.Block, t blocklist.Trust) (bool, error) {
 	p.fleet.pass(beforeApply)
 	defer p.fleet.pass(afterApply)
 	return p.quarantine.Admit(p.now(), p.detector, b, t)
+}
+
+func (p peer) Held(prefix netip.Prefix) (key aggregator.Key, held bool) {
+	b, held := p.quarantine.Of(prefix)
+	if !held {
+		return key, false
+	}
+	return p.member.Key(b.Rule, b.Prefix)
 }
 
 func (p peer) Block(prefix netip.Prefix) (_ edgeguard.Block, t blocklist.Trust, ok bool) {
