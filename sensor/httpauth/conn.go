@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"runtime"
 	"runtime/debug"
 	"sync/atomic"
 
@@ -66,6 +67,11 @@ func (s *Server) connState(nc net.Conn, state fasthttp.ConnState) {
 	c := nc.(*conn)
 	c.busy.Store(false)
 	c.Answered()
+	// Many requests may have come together. Each connection answers one, and then it is the
+	// turn of others: it would go on until the runtime stops it, after 10 ms, and twenty
+	// that do so keep a proxy waiting for longer than it waits. What was asked alone is
+	// written by now, and waits for nothing.
+	runtime.Gosched()
 	if s.draining.Load() { // it went idle after the drain looked at it
 		_ = c.Close()
 	}

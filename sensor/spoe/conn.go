@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"time"
 
 	"edgeguard/haproxy/spop"
@@ -74,6 +75,7 @@ func (c *conn) speak() error {
 			return err
 		}
 		c.Answered()
+		runtime.Gosched() // who sends without a pause takes turns with others
 		if err := c.await(now, moved); err != nil {
 			return err
 		}
