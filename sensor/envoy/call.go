@@ -125,6 +125,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	err := s.answer(c, r, heard)
+	if err == nil && r.Context().Err() != nil {
+		s.asker.stats.late.Add(1)
+	}
 	h := w.Header()
 	h["Date"], h["Content-Type"] = nil, contentType
 	switch e := err.(type) {

@@ -65,6 +65,7 @@ func (c *conn) speak() error {
 		}
 		now := time.Now()
 		if c.late(now) {
+			c.server.stats.late.Add(1)
 			return io.EOF
 		}
 		if !c.Asks(now) {
