@@ -107,6 +107,9 @@ type Tables struct {
 type Source struct {
 	Name   string `json:"name"`
 	Events uint64 `json:"events"`
+	// Late is how many questions of a proxy were answered after it had stopped waiting, at
+	// least: it let those requests pass, unless it is to refuse them.
+	Late uint64 `json:"late,omitempty"`
 }
 
 // Uncounted is how many requests of a source were not counted, or only by some

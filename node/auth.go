@@ -32,6 +32,7 @@ type auth struct {
 	key    string
 	source string // its name among the sources of events
 	full   checks.Full
+	late   checks.Late
 	// server is nil while the listener does not answer.
 	server atomic.Pointer[httpauth.Server]
 }
@@ -57,7 +58,7 @@ func (d authDeps) auths(c *config.Config) []*auth {
 		}
 		address := l.Address.String()
 		full := checks.Full{Alarms: d.alarms, Kind: alarm.AuthFull, Key: "listen.auth", Address: address, Places: l.Connections}
-		want = append(want, &auth{authDeps: d, config: l, key: fmt.Sprintf("auth %+v", l), source: "auth " + address, full: full})
+		want = append(want, &auth{authDeps: d, config: l, key: fmt.Sprintf("auth %+v", l), source: "auth " + address, full: full, late: checks.Late{Alarms: d.alarms, Address: address}})
 	}
 	return want
 }
@@ -72,7 +73,7 @@ func (a *auth) Report(s *admin.Stats) {
 		return
 	}
 	f := server.Stats()
-	s.Sources = append(s.Sources, admin.Source{Name: a.source, Events: f.Passed + f.Refused + f.Overlong - f.Repeated - f.NoClient})
+	s.Sources = append(s.Sources, admin.Source{Name: a.source, Events: f.Passed + f.Refused + f.Overlong - f.Repeated - f.NoClient, Late: f.Late})
 	s.Decisions = append(s.Decisions, admin.Decisions{Source: a.source, Action: "pass", Count: f.Passed})
 }
 
@@ -128,6 +129,7 @@ func (a *auth) Run(ctx context.Context, ready func()) error {
 	defer func() {
 		a.server.Store(nil)
 		a.alarms.Ends(alarm.AuthFull, address)
+		a.alarms.Ends(alarm.Late, address)
 	}()
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()

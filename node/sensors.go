@@ -103,6 +103,7 @@ func (s *sensors) checkFull(now time.Time) {
 	for _, a := range s.auth.All() {
 		if server := a.server.Load(); server != nil {
 			a.full.Check(now, server.Connections())
+			a.late.Check(now, server.Stats().Late)
 		}
 	}
 }

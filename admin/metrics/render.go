@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -127,13 +128,19 @@ func (s sink) tables(t *admin.Tables) {
 	}
 }
 
+// asking are the protocols of proxies that wait for an answer.
+var asking = []string{"forward-auth", "spoe", "envoy"}
+
 // sensors sends what the sensors received. Figures that share their labels are added up,
 // since a scrape must not hold one metric twice.
 func (s sink) sensors(stats *admin.Stats) {
 	type decided struct{ source, action, rule string }
-	requests, decisions := make(map[string]uint64), make(map[decided]uint64)
+	requests, late, decisions := make(map[string]uint64), make(map[string]uint64), make(map[decided]uint64)
 	for _, source := range stats.Sources {
 		requests[source.Name] += source.Events
+		if slices.Contains(asking, protocol(source.Name)) {
+			late[source.Name] += source.Late
+		}
 	}
 	for _, d := range stats.Decisions {
 		by := decided{d.Source, d.Action, d.Rule}
@@ -149,6 +156,9 @@ func (s sink) sensors(stats *admin.Stats) {
 	}
 	for name, n := range requests {
 		s.counter(descRequests, n, name)
+	}
+	for name, n := range late {
+		s.counter(descAnsweredLate, n, name)
 	}
 	s.uncounted(requests, stats.Uncounted)
 	for d, n := range decisions {

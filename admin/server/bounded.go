@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"edgeguard/internal/gate"
 	"edgeguard/internal/lobby"
 )
 
@@ -33,7 +34,7 @@ const (
 	full = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 )
 
-// BoundedServer answers with Handler. The other fields are set before it serves, too.
+// BoundedServer answers with Handler, through the gate of all that is not a decision. The other fields are set before it serves, too.
 type BoundedServer struct {
 	Handler http.Handler
 	// MayListen returns why an address is not to be listened at, or nil.
@@ -117,7 +118,7 @@ func (b *BoundedServer) serve(server *http.Server, l net.Listener) error {
 
 func (b *BoundedServer) httpServer(ctx context.Context) *http.Server {
 	server := &http.Server{
-		Handler:           b.Handler,
+		Handler:           gate.Shared.Handler(b.Handler),
 		ReadHeaderTimeout: headerTime,
 		ReadTimeout:       readTime,
 		WriteTimeout:      answerTime,

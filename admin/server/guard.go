@@ -25,7 +25,8 @@ func (s *Server) guard(full, discreet *http.ServeMux) http.Handler {
 			return
 		}
 		s.config.Metrics.Refused(refusal.Reason)
-		if r.ContentLength != 0 { // the rest of a refused request is not read
+		w.Header().Set("Connection", "close") // each guess costs its client a connection
+		if r.ContentLength != 0 {             // the rest of a refused request is not read
 			_ = http.NewResponseController(w).SetReadDeadline(time.Now())
 		}
 		var pages http.Handler

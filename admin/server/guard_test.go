@@ -1,6 +1,8 @@
 package server_test
 
 import (
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -103,5 +105,28 @@ func TestTokenIsReadAgain(t *testing.T) {
 	}
 	if err := replace("short"); err == nil || status(next) != 200 {
 		t.Errorf("%v: a short token took the place of the previous one: %d", err, status(next))
+	}
+}
+
+// A refused login ends its connection: what was sent with it is not answered.
+func TestRefusedLoginEndsTheConnection(t *testing.T) {
+	closed := serve(t, newNode(), server.Config{TokenFile: tokenFile(t, secret)})
+	for token, want := range map[string]int{secret: 2, "wrong": 1} {
+		c, err := net.Dial("tcp", closed.tcp)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		ask := "GET /api/v1/blocks HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + token + "\r\n"
+		if _, err := io.WriteString(c, ask+"\r\n"+ask+"Connection: close\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(string(text), "HTTP/1.1 "); got != want {
+			t.Errorf("with the token %q, %d of 2 requests are answered, want %d", token, got, want)
+		}
 	}
 }

@@ -256,7 +256,7 @@ func TestRefused(t *testing.T) {
 	for _, shown := range []string{"", "x", a.key + "0", strings.Repeat("x", 10_000)} {
 		for _, path := range []string{"/v1/decisions/stream", "/v1/decisions?ip=192.0.2.1", "/v1/usage-metrics", "/v1/alerts"} {
 			w := a.ask("GET", path, func(r *http.Request) { r.Header.Set("X-Api-Key", shown) })
-			if w.Code != 403 || w.Body.String() != `{"message":"access forbidden"}` {
+			if w.Code != 403 || w.Body.String() != `{"message":"access forbidden"}` || w.Header().Get("Connection") != "close" {
 				t.Errorf("%s: %d %s", path, w.Code, w.Body)
 			}
 		}

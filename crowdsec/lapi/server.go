@@ -71,6 +71,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		s.refused.Add(1)
 		unread(w, r)
+		w.Header().Set("Connection", "close") // each guess costs its client a connection
 		fail(w, http.StatusForbidden, "access forbidden")
 		return
 	}

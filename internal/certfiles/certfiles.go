@@ -2,10 +2,14 @@
 package certfiles
 
 import (
+	"crypto"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"io"
 	"os"
+
+	"edgeguard/internal/gate"
 )
 
 // Files are the certificates of a listener, in PEM.
@@ -25,8 +29,34 @@ func (f Files) Config() (*tls.Config, error) {
 	}
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: f.Protocols,
-		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return f.read() },
+		GetConfigForClient: func(*tls.ClientHelloInfo) (c *tls.Config, err error) {
+			gate.Shared.Do(func() { c, err = f.readGated() })
+			return c, err
+		},
 	}, nil
+}
+
+// readGated returns the config of one connection. What its handshake takes most of, the
+// signature, goes through the gate: strangers begin handshakes.
+func (f Files) readGated() (*tls.Config, error) {
+	c, err := f.read()
+	if err != nil {
+		return nil, err
+	}
+	pair := &c.Certificates[0]
+	if key, ok := pair.PrivateKey.(crypto.Signer); ok {
+		pair.PrivateKey = gatedKey{key}
+	}
+	return c, nil
+}
+
+// gatedKey is a private key that signs through the gate.
+type gatedKey struct{ crypto.Signer }
+
+// Sign implements crypto.Signer.
+func (k gatedKey) Sign(random io.Reader, digest []byte, opts crypto.SignerOpts) (signature []byte, err error) {
+	gate.Shared.Do(func() { signature, err = k.Signer.Sign(random, digest, opts) })
+	return signature, err
 }
 
 func (f Files) read() (*tls.Config, error) {

@@ -46,6 +46,8 @@ const (
 	Bouncer = "bouncer_silent"
 	// A LAPI that decisions are taken from, or blocks reported to, does not answer or refuses.
 	CrowdSec = "crowdsec"
+	// A listener for proxies answers after they have stopped waiting.
+	Late = "answered_late"
 	// A listener is full.
 	AuthFull  = "auth_connections_full"
 	AdminFull = "admin_connections_full"

@@ -57,6 +57,7 @@ func (g *EnvoyServices) Settle(ctx context.Context, c *config.Config) {
 		want = append(want, &EnvoyService{
 			EnvoyDeps: g.EnvoyDeps, alarms: g.Alarms, config: one, address: address, source: "envoy " + address, key: fmt.Sprintf("envoy %+v", one),
 			full: checks.Full{Alarms: g.Alarms, Kind: alarm.EnvoyFull, Key: "listen.envoy", Address: address, Places: one.Connections},
+			late: checks.Late{Alarms: g.Alarms, Address: address},
 		})
 	}
 	g.Group.Settle(ctx, want)
@@ -67,6 +68,7 @@ func (g *EnvoyServices) CheckFull(now time.Time) {
 	for _, l := range g.All() {
 		if server := l.server.Load(); server != nil {
 			l.full.Check(now, server.Connections())
+			l.late.Check(now, server.Stats().Late)
 		}
 	}
 }
@@ -87,6 +89,7 @@ type EnvoyService struct {
 	config               config.EnvoyListener
 	key, address, source string
 	full                 checks.Full
+	late                 checks.Late
 	// server is nil while the listener does not answer.
 	server atomic.Pointer[envoy.Server]
 }
@@ -104,7 +107,7 @@ func (l *EnvoyService) Report(to *admin.Stats) {
 		return
 	}
 	s := server.Stats()
-	to.Sources = append(to.Sources, admin.Source{Name: l.source, Events: s.Events()})
+	to.Sources = append(to.Sources, admin.Source{Name: l.source, Events: s.Events(), Late: s.Late})
 	to.Decisions = append(to.Decisions, admin.Decisions{Source: l.source, Action: "pass", Count: s.Passed})
 }
 
@@ -160,6 +163,7 @@ func (l *EnvoyService) Run(ctx context.Context, ready func()) error {
 	defer func() {
 		l.server.Store(nil)
 		l.alarms.Ends(alarm.EnvoyFull, l.address)
+		l.alarms.Ends(alarm.Late, l.address)
 	}()
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()

@@ -49,6 +49,7 @@ func (g *SPOEServices) Settle(ctx context.Context, c *config.Config) {
 		want = append(want, &SPOEService{
 			SPOEDeps: g.SPOEDeps, alarms: g.Alarms, config: one, address: address, source: "spoe " + address, key: fmt.Sprintf("spoe %+v", one),
 			full: checks.Full{Alarms: g.Alarms, Kind: alarm.SPOEFull, Key: "haproxy.spoe", Address: address, Places: one.Connections},
+			late: checks.Late{Alarms: g.Alarms, Address: address},
 		})
 	}
 	g.Group.Settle(ctx, want)
@@ -59,6 +60,7 @@ func (g *SPOEServices) CheckFull(now time.Time) {
 	for _, l := range g.All() {
 		if server := l.server.Load(); server != nil {
 			l.full.Check(now, server.Connections())
+			l.late.Check(now, server.Stats().Late)
 		}
 	}
 }
@@ -87,6 +89,7 @@ type SPOEService struct {
 	config               config.HAProxySPOE
 	key, address, source string
 	full                 checks.Full
+	late                 checks.Late
 	// server is nil while the listener does not answer.
 	server atomic.Pointer[spoe.Server]
 }
@@ -104,7 +107,7 @@ func (l *SPOEService) Report(to *admin.Stats) {
 		return
 	}
 	s := server.Stats()
-	to.Sources = append(to.Sources, admin.Source{Name: l.source, Events: s.Passed + s.Refused - s.NoClient})
+	to.Sources = append(to.Sources, admin.Source{Name: l.source, Events: s.Passed + s.Refused - s.NoClient, Late: s.Late})
 	to.Decisions = append(to.Decisions, admin.Decisions{Source: l.source, Action: "pass", Count: s.Passed})
 }
 
@@ -157,6 +160,7 @@ func (l *SPOEService) Run(ctx context.Context, ready func()) error {
 	defer func() {
 		l.server.Store(nil)
 		l.alarms.Ends(alarm.SPOEFull, l.address)
+		l.alarms.Ends(alarm.Late, l.address)
 	}()
 	ended := make(chan error, 1)
 	go func() { ended <- serve() }()

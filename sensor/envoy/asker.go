@@ -1,10 +1,8 @@
 package envoy
 
 import (
-	"crypto/tls"
 	"fmt"
 	"net"
-	"net/http"
 	"net/netip"
 	"runtime/debug"
 	"time"
@@ -41,11 +39,8 @@ type peer struct {
 
 type peerKey struct{}
 
-// peerOf returns the peer of a connection, over TLS or not.
+// peerOf returns the peer of a connection.
 func (a *asker) peerOf(nc net.Conn) peer {
-	if t, ok := nc.(*tls.Conn); ok {
-		nc = t.NetConn()
-	}
 	c, _ := nc.(*conn)
 	p := peer{conn: c}
 	if tcp, ok := nc.RemoteAddr().(*net.TCPAddr); ok {
@@ -57,9 +52,6 @@ func (a *asker) peerOf(nc net.Conn) peer {
 
 // onThisHost reports whether the peer's own peers are those of this kernel.
 func (p peer) onThisHost() bool { return !p.addr.IsValid() || p.addr.IsLoopback() }
-
-// certified reports whether a peer may name clients for a certificate that was verified.
-func certified(r *http.Request) bool { return r.TLS != nil && len(r.TLS.VerifiedChains) > 0 }
 
 // stranger asks about a peer that is not trusted, as a client.
 func (a *asker) stranger(p peer) (event edgeguard.Event) {

@@ -106,10 +106,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 			return // it was closed for another: what is not answered is not counted
 		}
 		defer p.conn.answered()
+		if p.conn.retire.Load() {
+			w.Header().Set("Connection", "close") // net/http sends a GOAWAY, and answers what is under way
+			p.conn.leaves.Store(true)
+		}
 	}
 	c := calls.Get().(*call)
 	defer c.end()
-	c.peer, c.trusted = p, p.trusted || certified(r)
+	c.peer, c.trusted = p, p.trusted || p.conn != nil && p.conn.verified()
 	size, heard := 0, error(nil)
 	if c.trusted { // who is not is counted itself, whatever it says: nothing of it is read
 		size, heard = s.receive(c, r.Body)
@@ -121,6 +125,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	err := s.answer(c, r, heard)
+	if err == nil && r.Context().Err() != nil {
+		s.asker.stats.late.Add(1)
+	}
 	h := w.Header()
 	h["Date"], h["Content-Type"] = nil, contentType
 	switch e := err.(type) {

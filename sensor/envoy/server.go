@@ -10,7 +10,9 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"edgeguard/internal/lobby"
@@ -35,6 +37,9 @@ const (
 	readRoom = 8 << 10
 	// mostRead bounds the messages of all connections that are being read, in bytes.
 	mostRead = 32 << 20
+	// leavePause is how long a connection that is about to end waits before each read. What
+	// was asked is read by then; who goes on sending is slowed until it is closed.
+	leavePause = 5 * time.Millisecond
 	// maxHeader bounds the header of a call, which is Envoy's own: a client's is in the
 	// message.
 	maxHeader = 16 << 10
@@ -60,8 +65,7 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{asker: a, read: budget{most: mostRead}, ended: make(chan struct{})}
 	var only http.Protocols
-	only.SetHTTP2(true)
-	only.SetUnencryptedHTTP2(true)
+	only.SetUnencryptedHTTP2(true) // of TLS, net/http knows nothing
 	s.http = &http.Server{
 		Handler: http.HandlerFunc(s.serve), Protocols: &only,
 		ReadHeaderTimeout: ioFor, ReadTimeout: ioFor, WriteTimeout: ioFor, IdleTimeout: idleFor, MaxHeaderBytes: maxHeader,
@@ -103,11 +107,7 @@ func (s *Server) Serve(nl net.Listener) error {
 	s.listener = l
 	s.mu.Unlock()
 	defer close(s.ended)
-	var seats net.Listener = seated{l}
-	if c := s.asker.config.TLS; c != nil {
-		seats = tls.NewListener(seats, c)
-	}
-	err := s.http.Serve(seats)
+	err := s.http.Serve(seated{l, s})
 	_ = l.Close()
 	if !errors.Is(err, http.ErrServerClosed) {
 		_ = s.http.Close()
@@ -134,7 +134,10 @@ func (s *Server) Shutdown(ctx context.Context) error {
 }
 
 // seated is a listener whose connections have a place in the lobby until they are closed.
-type seated struct{ *lobby.Listener }
+type seated struct {
+	*lobby.Listener
+	server *Server
+}
 
 // Accept waits for the next connection for which there is room.
 func (l seated) Accept() (net.Conn, error) {
@@ -142,21 +145,64 @@ func (l seated) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{Conn: c.(*lobby.Conn), in: bufio.NewReaderSize(c, readRoom), out: joinWrites(c, ioFor)}, nil
+	seat := &conn{Conn: c.(*lobby.Conn), frames: newFrames(time.Now()), wire: c, stats: &l.server.asker.stats, verified: func() bool { return false }}
+	if secret := l.server.asker.config.TLS; secret != nil {
+		secure := tls.Server(c, secret)
+		seat.wire, seat.verified = secure, sync.OnceValue(func() bool { return len(secure.ConnectionState().VerifiedChains) > 0 })
+	}
+	seat.in, seat.out = bufio.NewReaderSize(seat.wire, readRoom), joinWrites(seat.wire, ioFor)
+	return seat, nil
 }
 
-// conn is a connection of an Envoy.
+// conn is a connection of an Envoy. It has TLS inside, so that it knows the frames.
 type conn struct {
 	*lobby.Conn
-	in    *bufio.Reader // reads from it
-	out   *joinedConn   // writes to it
-	mu    sync.Mutex    // guards calls, and orders what the lobby hears of them
-	calls int           // under way
+	wire   net.Conn      // the same, or TLS over it
+	in     *bufio.Reader // reads from wire
+	out    *joinedConn   // writes to wire
+	stats  *counters
+	frames frames      // of what is read
+	over   bool        // it was ended for its frames
+	retire atomic.Bool // it ends with its next answer
+	// leaves says that net/http was told so: of what comes now, it answers nothing new.
+	leaves   atomic.Bool
+	verified func() bool // it has shown a certificate that was verified
+
+	mu    sync.Mutex // guards calls, and orders what the lobby hears of them
+	calls int        // under way
 }
 
 // Read reads what has arrived. net/http reads each frame in two parts, and each would be a
 // call of the kernel.
-func (c *conn) Read(p []byte) (int, error) { return c.in.Read(p) }
+func (c *conn) Read(p []byte) (int, error) {
+	if c.over {
+		return 0, io.EOF
+	}
+	if c.leaves.Load() {
+		time.Sleep(leavePause)
+	}
+	n, err := c.in.Read(p)
+	switch c.frames.read(time.Now(), p[:n]) {
+	case goesOn:
+	case yields:
+		runtime.Gosched() // who sends such without a pause takes turns with others
+	case retires:
+		c.retires()
+	case ends:
+		c.over = true
+		c.stats.turnedOff.Add(1)
+		_, _ = c.out.Write(c.frames.farewellFrame()) // who has gone away needs none
+		return 0, io.EOF
+	}
+	return n, err
+}
+
+// retires has the connection end with its next answer.
+func (c *conn) retires() {
+	if c.retire.CompareAndSwap(false, true) {
+		c.stats.turnedOff.Add(1)
+	}
+}
 
 // Write sends p, soon.
 func (c *conn) Write(p []byte) (int, error) { return c.out.Write(p) }

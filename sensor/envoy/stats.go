@@ -14,18 +14,22 @@ type Stats struct {
 	Unreadable uint64 // answered with an error: not a call of a known method
 	Crowded    uint64 // answered with an error: too much was being read
 	Checks     uint64 // health checks
+	Late       uint64 // of both: Envoy had given it up before
+	// TurnedOff is how many connections were ended for frames that carry no question.
+	TurnedOff uint64
 }
 
 // Events returns how many of the calls were handed in as events.
 func (s Stats) Events() uint64 { return s.Passed + s.Refused - s.NoClient - s.TooLong - s.LookedUp }
 
 type counters struct {
-	passed, refused, noClient, panics, lookedUp, tooLong, strangers, unreadable, crowded, checks atomic.Uint64
+	passed, refused, noClient, panics, lookedUp, tooLong, strangers, unreadable, crowded, checks, late, turnedOff atomic.Uint64
 }
 
 func (c *counters) read() Stats {
 	return Stats{ // first the parts, so that they are no more than the whole
 		NoClient: c.noClient.Load(), Panics: c.panics.Load(), LookedUp: c.lookedUp.Load(), TooLong: c.tooLong.Load(),
 		Passed: c.passed.Load(), Refused: c.refused.Load(), Strangers: c.strangers.Load(), Unreadable: c.unreadable.Load(), Crowded: c.crowded.Load(), Checks: c.checks.Load(),
+		Late: c.late.Load(), TurnedOff: c.turnedOff.Load(),
 	}
 }

@@ -1,11 +1,15 @@
 package httpauth
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"runtime"
 	"runtime/debug"
 	"sync/atomic"
+	"syscall"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -22,7 +26,26 @@ type conn struct {
 	// Server.countLong. By then the reader is another connection's.
 	buffer, full []byte
 	busy         atomic.Bool
+	gone         bool // its peer had hung up before an answer was written
 }
+
+// late is how long a question may wait. nginx waits as long by the snippet, and lets the
+// request pass.
+const late = 100 * time.Millisecond
+
+// Write notes whether the peer still waits for the answer.
+func (c *conn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+		c.gone = true
+	}
+	return n, err
+}
+
+// tooLate reports whether the last question of a connection that ends was answered too
+// late. A proxy that has waited for as long as it does hangs up, so that only the last one
+// can have been. To look at each would cost each a call of the kernel.
+func (c *conn) tooLate() bool { return c.gone || c.Waited() >= late }
 
 // Read notes that a request has begun. The first p of a connection is all of
 // its reader's buffer.
@@ -47,6 +70,9 @@ func (s *Server) converse(c *conn) {
 			s.asker.stats.panics.Add(1)
 			s.asker.config.Alarm(alarmPanic, fmt.Sprintf("a connection panicked and was closed: %v\n%s", v, debug.Stack()))
 		}
+		if c.tooLate() {
+			s.asker.stats.late.Add(1)
+		}
 		_ = c.Close()
 		s.mu.Lock()
 		delete(s.conns, c)
@@ -66,6 +92,11 @@ func (s *Server) connState(nc net.Conn, state fasthttp.ConnState) {
 	c := nc.(*conn)
 	c.busy.Store(false)
 	c.Answered()
+	// Many requests may have come together. Each connection answers one, and then it is the
+	// turn of others: it would go on until the runtime stops it, after 10 ms, and twenty
+	// that do so keep a proxy waiting for longer than it waits. What was asked alone is
+	// written by now, and waits for nothing.
+	runtime.Gosched()
 	if s.draining.Load() { // it went idle after the drain looked at it
 		_ = c.Close()
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"time"
 
 	"edgeguard/haproxy/spop"
@@ -64,6 +65,7 @@ func (c *conn) speak() error {
 		}
 		now := time.Now()
 		if c.late(now) {
+			c.server.stats.late.Add(1)
 			return io.EOF
 		}
 		if !c.Asks(now) {
@@ -74,6 +76,7 @@ func (c *conn) speak() error {
 			return err
 		}
 		c.Answered()
+		runtime.Gosched() // who sends without a pause takes turns with others
 		if err := c.await(now, moved); err != nil {
 			return err
 		}
