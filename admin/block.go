@@ -35,12 +35,18 @@ func NewBlock(b edgeguard.Block) Block {
 // ActiveBlock is a block in force, with what this node refused because of it.
 type ActiveBlock struct {
 	Block
-	// Refused is how many events this node's own verdicts refused, and LastRefused
-	// when it refused the last one. Refused is null where an enforcer refuses
-	// them before this node sees them: RefusedBy is its name.
+	// Refused is how many events were denied by this node's own verdicts, and LastRefused
+	// when the last one was. RefusedBy is a list that has the block: what a proxy or packet
+	// filter refuses by it may never come to this node, so Refused is null as long
+	// as nothing did.
 	Refused     *uint32   `json:"refused"`
 	LastRefused time.Time `json:"last_refused,omitzero"`
 	RefusedBy   string    `json:"refused_by,omitempty"`
+	// Of the refused, a proxy waited for the answer to Asked. A verdict on a log line
+	// comes too late: of these the log says that the server turned away or served some.
+	Asked      uint32 `json:"asked,omitempty"`
+	TurnedAway uint32 `json:"turned_away,omitempty"`
+	Served     uint32 `json:"served,omitempty"`
 	// Imported says that another's list, whose name is Owner, asks for the block: it is of
 	// this node only, and cannot be removed.
 	Imported bool `json:"imported,omitempty"`

@@ -78,9 +78,12 @@ type Totals struct {
 	Passed   uint64 `json:"passed"`
 	Shadowed uint64 `json:"shadowed"`
 	Denied   uint64 `json:"denied"`
-	Spared   uint64 `json:"spared"` // of the passed: allowed or protected
-	Late     uint64 `json:"late"`   // older than the window of a meter: not counted
-	Early    uint64 `json:"early"`  // from the future: counted now
+	// Served are those of the denied that a server answered all the same, as its log
+	// says: a verdict on a log line comes too late for it.
+	Served uint64 `json:"served"`
+	Spared uint64 `json:"spared"` // of the passed: allowed or protected
+	Late   uint64 `json:"late"`   // older than the window of a meter: not counted
+	Early  uint64 `json:"early"`  // from the future: counted now
 }
 
 // Tables is the memory of all meters together.
@@ -139,6 +142,10 @@ type Log struct {
 	// log servers, by its stats socket, since the log is received: at most so many are lost.
 	Dropped uint64 `json:"haproxy_dropped,omitempty"`
 	Refused uint64 `json:"refused"`
+	// Of the parsed whose verdict is to refuse them, the server turned away or served
+	// these, by their status. Of others the status says nothing.
+	TurnedAway uint64 `json:"turned_away"`
+	Served     uint64 `json:"served"`
 	// Late and Early are of the parsed: those that were older than the default
 	// window when they came, and those from the future, counted when they came.
 	Late  uint64 `json:"late"`
@@ -159,6 +166,7 @@ type Log struct {
 func (l Log) Plus(o *Log) Log {
 	return Log{
 		Name: o.Name, Parsed: l.Parsed + o.Parsed, Skipped: l.Skipped + o.Skipped, Lost: l.Lost + o.Lost, Dropped: l.Dropped + o.Dropped, Refused: l.Refused + o.Refused,
+		TurnedAway: l.TurnedAway + o.TurnedAway, Served: l.Served + o.Served,
 		Late: l.Late + o.Late, Early: l.Early + o.Early, Behind: l.Behind + o.Behind, LostBytes: l.LostBytes + o.LostBytes,
 		Rotations: l.Rotations + o.Rotations, Truncations: l.Truncations + o.Truncations, Gaps: l.Gaps + o.Gaps,
 	}
@@ -172,6 +180,9 @@ type Enforcer struct {
 	Intended  int `json:"intended"`
 	Installed int `json:"installed"`
 	Withheld  int `json:"withheld"`
+	// Takes is how many seconds it takes at most, in the usual course, until a change is
+	// in force there.
+	Takes int `json:"takes_seconds"`
 	// Updates and Failures are calls by their end.
 	Updates  uint64    `json:"updates"`
 	Failures uint64    `json:"failures"`

@@ -36,6 +36,10 @@ const (
 type seat struct {
 	refused atomic.Uint32 // events, by readers
 	last    atomic.Int64  // the last of them, or when the block came; as nanos gives it
+	asked   atomic.Uint32 // of the refused: those whose client waited for the answer
+	// What the logs of servers say became of others of the refused.
+	turnedAway, served atomic.Uint32
+	came               int64 // when the block came to this list
 
 	// The writer's: the two as they were looked at last, and the seat's groups.
 	entry       *entry
@@ -125,7 +129,7 @@ func groupsOf(p netip.Prefix) (narrow, wide netip.Prefix) {
 
 // enter gives a seat to a block that becomes active.
 func (b *budget) enter(e *entry, now int64) {
-	s := &seat{entry: e}
+	s := &seat{entry: e, came: now}
 	s.last.Store(now)
 	s.look()
 	e.seat = s
@@ -331,6 +335,30 @@ func (s *seat) note(now int64, events uint32) (nth uint32) {
 		return s.refused.Add(min(events, math.MaxUint32>>2))
 	}
 	return 0
+}
+
+// Outcome is what became of the events that a block refused, as far as it is known. Of
+// the rest, neither a client waited for the answer, nor a log says what its server did.
+type Outcome struct {
+	// Asked are those whose client waited for this node's answer. Of the others, a log
+	// says that their server turned them away, or served them in spite of the block.
+	Asked, TurnedAway, Served uint32
+}
+
+// Outcome returns what became of the events that [List.Refusals] counts.
+func (l *List) Outcome(prefix netip.Prefix) Outcome {
+	e := l.current.index.exact(prefix)
+	if e == nil {
+		return Outcome{}
+	}
+	return Outcome{e.seat.asked.Load(), e.seat.turnedAway.Load(), e.seat.served.Load()}
+}
+
+// bump adds to a counter that stays below the greatest number.
+func bump(n *atomic.Uint32, by uint32) {
+	if n.Load() < math.MaxUint32>>1 {
+		n.Add(min(by, math.MaxUint32>>2))
+	}
 }
 
 // Refusals returns how many events this node has refused because of the block of

@@ -141,6 +141,21 @@ func (h *Hit) Refused(now time.Time, events uint32) (nth uint32) {
 	return h.seat.note(nanos(now), events)
 }
 
+// Asked says of events that were counted with Refused that their client waited for the
+// answer.
+func (h *Hit) Asked(events uint32) { bump(&h.seat.asked, events) }
+
+// TurnedAway and Served say of an event that was counted with Refused what its server did,
+// as a log has it.
+func (h *Hit) TurnedAway() { bump(&h.seat.turnedAway, 1) }
+
+// Served is the other of TurnedAway.
+func (h *Hit) Served() { bump(&h.seat.served, 1) }
+
+// Came returns when the block was first in force on this node: another node may have made
+// it long before.
+func (h *Hit) Came() time.Time { return time.Unix(0, h.seat.came).UTC() }
+
 // Empty reports whether nothing is blocked, allowed or protected, so that
 // Find has nothing to say of any address.
 func (l *List) Empty() bool { return l.view.Load() == nil }

@@ -77,6 +77,9 @@ type AccessLog struct {
 	// Emit is what a line may count as. The default is all that the format can
 	// report.
 	Emit edgeguard.Kind
+	// RefusedWith are statuses with which the server turns a blocked client away, beside
+	// those of edgeguard.AnswerOf.
+	RefusedWith []uint16
 }
 
 // UDP is what only a log that is received by UDP has.

@@ -172,11 +172,19 @@ func (p *printer) sensors(s *Sensors) {
 		if log.File == "" {
 			place = "listen: " + p.Quote(yaml.JoinPath(path, "listen"), log.Listen.String()) + yaml.AccessText(log.Access) + p.udp(path, &log.UDP)
 		}
-		p.WriteString("    - {" + place + ", format: " + yaml.Quote(log.Format) + ", emit: " + yaml.Flow(kindTexts(log.Emit)) + "}\n")
+		p.WriteString("    - {" + place + ", format: " + yaml.Quote(log.Format) + ", emit: " + yaml.Flow(kindTexts(log.Emit)) + refusedText(log.RefusedWith) + "}\n")
 	}
 	if s.Packet != nil {
 		p.Field(1, "packet", fmt.Sprintf("{interface: %s, kinds: %s}", yaml.Quote(s.Packet.Interface), yaml.Flow(kindTexts(s.Packet.Kinds))))
 	}
+}
+
+// refusedText is the rest of a log's line: nothing without statuses of its own.
+func refusedText(statuses []uint16) string {
+	if len(statuses) == 0 {
+		return ""
+	}
+	return ", refused_with: " + strings.ReplaceAll(fmt.Sprint(statuses), " ", ", ")
 }
 
 func keyText(meter *rules.Meter) string {

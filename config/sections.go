@@ -83,6 +83,9 @@ func (l *AccessLog) read(n yaml.Node) {
 		"mode":           func(n yaml.Node) { l.Mode = n.Mode() },
 		"group":          func(n yaml.Node) { l.Group = n.Group() },
 		"format":         func(n yaml.Node) { l.Format, _ = n.Literal() },
+		"refused_with": func(n yaml.Node) {
+			n.List(func(n yaml.Node) { l.RefusedWith = append(l.RefusedWith, uint16(n.Whole(200, 599))) })
+		},
 		"emit": func(n yaml.Node) {
 			l.Emit = 0
 			n.List(func(n yaml.Node) {

@@ -346,6 +346,9 @@ func (c *decision) node() string {
 func (c *decision) settle() edgeguard.Verdict {
 	switch {
 	case c.standing == blocklist.Blocked:
+		if c.inline {
+			c.hit.Asked(c.events)
+		}
 		if nth := c.hit.Refused(c.now, c.events); nth%sampleEvery == 1 || c.made {
 			c.sample(c.block.Prefix, c.block.Until)
 		}

@@ -128,6 +128,14 @@ func (d *Detector) Look(now time.Time, addr netip.Addr) edgeguard.Verdict {
 	return v
 }
 
+// Hit returns the block that refuses an address; nil for none.
+func (d *Detector) Hit(now time.Time, addr netip.Addr) *blocklist.Hit {
+	if standing, hit := d.ask(now, addr); standing == blocklist.Blocked {
+		return hit
+	}
+	return nil
+}
+
 // ask returns the standing of an address: what the node's own list says comes first.
 func (d *Detector) ask(now time.Time, addr netip.Addr) (blocklist.Standing, *blocklist.Hit) {
 	standing, hit := d.config.List.Ask(now, addr)

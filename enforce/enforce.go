@@ -38,6 +38,9 @@ type Traits struct {
 	Kernel bool
 	// Every is the shortest time between two updates.
 	Every time.Duration
+	// Takes is how long it takes at most, in the usual course, until clients notice a
+	// change: its update and the time of who reads what was installed.
+	Takes time.Duration
 }
 
 // Enforcer installs a list of entries somewhere. Its methods are called one at

@@ -121,9 +121,17 @@ func (c *FileConfig) check() error {
 	return nil
 }
 
+// readerTakes is how long a program may take that reads a file by itself, or in which a
+// reload of a proxy is over.
+const readerTakes = 20 * time.Second
+
 // Traits are the format's and the config's.
 func (f *File) Traits() Traits {
-	return Traits{Kernel: f.config.Kernel || layouts[f.config.Format].kernel, Every: f.config.Every}
+	t := Traits{Kernel: f.config.Kernel || layouts[f.config.Format].kernel, Every: f.config.Every, Takes: 2 * f.config.Every}
+	if f.config.Socket == "" && (!t.Kernel || len(f.config.Reload) == 0) {
+		t.Takes = max(t.Takes, readerTakes)
+	}
+	return t
 }
 
 // Replace writes the list if it changed, and has it put in force if that has

@@ -350,12 +350,12 @@ func TestTraits(t *testing.T) {
 		c    FileConfig
 		want Traits
 	}{
-		{FileConfig{Format: FormatNginx, Reload: []string{"nginx"}}, Traits{Every: defaultEveryReload}},
-		{FileConfig{Format: FormatNginx}, Traits{Every: defaultEvery}},
-		{FileConfig{Format: FormatHAProxy, Socket: "s"}, Traits{Every: defaultEvery}},
-		{FileConfig{Format: FormatNFT, Reload: []string{"nft"}}, Traits{Kernel: true, Every: defaultEvery}},
-		{FileConfig{Format: FormatIPSet, Every: time.Minute}, Traits{Kernel: true, Every: time.Minute}},
-		{FileConfig{Format: FormatPlain, Kernel: true}, Traits{Kernel: true, Every: defaultEvery}},
+		{FileConfig{Format: FormatNginx, Reload: []string{"nginx"}}, Traits{Every: defaultEveryReload, Takes: 20 * time.Second}},
+		{FileConfig{Format: FormatNginx}, Traits{Every: defaultEvery, Takes: 20 * time.Second}},
+		{FileConfig{Format: FormatHAProxy, Socket: "s"}, Traits{Every: defaultEvery, Takes: 2 * defaultEvery}},
+		{FileConfig{Format: FormatNFT, Reload: []string{"nft"}}, Traits{Kernel: true, Every: defaultEvery, Takes: 2 * defaultEvery}},
+		{FileConfig{Format: FormatIPSet, Every: time.Minute}, Traits{Kernel: true, Every: time.Minute, Takes: 2 * time.Minute}},
+		{FileConfig{Format: FormatPlain, Kernel: true}, Traits{Kernel: true, Every: defaultEvery, Takes: 20 * time.Second}},
 	} {
 		test.c.Path = "l"
 		f, err := NewFile(test.c)

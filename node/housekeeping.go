@@ -81,9 +81,13 @@ func (n *Node) housekeeping() *housekeeping {
 	unsigned := &checks.Unsigned{Current: n.pipeline.Current, Records: n.fleet.Records, Alarms: n.alarms}
 	room := &checks.Room{List: n.list, Alarms: n.alarms, Log: n.options.Log.Info}
 	flood := &checks.Flooded{Watch: n.pipeline.Flood, Alarms: n.alarms, Log: n.options.Log.Info}
+	served := &checks.Served{
+		Begun: n.lifecycle.begun, Current: n.pipeline.Current, Answers: &n.pipeline.Answers, Report: n.report, Alarms: n.alarms,
+		Blocks: func() int { return n.list.Len() + n.imports.Summary().Blocks },
+	}
 	return &housekeeping{
 		clock: n.clock, alarms: n.alarms, systemd: n.lifecycle.systemd,
-		slow: []func(time.Time){dominant.Check, hidden.Check, unsigned.Check, n.store.checkAside, n.pipeline.Samples().Sweep},
+		slow: []func(time.Time){dominant.Check, hidden.Check, unsigned.Check, n.store.checkAside, served.Check, n.pipeline.Samples().Sweep},
 		steps: []func(time.Time){
 			n.alarms.Again, n.sweep, n.fleet.Follow, held.check, nodes.Check, room.Check, n.imports.Check, claims.Check, flood.Check, n.enforcers.Check, n.neighbours.Bouncers.Check,
 			n.sensors.checkLoss, n.sensors.uncounted.Check, n.sensors.checkSilence, n.sensors.checkFull, n.admin.check, n.admin.status.KeepHistory,

@@ -80,6 +80,9 @@ func (s *logSource) Alarm() (string, string) { return alarm.Log, s.name }
 // Report implements service.
 func (s *logSource) Report(to *admin.Stats) {
 	f := s.figures()
+	became := s.pipeline.Answers.Of(s.source())
+	f.TurnedAway, f.Served = became.TurnedAway, became.Served
+	to.Events.Served += became.Served
 	to.Logs = append(to.Logs, f)
 	to.Sources = append(to.Sources, admin.Source{Name: s.source(), Events: f.Parsed})
 }
@@ -95,7 +98,7 @@ func (s *logSource) Run(ctx context.Context, ready func()) error {
 		Emit:   s.config.Emit,
 		Now:    s.clock.Now,
 		Local:  s.clock.Local,
-		Decide: s.pipeline.Batches(s.source()), Uncounted: s.uncounter(s.source()),
+		Decide: s.pipeline.Batches(s.source(), s.config.RefusedWith...), Uncounted: s.uncounter(s.source()),
 		Trouble: func(at string, err error) {
 			about := s.name + ", " + at
 			if err != nil {

@@ -28,7 +28,7 @@ type blockedPage struct {
 	frame
 	Blocked, V4, V6, ByHand int
 	Allowed, Imported       int
-	Denied                  string // the share of all events that was refused
+	Denied                  string // the share of all events that was denied, and how many of those were served
 	Refused                 uint64
 	Filters                 []filter
 	Network                 string // only blocks inside it
@@ -81,10 +81,11 @@ type blockRow struct {
 	Crossed      uint32 // the count when it was blocked, where the rows are in its order
 	Slots        []uint16
 	Window       int
-	// Refused is what this node refused; empty where RefusedBy refuses unseen.
-	Refused, RefusedBy string
-	Origin             string
-	Acts               []link
+	// Refused is how many its verdicts denied, empty where nothing of it came since the
+	// list RefusedBy has it. Served are those that a log shows as served.
+	Refused, RefusedBy, Served string
+	Origin                     string
+	Acts                       []link
 }
 
 func (p *blockHandlers) blocked(_ http.ResponseWriter, r *http.Request) (string, any) {
@@ -92,7 +93,7 @@ func (p *blockHandlers) blocked(_ http.ResponseWriter, r *http.Request) (string,
 	stats := &f.stats
 	shown := &blockedPage{
 		frame: f, Blocked: stats.V4 + stats.V6, V4: stats.V4, V6: stats.V6, ByHand: stats.ByHand, Allowed: stats.Allowances, Imported: stats.Imports.Blocks,
-		Denied: words.Percent(stats.Events.Denied, stats.Events.Decided), Refused: stats.Events.Denied,
+		Denied: denied(&stats.Events), Refused: stats.Events.Denied,
 		Filters: p.filters(asked), Network: asked.Get("prefix"), Filtered: narrows(asked), Acts: f.offer("", "block"),
 	}
 	asked.Set("limit", pageLength)
@@ -129,6 +130,15 @@ func (p *blockHandlers) blocked(_ http.ResponseWriter, r *http.Request) (string,
 		shown.Older = "/blocked?" + next.Encode()
 	}
 	return "blocked.html", shown
+}
+
+// denied says of how many events the verdict was to refuse them.
+func denied(t *admin.Totals) string {
+	text := words.Percent(t.Denied, t.Decided) + " of all events"
+	if t.Served > 0 {
+		text += "; " + words.Number(t.Served) + " were served, as logs show"
+	}
+	return text
 }
 
 // given returns the parameters that say what is shown: a form sends empty ones, too.
@@ -203,6 +213,9 @@ func (p *blockHandlers) row(f *frame, now time.Time, b *admin.ActiveBlock) block
 	}
 	if b.Refused != nil {
 		row.Refused = words.Number(*b.Refused)
+	}
+	if b.Served > 0 {
+		row.Served = words.Number(b.Served)
 	}
 	if row.ByHand {
 		return row

@@ -13,6 +13,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/access"
 	"edgeguard/admin/call"
+	"edgeguard/blocklist"
 	"edgeguard/internal/words"
 )
 
@@ -101,6 +102,17 @@ func planUnblock(p *actHandlers, _ *http.Request, a *actPage) {
 	}
 	a.standsNow(p)
 	a.say(fmt.Sprintf(" Its requests will pass, and what was counted of it is cleared, %s. A rule blocks it again only for what it does from then on.", reach(&a.stats)))
+	if text := a.stats.Lingers(); text != "" {
+		a.say(" " + text)
+	}
+	if _, counts := p.reader.Glance(p.reader.Now(), a.prefix.Addr()); blocklist.IsKey(a.prefix) {
+		if text := admin.Returns(counts, p.reader.Now()); text != "" {
+			a.stress(" " + text)
+		}
+	}
+	if _, allowed := allowanceOf(p.reader, a.prefix); !allowed {
+		a.Instead = append(a.Instead, link{Name: "Allow " + a.Name + " instead", Path: actPath("allow", a.Name, a.Back)})
+	}
 	for _, b := range p.reader.Find(p.reader.Now(), a.prefix) {
 		if b.Prefix != a.prefix {
 			a.Warns = append(a.Warns, fmt.Sprintf("It stays blocked by the block of %s, which contains it.", shortest(b.Prefix)))
@@ -113,7 +125,8 @@ func doUnblock(p *actHandlers, by access.Caller, a *actPage) (deed, *call.Proble
 	if _, problem := p.changes.Unblock(by, a.prefix.String(), a.Note); problem != nil {
 		return deed{}, problem
 	}
-	return deed{a.prefix, fmt.Sprintf("%s is unblocked %s.", a.Name, reach(&a.stats)), func(by access.Caller) (string, *call.Problem) {
+	text := strings.TrimSpace(fmt.Sprintf("%s is unblocked %s. %s", a.Name, reach(&a.stats), a.stats.Lingers()))
+	return deed{a.prefix, text, func(by access.Caller) (string, *call.Problem) {
 		return p.restore(by, was, admin.Block{}, false)
 	}}, nil
 }

@@ -63,22 +63,56 @@ func blockedSentence(e *admin.Explanation, found *admin.Evidence, monitor bool) 
 	if monitor {
 		all = append(all, clause{" This node is in monitor mode: nothing is refused.", true})
 	}
-	all = append(all, refused(b)...)
+	all = append(all, refused(b, monitor)...)
 	if b.Imported {
 		return all // its end moves on with each fetch
 	}
 	return append(all, clause{fmt.Sprintf(" It ends at %s on its own.", until), false})
 }
 
-// refused says what came since the block began, as far as this node saw it.
-func refused(b *admin.ActiveBlock) []clause {
-	switch {
-	case b.Refused == nil:
-		return []clause{{" What it sends is refused by " + b.RefusedBy + ", before this node sees it.", false}}
-	case *b.Refused == 0:
-		return []clause{{" Since then nothing of it came to this node.", false}}
+// refused says what came since the block began and what became of it, as far as this node
+// knows. A list that has the block refuses nothing by itself: who goes by it does.
+func refused(b *admin.ActiveBlock, monitor bool) (all []clause) {
+	n := uint32(0)
+	if b.Refused != nil {
+		n = *b.Refused
 	}
-	return []clause{{" Since then this node refused ", false}, {refusals(*b.Refused), true}, {".", false}}
+	events := clause{refusals(n), true}
+	switch {
+	case n == 0:
+		all = append(all, clause{" Since then nothing of it came to this node.", false})
+	case monitor:
+		all = append(all, clause{" Since then this node would have refused ", false}, events, clause{".", false})
+	case b.Asked >= n:
+		all = append(all, clause{" Since then this node refused ", false}, events, clause{".", false})
+	default:
+		all = append(append(all, clause{" Since then the verdict on ", false}, events, clause{" was to refuse: ", false}), became(b, n)...)
+	}
+	switch {
+	case b.RefusedBy != "" && n == 0:
+		all = append(all, clause{" It is in " + b.RefusedBy + ": what is refused by that may never come here.", false})
+	case b.RefusedBy != "":
+		all = append(all, clause{" It is also in " + b.RefusedBy + ".", false})
+	}
+	return all
+}
+
+// became says what became of n events of which some were known too late to refuse them.
+func became(b *admin.ActiveBlock, n uint32) (all []clause) {
+	add := func(count uint32, text string, strong bool) {
+		if count == 0 {
+			return
+		}
+		if len(all) > 0 {
+			all = append(all, clause{", ", false})
+		}
+		all = append(all, clause{fmt.Sprintf(text, words.Number(count)), strong})
+	}
+	add(b.Served, "%s served, as a log shows", true)
+	add(b.TurnedAway, "%s turned away, as a log shows", false)
+	add(b.Asked, "%s refused by this node", false)
+	add(n-min(n, b.Served+b.TurnedAway+b.Asked), "of %s it is not known", false)
+	return append(all, clause{".", false})
 }
 
 func refusals(n uint32) string { return words.Plural(n, "event", "events") + " of it" }
@@ -164,7 +198,7 @@ func quietSentence(e *admin.Explanation) []clause {
 	case c.Action == edgeguard.ActionShadow:
 		text += " That rule only reports."
 	case ratio(c) > 1 && c.Fleet == nil:
-		text += " It is over: its requests are refused until it is under the limit."
+		text += " It is over: the verdict on its requests is to refuse them until it is under the limit."
 	}
 	return []clause{{"Not blocked.", true}, {text, false}}
 }

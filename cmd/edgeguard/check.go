@@ -66,6 +66,7 @@ func printCheck(e *command.Env, file string) error {
 	for _, text := range doctor.OpenSecrets(c) {
 		fmt.Fprintf(e.Stderr, "warning: %s\n", text)
 	}
+	fmt.Fprintf(e.Stderr, "mode %s\n", c.Refuses())
 	verified, err := lookup.Describe(c.Crawlers)
 	if err != nil {
 		return err

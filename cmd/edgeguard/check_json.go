@@ -20,7 +20,9 @@ type checkReport struct {
 	OK       bool           `json:"ok"`
 	Problems []checkProblem `json:"problems"`
 	Warnings []checkProblem `json:"warnings"`
-	Rules    []checkRule    `json:"rules,omitempty"`
+	// Mode says what it does, and what refuses.
+	Mode  string      `json:"mode,omitempty"`
+	Rules []checkRule `json:"rules,omitempty"`
 	// Crawlers and Overlay are what the text has on standard error.
 	Crawlers []string `json:"crawlers,omitempty"`
 	Overlay  []string `json:"overlay,omitempty"`
@@ -87,7 +89,7 @@ func (r *checkReport) describe(c *config.Config) (err error) {
 		}
 		r.Rules = append(r.Rules, shown)
 	}
-	r.Overlay = overlaidOn(c)
+	r.Mode, r.Overlay = c.Refuses(), overlaidOn(c)
 	r.Crawlers, err = lookup.Describe(c.Crawlers)
 	return err
 }

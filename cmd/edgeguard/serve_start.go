@@ -30,11 +30,7 @@ func announceStart(e *command.Env, messages *logFile, c *config.Config, named bo
 // command to try.
 func printStart(e *command.Env, c *config.Config, named bool) {
 	out := e.Stdout
-	mode := "enforce: addresses over a limit are refused"
-	if c.Monitor {
-		mode = "monitor: nothing is enforced, everything is reported"
-	}
-	fmt.Fprintf(out, "edgeguard %s, node %s, mode %s\n", buildVersion(), c.Node, mode)
+	fmt.Fprintf(out, "edgeguard %s, node %s, mode %s\n", buildVersion(), c.Node, c.Refuses())
 	printLimits(e, c)
 	for _, l := range c.Listen.Auth {
 		does := "counts and answers"

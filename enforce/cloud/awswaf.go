@@ -73,7 +73,9 @@ func NewAWSWAF(c AWSWAFConfig) *AWSWAF {
 
 // Traits returns how to use it. What was learned behind a proxy is in force too: AWS WAF
 // sees the client, or is that proxy.
-func (l *AWSWAF) Traits() enforce.Traits { return enforce.Traits{Every: l.config.Every} }
+func (l *AWSWAF) Traits() enforce.Traits {
+	return enforce.Traits{Every: l.config.Every, Takes: takes(l.config.Every)}
+}
 
 // Close ends the connection. The sets stay as they are.
 func (l *AWSWAF) Close() error {

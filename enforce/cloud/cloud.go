@@ -187,3 +187,10 @@ func both(a, b error) error {
 	}
 	return fmt.Errorf("%w; %w", a, b)
 }
+
+// inForce is how long a cloud may take until its edges know a change, beside the pause
+// between two updates.
+const inForce = 2 * time.Minute
+
+// takes returns how long it takes until a change is in force.
+func takes(every time.Duration) time.Duration { return max(2*every, inForce) }

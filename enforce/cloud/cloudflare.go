@@ -58,7 +58,9 @@ func NewCloudflare(c CloudflareConfig) *Cloudflare {
 
 // Traits returns how to use it. What was learned behind a proxy is in force too:
 // Cloudflare is that proxy.
-func (l *Cloudflare) Traits() enforce.Traits { return enforce.Traits{Every: l.config.Every} }
+func (l *Cloudflare) Traits() enforce.Traits {
+	return enforce.Traits{Every: l.config.Every, Takes: takes(l.config.Every)}
+}
 
 // Close ends the connection. The list stays as it is.
 func (l *Cloudflare) Close() error {

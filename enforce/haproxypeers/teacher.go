@@ -46,7 +46,7 @@ func New() *Teacher {
 
 // Traits returns how to use it: changes are passed on as they come, and HAProxy sees the
 // client's address.
-func (e *Teacher) Traits() enforce.Traits { return enforce.Traits{} }
+func (e *Teacher) Traits() enforce.Traits { return enforce.Traits{Takes: time.Second} }
 
 // Close does nothing: HAProxy keeps what it was taught for some minutes, in which a
 // restarted node teaches it again.

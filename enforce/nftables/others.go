@@ -25,7 +25,7 @@ func New(c Config) (*Filter, error) {
 }
 
 // Traits implements enforce.Enforcer.
-func (*Filter) Traits() enforce.Traits { return enforce.Traits{Kernel: true} }
+func (*Filter) Traits() enforce.Traits { return enforce.Traits{Kernel: true, Takes: time.Second} }
 
 // Close implements enforce.Enforcer.
 func (*Filter) Close() error { return nil }

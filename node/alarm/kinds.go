@@ -29,6 +29,9 @@ const (
 	Files            = "open_files"
 	Flood            = "spoofed_flood"
 	Crawlers         = "crawlers"
+	// Blocked addresses are served, as a log shows; nothing is known that refuses them.
+	Served  = "blocked_served"
+	Nothing = "nothing_refuses"
 	// HAProxies that count and are taught: something happened, none is connected, or
 	// one has other tables.
 	HAProxy      = "haproxy"

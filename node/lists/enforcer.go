@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/netip"
+	"time"
 
 	"edgeguard"
 	"edgeguard/admin"
@@ -58,7 +59,7 @@ func (f *enforcer) figures() admin.Enforcer {
 	s := f.runner.Stats()
 	out := admin.Enforcer{
 		Name: f.name, Intended: s.Intended, Installed: s.Installed, Withheld: s.Withheld,
-		Updates: s.Updates, Failures: s.Failures, Failing: s.Failing, Success: s.LastSuccess,
+		Takes: int(f.list.Traits().Takes / time.Second), Updates: s.Updates, Failures: s.Failures, Failing: s.Failing, Success: s.LastSuccess,
 	}
 	if p, ok := f.list.(partial); ok {
 		left := min(p.Left(), out.Installed)

@@ -52,7 +52,11 @@ type Generation struct {
 	Crawlers *crawlers.Crawlers // nil for none
 	Columns  *haproxy.Columns   // what HAProxies count for the rules
 
-	rules map[string]int    // by name
+	rules map[string]int // by name
+	// enforced is since when verdicts are enforced; before it, in mode monitor, lists
+	// were empty.
+	enforced time.Time
+
 	since map[uint64]uint32 // from which slots the boot pushes, while the node has left its fleet
 }
 
@@ -64,6 +68,8 @@ type Pipeline struct {
 	current atomic.Pointer[Generation]
 	// Verdicts counts by source, Crossings what the rules did.
 	Verdicts, Crossings Counts
+	// Answers are what logs say of what was to be refused.
+	Answers Answers
 	// Flood counts the fresh sources of events that were read in batches.
 	Flood *detector.FloodWatch
 }
@@ -112,6 +118,10 @@ func (p *Pipeline) make(now time.Time, c *config.Config, before *Generation) *Ge
 	g := &Generation{Config: c, Columns: haproxy.ColumnsOf(c.Rules), rules: make(map[string]int, len(c.Rules.Rules))}
 	for i := range c.Rules.Rules {
 		g.rules[c.Rules.Rules[i].Name] = i
+	}
+	g.enforced = now
+	if before != nil && !before.Config.Monitor {
+		g.enforced = before.enforced
 	}
 	g.Crawlers = makeCrawlers(c, before)
 	dc := detector.Config{
@@ -217,8 +227,10 @@ func (p *Pipeline) Over(now time.Time, k aggregator.Key, peak uint32, reason str
 }
 
 // Batches returns a decider of batches for one source, which calls it from one
-// goroutine at a time. It returns no verdicts: they are counted.
-func (p *Pipeline) Batches(source string) func(now time.Time, events []edgeguard.Event) {
+// goroutine at a time. It returns no verdicts: they are counted. refuses are statuses
+// with which the source's server turns clients away, beside the usual ones.
+func (p *Pipeline) Batches(source string, refuses ...uint16) func(now time.Time, events []edgeguard.Event) {
+	answers := p.Answers.source(source)
 	var nows []time.Time
 	var verdicts []edgeguard.Verdict
 	return func(now time.Time, events []edgeguard.Event) {
@@ -237,6 +249,7 @@ func (p *Pipeline) Batches(source string) func(now time.Time, events []edgeguard
 		}
 		g.Detector.DecideBatch(nows[:len(events)], events, verdicts[:len(events)])
 		p.Verdicts.batch(source, verdicts[:len(events)])
+		p.answered(g, now, answers, events, verdicts[:len(events)], refuses)
 	}
 }
 

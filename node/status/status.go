@@ -56,13 +56,16 @@ func (s *Status) Active(blocks []edgeguard.Block) []admin.ActiveBlock {
 		out[i].Block = admin.NewBlock(blocks[i])
 		list, isImported := s.listOf(&blocks[i])
 		out[i].Imported = isImported
-		if out[i].RefusedBy = by(&blocks[i]); out[i].RefusedBy != "" {
-			continue
-		}
+		out[i].RefusedBy = by(&blocks[i])
 		refused, last, _ := list.Refusals(blocks[i].Prefix)
-		if out[i].Refused = &refused; refused > 0 {
+		if refused > 0 || out[i].RefusedBy == "" {
+			out[i].Refused = &refused
+		}
+		if refused > 0 {
 			out[i].LastRefused = s.from.Clock.Epoch(last).UTC()
 		}
+		became := list.Outcome(blocks[i].Prefix)
+		out[i].Asked, out[i].TurnedAway, out[i].Served = became.Asked, became.TurnedAway, became.Served
 	}
 	return out
 }

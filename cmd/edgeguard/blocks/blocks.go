@@ -16,8 +16,10 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/admin/call"
 	"edgeguard/admin/client"
 	"edgeguard/aggregator"
+	"edgeguard/blocklist"
 	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/nearest"
@@ -268,6 +270,7 @@ node, and resets nothing; another block stays, and that is no error.`,
 				case owner != "":
 					return removeOwned(ctx, e, node, args[0], owner, reason)
 				}
+				again := sendsOn(ctx, node, args[0]) // before its counts are cleared
 				b, err := node.Unblock(ctx, args[0], reason)
 				if err != nil {
 					return err
@@ -276,6 +279,7 @@ node, and resets nothing; another block stays, and that is no error.`,
 					return at.print(b)
 				}
 				fmt.Fprintf(e.Stdout, "%s is no longer blocked, and its counts restart at 0\n", output.Prefix(b.Prefix))
+				sayAfter(ctx, e, node, again, b.Prefix)
 				if wider(b.Prefix, edgeguard.WidestV4, edgeguard.WidestV6) {
 					at.sayHeld(ctx, node, b.Prefix.String())
 				}
@@ -290,6 +294,32 @@ node, and resets nothing; another block stays, and that is no error.`,
 	c.Flags().StringVar(&owner, "owner", "", "remove only the block of the program `NAME`, and keep the counts")
 	c.Flags().BoolVar(&all, "all", false, "remove all blocks that --owner made through this node")
 	return c
+}
+
+// sendsOn says that an address still sends, and how soon a rule blocks it again; empty where
+// it does not, or where that cannot be said.
+func sendsOn(ctx context.Context, node *client.Client, text string) string {
+	prefix, problem := call.ParsePrefix("prefix", text)
+	if problem != nil || !blocklist.IsKey(prefix) {
+		return ""
+	}
+	x, err := node.Explain(ctx, prefix.Addr())
+	if err != nil {
+		return ""
+	}
+	return admin.Returns(x.Rules, x.Time)
+}
+
+// sayAfter says where an unblock is not in force yet, and whether it will last.
+func sayAfter(ctx context.Context, e *command.Env, node *client.Client, again string, prefix netip.Prefix) {
+	if status, err := node.Status(ctx); err == nil {
+		if text := status.Lingers(); text != "" {
+			fmt.Fprintln(e.Stdout, safetext.Strip(text))
+		}
+	}
+	if again != "" {
+		fmt.Fprintf(e.Stdout, "%s To let it in whatever it does: edgeguard allow add %s\n", again, output.Prefix(prefix))
+	}
 }
 
 // wider reports whether a prefix has fewer bits than these of its family.

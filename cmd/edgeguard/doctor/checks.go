@@ -174,6 +174,9 @@ func (x *examination) logs(c *config.Config) {
 // enforcers looks at the lists, at the commands that reload them, and at what
 // the kernel cannot see.
 func (x *examination) enforcers(c *config.Config) {
+	if !c.Monitor && len(c.Ways()) == 0 {
+		x.note(doubt, "mode enforce", "nothing in this config refuses what is blocked: run `edgeguard snippets` for what a proxy needs")
+	}
 	kernel := false
 	for _, f := range c.Enforce.Files {
 		kernel = kernel || f.Kernel

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net"
+	"slices"
 	"time"
 
 	"edgeguard/admin"
@@ -11,6 +12,7 @@ import (
 	"edgeguard/config"
 	"edgeguard/config/yaml"
 	"edgeguard/internal/words"
+	"edgeguard/node/alarm"
 )
 
 // askFor is how long the node may take to answer, and lineFor how long a line may be on
@@ -48,8 +50,25 @@ func (x *examination) node(ctx context.Context, c *config.Config) {
 	}
 	x.filterOfNode(ctx, node)
 	x.bouncersOfNode(ctx, node)
-	for _, text := range status.Conditions {
-		x.note(doubt, "the node says", "%s", text)
+	for i, text := range status.Conditions {
+		is := doubt
+		if k := status.Kinds[i]; k == alarm.Served || k == alarm.Nothing {
+			is = wrong
+		}
+		x.note(is, "the node says", "%s", text)
+	}
+	x.asked(&status)
+}
+
+// asked says at which listeners no proxy has asked since the node's start: blocked addresses
+// are not refused there.
+func (x *examination) asked(s *admin.Stats) {
+	askers := s.Askers()
+	for _, source := range s.Sources {
+		if source.Asks() && !s.Monitor && !slices.Contains(askers, source.Name) {
+			x.note(doubt, source.Name, "no proxy has asked here since the node's start %s ago: what it blocks is refused only where one asks; run `edgeguard snippets`",
+				words.Length(max(0, s.Time.Sub(s.Started)).Round(time.Second)))
+		}
 	}
 }
 

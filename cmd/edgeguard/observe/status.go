@@ -100,8 +100,8 @@ func drawStatus(p *command.Env, s *admin.Stats) {
 		fmt.Fprintf(out, "          %s\n", output.Paint(output.Red, "! "+clean(c), p.Colour))
 	}
 	e := &s.Events
-	field("events", "%s decided: %s passed (%s spared), %s denied, %s would be denied; %s", words.Number(e.Decided), words.Number(e.Passed), words.Number(e.Spared),
-		words.Number(e.Denied), words.Number(e.Shadowed), words.Plural(uncountedSince(&admin.Stats{}, s), "request was not counted", "requests were not counted"))
+	field("events", "%s decided: %s passed (%s spared), %s denied%s, %s would be denied; %s", words.Number(e.Decided), words.Number(e.Passed), words.Number(e.Spared),
+		words.Number(e.Denied), denied(s), words.Number(e.Shadowed), words.Plural(uncountedSince(&admin.Stats{}, s), "request was not counted", "requests were not counted"))
 	field("blocks", "%s of at most %s, %s by hand; %s", words.Number(s.V4+s.V6), words.Number(s.MaxBlocks), words.Number(s.ByHand), words.Plural(s.Allowances, "allowance", "allowances"))
 	if len(s.Imports.Feeds) > 0 {
 		field("imports", "%s of at most %s entries of %s, on this node only: edgeguard imports", words.Number(s.Imports.Blocks), words.Number(s.Imports.Most), words.Plural(len(s.Imports.Feeds), "list", "lists"))
@@ -120,6 +120,19 @@ func drawStatus(p *command.Env, s *admin.Stats) {
 	drawEnforcers(out, p.Colour, s)
 	drawHAProxies(out, s)
 	drawCrowdSec(out, s.CrowdSec)
+}
+
+// denied says of the denied events what became of them, where logs say it: a verdict on a
+// line comes too late to refuse anything.
+func denied(s *admin.Stats) string {
+	var turned, served uint64
+	for i := range s.Logs {
+		turned, served = turned+s.Logs[i].TurnedAway, served+s.Logs[i].Served
+	}
+	if turned+served == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (of these, logs show %s turned away and %s served)", words.Number(turned), words.Number(served))
 }
 
 // drawHAProxies writes the HAProxies that are connected by the peers protocol.

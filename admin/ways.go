@@ -1,0 +1,118 @@
+package admin
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"edgeguard"
+	"edgeguard/internal/safetext"
+	"edgeguard/internal/words"
+)
+
+// Way is something that refuses what a node blocks, outside of its own answers.
+type Way struct {
+	Name string
+	// Takes is how long it takes at most, in the usual course, until a change is in
+	// force there.
+	Takes time.Duration
+}
+
+const (
+	// leastPull is the least that a bouncer is given until it has pulled, and longestPull
+	// the most: one that is never seen again must not hide for ever that it is away.
+	leastPull, longestPull = 20 * time.Second, 10 * time.Minute
+)
+
+// Ways returns what keeps a copy of the blocks: lists, and bouncers that have pulled since
+// the start.
+func (s *Stats) Ways() (all []Way) {
+	for i := range s.Enforcers {
+		e := &s.Enforcers[i]
+		all = append(all, Way{e.Name, time.Duration(e.Takes) * time.Second})
+	}
+	if s.Bouncers == nil {
+		return all
+	}
+	for i := range s.Bouncers.Bouncers {
+		if b := &s.Bouncers.Bouncers[i]; !b.LastPull.IsZero() {
+			takes := time.Duration(2 * b.Every * float64(time.Second)).Truncate(time.Second)
+			all = append(all, Way{"bouncer " + b.Name, min(max(takes, leastPull), longestPull)})
+		}
+	}
+	return all
+}
+
+// Askers returns the listeners at which proxies have asked since the start whether to let
+// a request pass.
+func (s *Stats) Askers() (all []string) {
+	for i := range s.Sources {
+		if one := &s.Sources[i]; one.Asks() && one.Events > 0 {
+			all = append(all, one.Name)
+		}
+	}
+	return all
+}
+
+// Asks reports whether the source is a listener at which proxies ask and wait.
+func (s *Source) Asks() bool {
+	kind, _, _ := strings.Cut(s.Name, " ")
+	return kind == "auth" || kind == "spoe" || kind == "envoy"
+}
+
+// Lingers says where an unblock is not in force yet, and for how long at most; empty where
+// it is.
+func (s *Stats) Lingers() string {
+	var late []string
+	for _, way := range s.Ways() {
+		if way.Takes > time.Second && !s.Monitor {
+			late = append(late, fmt.Sprintf("%s by %s", words.Length(way.Takes), way.Name))
+		}
+	}
+	if len(late) == 0 {
+		return ""
+	}
+	text := "It may still be refused, for at most " + strings.Join(late, ", for ") + "."
+	if s.Fleet != nil && s.Fleet.Alive > 1 {
+		text += " The lists of the fleet's other nodes take as long as each says."
+	}
+	return text
+}
+
+// recentSlots is how many slots say how fast an address sends now: the last one is not over.
+const recentSlots = 3
+
+// Returns says that an address still sends, and how soon a rule that counts it blocks it
+// again after an unblock; empty where nothing of it came lately.
+func Returns(counts []RuleCount, now time.Time) string {
+	var soonest time.Duration
+	rule, sends := "", false
+	for i := range counts {
+		c := &counts[i]
+		if len(c.Slots) < recentSlots || c.Forgeable {
+			continue
+		}
+		n := 0
+		for _, in := range c.Slots[len(c.Slots)-recentSlots:] {
+			n += int(in)
+		}
+		if n == 0 {
+			continue
+		}
+		sends = true
+		width := int64(c.Window / len(c.Slots))
+		span := time.Duration(max((recentSlots-1)*width+now.Unix()%width, 1)) * time.Second
+		again := span * time.Duration(c.Limit+1) / time.Duration(n)
+		blocks := c.Action == edgeguard.ActionBlock || c.Does == edgeguard.ActionBlock.String()
+		if blocks && c.Distinct == "" && again <= time.Duration(c.Window)*time.Second && (rule == "" || again < soonest) {
+			rule, soonest = c.Rule, again
+		}
+	}
+	switch {
+	case !sends:
+		return ""
+	case rule == "":
+		return "It still sends, and at this pace no rule that counts events blocks it again."
+	}
+	return fmt.Sprintf("It still sends: at this pace rule %s blocks it again in %s.", safetext.Strip(rule), words.Length(max(soonest, time.Second)))
+}

@@ -1,0 +1,61 @@
+package config
+
+// Ways names what can refuse what this node blocks: the lists that it writes, and the
+// listeners at which proxies and bouncers ask. Whether one goes by them is not in a config.
+func (c *Config) Ways() (all []string) {
+	for _, l := range c.Listen.Auth {
+		all = append(all, "forward auth at "+l.Address.String())
+	}
+	for _, l := range c.HAProxy.SPOE {
+		all = append(all, "SPOE at "+l.Listen.String())
+	}
+	for _, l := range c.Listen.Envoy {
+		all = append(all, "Envoy at "+l.Address.String())
+	}
+	for _, l := range c.HAProxy.Peers {
+		if l.Enforce {
+			all = append(all, "HAProxy's peers at "+l.Listen.String())
+		}
+	}
+	for _, l := range c.CrowdSec.LAPI {
+		all = append(all, "bouncers at "+l.Listen.String())
+	}
+	for _, f := range c.Enforce.Files {
+		all = append(all, "the list "+f.File)
+	}
+	if h := c.Enforce.HAProxy; h != nil {
+		all = append(all, "the HAProxy of "+h.Socket)
+	}
+	if n := c.Enforce.NFTables; n != nil && !n.DryRun {
+		all = append(all, "the packet filter, table "+n.Table)
+	}
+	for _, a := range c.Enforce.AWSWAF {
+		all = append(all, "AWS WAF in "+a.Region)
+	}
+	for _, f := range c.Enforce.Cloudflare {
+		all = append(all, "the Cloudflare list "+f.ID)
+	}
+	return all
+}
+
+// Refuses says what the mode does to an address over a limit, as far as a config knows.
+func (c *Config) Refuses() string {
+	ways := c.Ways()
+	switch {
+	case c.Monitor:
+		return "monitor: nothing is enforced, everything is reported"
+	case len(ways) == 0:
+		return "enforce: addresses over a limit are blocked, and this config has no way that refuses them; `edgeguard snippets` prints what a proxy needs"
+	}
+	text := "enforce: addresses over a limit are blocked, and refused by what goes by "
+	for i, way := range ways {
+		switch {
+		case i > 0 && i == len(ways)-1:
+			text += " or "
+		case i > 0:
+			text += ", "
+		}
+		text += way
+	}
+	return text
+}

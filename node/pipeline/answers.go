@@ -1,0 +1,162 @@
+package pipeline
+
+import (
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"edgeguard"
+)
+
+const (
+	// answersFor is how far back answers to blocked addresses are added up, and
+	// answerSlot the steps in which they are forgotten.
+	answersFor  = 5 * time.Minute
+	answerSlot  = 10 * time.Second
+	answerSlots = int(answersFor / answerSlot)
+)
+
+// Answers are what logs say became of the requests that verdicts refuse: nothing else
+// shows that a block is in force in a proxy. It is safe for concurrent use.
+type Answers struct {
+	// Takes is how long the slowest way takes until a block is in force, in
+	// nanoseconds: what was served sooner says nothing of a block.
+	Takes atomic.Int64
+
+	mu sync.Mutex // guards of
+	of map[string]*answers
+}
+
+// answers are those of one log.
+type answers struct {
+	mu     sync.Mutex // guards all below
+	became Became
+	first  int64 // the number of the newest slot
+	slots  [answerSlots]struct{ turnedAway, served uint32 }
+	addr   netip.Addr // of the last that was served, and how
+	status uint16
+}
+
+// Became counts what became of requests: a server turned them away, or served them.
+type Became struct{ TurnedAway, Served uint64 }
+
+// Recent is what a log says of the requests of addresses that were blocked for long
+// enough, in the last five minutes.
+type Recent struct {
+	Became
+	// Addr is the last that was served, with Status.
+	Addr   netip.Addr
+	Status uint16
+}
+
+// source returns the answers of a log.
+func (a *Answers) source(name string) *answers {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.of == nil {
+		a.of = make(map[string]*answers)
+	}
+	if a.of[name] == nil {
+		a.of[name] = new(answers)
+	}
+	return a.of[name]
+}
+
+// Of returns what became of all requests of a log that verdicts refused.
+func (a *Answers) Of(source string) Became {
+	s := a.source(source)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.became
+}
+
+// Recent returns what the log says of the last five minutes.
+func (a *Answers) Recent(source string, now time.Time) (r Recent) {
+	s := a.source(source)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.move(now)
+	for i := range s.slots {
+		r.TurnedAway += uint64(s.slots[i].turnedAway)
+		r.Served += uint64(s.slots[i].served)
+	}
+	r.Addr, r.Status = s.addr, s.status
+	return r
+}
+
+// move empties the slots that have left the window. The caller holds the lock.
+func (s *answers) move(now time.Time) {
+	at := now.UnixNano() / int64(answerSlot)
+	for range min(at-s.first, int64(answerSlots)) {
+		s.first++
+		s.slots[s.first%int64(answerSlots)] = struct{ turnedAway, served uint32 }{}
+	}
+	s.first = max(s.first, at)
+}
+
+// note counts one answer; ripe says that the block was in force for long enough.
+func (s *answers) note(now time.Time, ev *edgeguard.Event, answer edgeguard.Answer, ripe bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.move(now)
+	slot := &s.slots[s.first%int64(answerSlots)]
+	switch {
+	case answer == edgeguard.TurnedAway:
+		s.became.TurnedAway++
+		if ripe {
+			slot.turnedAway++
+		}
+	default:
+		s.became.Served++
+		if ripe {
+			slot.served++
+			s.addr, s.status = ev.Addr, ev.Status
+		}
+	}
+}
+
+// answered notes what a log says of events whose verdict is to refuse them. Others cost a
+// comparison.
+func (p *Pipeline) answered(g *Generation, now time.Time, to *answers, events []edgeguard.Event, verdicts []edgeguard.Verdict, also []uint16) {
+	for i := range verdicts {
+		if verdicts[i].Action != edgeguard.ActionDeny {
+			continue
+		}
+		ev := &events[i]
+		answer := edgeguard.AnswerUnknown
+		if ev.Known&edgeguard.FieldStatus != 0 && ev.Kind&ev.Verified&(edgeguard.KindRequest|edgeguard.KindResponse) != 0 { // else a stranger may have written it
+			answer = edgeguard.AnswerOf(ev.Status, also)
+		}
+		if answer == edgeguard.AnswerUnknown {
+			continue
+		}
+		hit := g.Detector.Hit(now, ev.Addr) // nil where a rule refuses this event alone
+		ripe := false
+		if hit != nil {
+			if answer == edgeguard.TurnedAway {
+				hit.TurnedAway()
+			} else {
+				hit.Served()
+			}
+			// A line may be read long after it was written, or be ahead of the clock.
+			at, since := earlier(ev.Time, now), later(hit.Block().Since, later(hit.Came(), g.enforced))
+			ripe = at.Sub(since) > time.Duration(p.Answers.Takes.Load())
+		}
+		to.note(now, ev, answer, ripe)
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
