@@ -2,10 +2,12 @@ package admin
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 	"time"
 
 	"edgeguard"
+	"edgeguard/blocklist"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
 )
@@ -83,8 +85,12 @@ func (s *Stats) Lingers() string {
 const recentSlots = 3
 
 // Returns says that an address still sends, and how soon a rule that counts it blocks it
-// again after an unblock; empty where nothing of it came lately.
-func Returns(counts []RuleCount, now time.Time) string {
+// again after an unblock; empty where nothing of it came lately, and of a network that no
+// rule counts as one.
+func Returns(prefix netip.Prefix, counts []RuleCount, now time.Time) string {
+	if !blocklist.IsKey(prefix) {
+		return ""
+	}
 	var soonest time.Duration
 	rule, sends := "", false
 	for i := range counts {

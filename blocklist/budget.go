@@ -337,21 +337,21 @@ func (s *seat) note(now int64, events uint32) (nth uint32) {
 	return 0
 }
 
-// Outcome is what became of the events that a block refused, as far as it is known. Of
+// Became is what became of the events that a block refused, as far as it is known. Of
 // the rest, neither a client waited for the answer, nor a log says what its server did.
-type Outcome struct {
+type Became struct {
 	// Asked are those whose client waited for this node's answer. Of the others, a log
 	// says that their server turned them away, or served them in spite of the block.
 	Asked, TurnedAway, Served uint32
 }
 
-// Outcome returns what became of the events that [List.Refusals] counts.
-func (l *List) Outcome(prefix netip.Prefix) Outcome {
+// Became returns what became of the events that [List.Refusals] counts.
+func (l *List) Became(prefix netip.Prefix) Became {
 	e := l.current.index.exact(prefix)
 	if e == nil {
-		return Outcome{}
+		return Became{}
 	}
-	return Outcome{e.seat.asked.Load(), e.seat.turnedAway.Load(), e.seat.served.Load()}
+	return Became{e.seat.asked.Load(), e.seat.turnedAway.Load(), e.seat.served.Load()}
 }
 
 // bump adds to a counter that stays below the greatest number.

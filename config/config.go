@@ -78,7 +78,7 @@ type AccessLog struct {
 	// report.
 	Emit edgeguard.Kind
 	// RefusedWith are statuses with which the server turns a blocked client away, beside
-	// those of edgeguard.AnswerOf.
+	// those of edgeguard.TreatmentOf.
 	RefusedWith []uint16
 }
 

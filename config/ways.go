@@ -57,5 +57,5 @@ func (c *Config) Refuses() string {
 		}
 		text += way
 	}
-	return text
+	return text + " (edgeguard snippets)"
 }

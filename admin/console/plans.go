@@ -13,7 +13,6 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/access"
 	"edgeguard/admin/call"
-	"edgeguard/blocklist"
 	"edgeguard/internal/words"
 )
 
@@ -105,10 +104,9 @@ func planUnblock(p *actHandlers, _ *http.Request, a *actPage) {
 	if text := a.stats.Lingers(); text != "" {
 		a.say(" " + text)
 	}
-	if _, counts := p.reader.Glance(p.reader.Now(), a.prefix.Addr()); blocklist.IsKey(a.prefix) {
-		if text := admin.Returns(counts, p.reader.Now()); text != "" {
-			a.stress(" " + text)
-		}
+	_, counts := p.reader.Glance(p.reader.Now(), a.prefix.Addr())
+	if text := admin.Returns(a.prefix, counts, p.reader.Now()); text != "" {
+		a.stress(" " + text)
 	}
 	if _, allowed := allowanceOf(p.reader, a.prefix); !allowed {
 		a.Instead = append(a.Instead, link{Name: "Allow " + a.Name + " instead", Path: actPath("allow", a.Name, a.Back)})

@@ -31,20 +31,20 @@ type Answers struct {
 // answers are those of one log.
 type answers struct {
 	mu     sync.Mutex // guards all below
-	became Became
+	became Treated
 	first  int64 // the number of the newest slot
 	slots  [answerSlots]struct{ turnedAway, served uint32 }
 	addr   netip.Addr // of the last that was served, and how
 	status uint16
 }
 
-// Became counts what became of requests: a server turned them away, or served them.
-type Became struct{ TurnedAway, Served uint64 }
+// Treated counts requests by what became of them: a server turned them away, or served them.
+type Treated struct{ TurnedAway, Served uint64 }
 
 // Recent is what a log says of the requests of addresses that were blocked for long
 // enough, in the last five minutes.
 type Recent struct {
-	Became
+	Treated
 	// Addr is the last that was served, with Status.
 	Addr   netip.Addr
 	Status uint16
@@ -64,7 +64,7 @@ func (a *Answers) source(name string) *answers {
 }
 
 // Of returns what became of all requests of a log that verdicts refused.
-func (a *Answers) Of(source string) Became {
+func (a *Answers) Of(source string) Treated {
 	s := a.source(source)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +96,7 @@ func (s *answers) move(now time.Time) {
 }
 
 // note counts one answer; ripe says that the block was in force for long enough.
-func (s *answers) note(now time.Time, ev *edgeguard.Event, answer edgeguard.Answer, ripe bool) {
+func (s *answers) note(now time.Time, ev *edgeguard.Event, answer edgeguard.Treatment, ripe bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.move(now)
@@ -124,11 +124,11 @@ func (p *Pipeline) answered(g *Generation, now time.Time, to *answers, events []
 			continue
 		}
 		ev := &events[i]
-		answer := edgeguard.AnswerUnknown
+		answer := edgeguard.TreatmentUnknown
 		if ev.Known&edgeguard.FieldStatus != 0 && ev.Kind&ev.Verified&(edgeguard.KindRequest|edgeguard.KindResponse) != 0 { // else a stranger may have written it
-			answer = edgeguard.AnswerOf(ev.Status, also)
+			answer = edgeguard.TreatmentOf(ev.Status, also)
 		}
-		if answer == edgeguard.AnswerUnknown {
+		if answer == edgeguard.TreatmentUnknown {
 			continue
 		}
 		hit := g.Detector.Hit(now, ev.Addr) // nil where a rule refuses this event alone

@@ -93,7 +93,7 @@ type List interface {
 	Count(of func(blocklist.Common) bool) (n int, ok bool)
 	Newest(now time.Time, only blocklist.Only, after blocklist.Place) iter.Seq[edgeguard.Block]
 	Refusals(prefix netip.Prefix) (events uint32, last time.Time, ok bool)
-	Outcome(prefix netip.Prefix) blocklist.Outcome
+	Became(prefix netip.Prefix) blocklist.Became
 	Around(now time.Time, prefix netip.Prefix) []edgeguard.Block
 	Of(now time.Time, prefix netip.Prefix) *edgeguard.Block
 	Allowances(now time.Time) iter.Seq[edgeguard.Block]

@@ -64,7 +64,7 @@ func (s *Status) Active(blocks []edgeguard.Block) []admin.ActiveBlock {
 		if refused > 0 {
 			out[i].LastRefused = s.from.Clock.Epoch(last).UTC()
 		}
-		became := list.Outcome(blocks[i].Prefix)
+		became := list.Became(blocks[i].Prefix)
 		out[i].Asked, out[i].TurnedAway, out[i].Served = became.Asked, became.TurnedAway, became.Served
 	}
 	return out

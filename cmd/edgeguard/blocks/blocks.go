@@ -19,7 +19,6 @@ import (
 	"edgeguard/admin/call"
 	"edgeguard/admin/client"
 	"edgeguard/aggregator"
-	"edgeguard/blocklist"
 	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/nearest"
@@ -300,14 +299,14 @@ node, and resets nothing; another block stays, and that is no error.`,
 // it does not, or where that cannot be said.
 func sendsOn(ctx context.Context, node *client.Client, text string) string {
 	prefix, problem := call.ParsePrefix("prefix", text)
-	if problem != nil || !blocklist.IsKey(prefix) {
+	if problem != nil {
 		return ""
 	}
 	x, err := node.Explain(ctx, prefix.Addr())
 	if err != nil {
 		return ""
 	}
-	return admin.Returns(x.Rules, x.Time)
+	return admin.Returns(prefix, x.Rules, x.Time)
 }
 
 // sayAfter says where an unblock is not in force yet, and whether it will last.

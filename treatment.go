@@ -2,13 +2,13 @@ package edgeguard
 
 import "slices"
 
-// Answer is what the status of a log line says of a request that should have been refused.
-type Answer uint8
+// Treatment is what the status of a log line says of a request that should have been refused.
+type Treatment uint8
 
-// The answers. Nothing is said where the status is not known, where the server failed, and
+// The treatments. Nothing is said where the status is not known, where the server failed, and
 // where servers answer before they look who asks.
 const (
-	AnswerUnknown Answer = iota
+	TreatmentUnknown Treatment = iota
 	TurnedAway
 	Served
 )
@@ -21,14 +21,14 @@ var turning = []uint16{403, 429, 444}
 // HTTP, too long, or too slow, and nginx's own of connections that end.
 var early = []uint16{400, 405, 408, 413, 414, 421, 431, 494, 495, 496, 497, 498, 499}
 
-// AnswerOf returns what a status says; also are statuses with which this server turns
+// TreatmentOf returns what a status says; also are statuses with which this server turns
 // clients away beside the usual ones.
-func AnswerOf(status uint16, also []uint16) Answer {
+func TreatmentOf(status uint16, also []uint16) Treatment {
 	switch {
 	case slices.Contains(turning, status), slices.Contains(also, status):
 		return TurnedAway
 	case status < 200, status >= 500, slices.Contains(early, status):
-		return AnswerUnknown
+		return TreatmentUnknown
 	}
 	return Served
 }
