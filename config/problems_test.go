@@ -120,6 +120,7 @@ func TestProblems(t *testing.T) {
 		{"socket with a long path", "listen: {auth: 'unix:/" + strings.Repeat("a", 120) + "'}\n", "1:16", "cannot listen"},
 		{"log that emits nothing", "sensors: {accesslog: {file: a, emit: []}}\n", "1:32", "empty list"},
 		{"log that emits nonsense", "sensors: {accesslog: {file: a, emit: refusal}}\n", "1:38", "request, response"},
+		{"status that is none", "sensors: {accesslog: {file: a, refused_with: [99]}}\n", "1:47", "200 to 599"},
 		{"UDP from anywhere", "sensors: {accesslog: {listen: 'udp:0.0.0.0:514'}}\n", "1:11", "set from"},
 		{"UDP without a host", "sensors: {accesslog: {listen: 'udp::514'}}\n", "1:11", "set from"},
 		{"UDP to a name", "sensors: {accesslog: {listen: 'udp:log.lan:514', from: []}}\n", "1:11", "set from"},

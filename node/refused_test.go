@@ -21,9 +21,8 @@ func (u *underTest) active(addr string) admin.ActiveBlock {
 	return u.view().Active(found)[0]
 }
 
-// A block counts what this node's own verdicts refuse, through an extension too. As
-// soon as a list has the block, others refuse unseen: the count is unknown, and the
-// list is named.
+// A block counts what this node's own verdicts refuse, through an extension too. A list that
+// has the block is named beside that, and hides no count.
 func TestRefusedIsOfThisNode(t *testing.T) {
 	alone, _, _ := strings.Cut(small, "enforce:")
 	alone += "rules: [{name: small, threshold: 10, guard: 1}]\n"
@@ -47,9 +46,9 @@ func TestRefusedIsOfThisNode(t *testing.T) {
 	if err := u.Reload(); err != nil {
 		t.Fatal(err)
 	}
-	u.eventually("the list refuses it", func() bool { return u.active("203.0.113.9").RefusedBy != "" })
-	if b := u.active("203.0.113.9"); b.Refused != nil || !b.LastRefused.IsZero() || !strings.HasSuffix(b.RefusedBy, "/deny.conf") {
-		t.Errorf("refused by a list: %+v", b)
+	u.eventually("the list has it", func() bool { return u.active("203.0.113.9").RefusedBy != "" })
+	if b := u.active("203.0.113.9"); b.Refused == nil || *b.Refused != 7 || b.Asked != 7 || b.LastRefused.IsZero() || !strings.HasSuffix(b.RefusedBy, "/deny.conf") {
+		t.Errorf("in a list: %+v", b)
 	}
 	u.yaml = "mode: monitor\n" + small
 	if err := u.Reload(); err != nil {

@@ -83,6 +83,7 @@ var (
 	descBehind    = describe("log_behind_bytes", "Bytes of a followed log not read yet.", "source")
 	descLostBytes = describe("log_lost_bytes_total", "Bytes of a followed log that disappeared before they were read.", "source")
 	descTurned    = describe("log_rotations_total", "Rotations of a followed log: renamed, emptied in place (which may lose lines unnoticed), or gone before the file was read to its end.", "source", "how")
+	descBecame    = describe("log_denied_lines_total", "Parsed lines whose verdict is to refuse them, by what their server did: turned away, or served.", "source", "result")
 	descLogTimes  = describe("log_untimely_lines_total", "Parsed lines that were older than the default window on arrival, or from the future.", "source", "how")
 
 	descLAPIAnswers = describe("crowdsec_answers_total", "Answers of the LAPI whose decisions are taken.", "result")

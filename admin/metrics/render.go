@@ -160,6 +160,8 @@ func (s sink) sensors(stats *admin.Stats) {
 		s.counter(descLines, l.Lost, name, "lost")
 		s.counter(descLines, l.Refused, name, "refused")
 		s.counter(descUnsent, l.Dropped, name)
+		s.counter(descBecame, l.TurnedAway, name, "turned_away")
+		s.counter(descBecame, l.Served, name, "served")
 		s.counter(descLogTimes, l.Late, name, "late")
 		s.counter(descLogTimes, l.Early, name, "early")
 		s.gauge(descBehind, float64(l.Behind), name)

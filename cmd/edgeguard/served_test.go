@@ -24,10 +24,10 @@ rules: [{name: small, threshold: 10, guard: 1, window: 60s, block_for: 1h}]
 sensors: {accesslog: [{file: %[1]s/access.log, format: combined}, {file: %[1]s/other.log, format: combined}]}
 `
 
-// servedSite has two servers with a log each; %s is what the first one includes.
+// servedSite has two servers with a log each; the last value is what the first one includes.
 const servedSite = `
-server { listen %[2]s; access_log %[1]s/access.log combined; %[4]s location / { return 200 "page\n"; } }
-server { listen %[3]s; access_log %[1]s/other.log combined; location / { return 200 "page\n"; } }
+server { listen %[2]s; access_log %[1]s/access.log combined; %[5]s location / { proxy_pass http://%[4]s; } }
+server { listen %[3]s; access_log %[1]s/other.log combined; location / { proxy_pass http://%[4]s; } }
 `
 
 // A node in mode enforce whose list no proxy reads says so, by what the log says of who is
@@ -35,16 +35,16 @@ server { listen %[3]s; access_log %[1]s/other.log combined; location / { return 
 // to which no blocked address comes, is not named.
 func TestServedBehindNginx(t *testing.T) {
 	s := emptySite(t)
-	other := program.Address(t)
+	other, backend := program.Address(t), program.Address(t)
 	for _, log := range []string{"access.log", "other.log"} {
 		s.write(log, "")
 		if err := os.Chmod(filepath.Join(s.dir, log), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s.write("site.conf", fmt.Sprintf(servedSite, s.dir, s.front, other, ""))
+	s.write("site.conf", fmt.Sprintf(servedSite, s.dir, s.front, other, backend, ""))
 	s.write("config.yaml", fmt.Sprintf(servedConfig, s.dir))
-	s.startNginx(program.Address(t))
+	s.startNginx(backend)
 	s.start()
 	status := func() (all admin.Stats) {
 		t.Helper()
@@ -58,10 +58,10 @@ func TestServedBehindNginx(t *testing.T) {
 		return all
 	}
 	const attacker = "203.0.113.5"
-	sends := func(what string, until func(*admin.Stats) bool) admin.Stats {
+	sends := func(what string, each int, until func(*admin.Stats) bool) admin.Stats {
 		t.Helper()
 		for deadline := time.Now().Add(2 * patience); ; {
-			for range 20 {
+			for range each {
 				if _, _, err := s.get(attacker); err != nil {
 					t.Fatal(err)
 				}
@@ -73,11 +73,11 @@ func TestServedBehindNginx(t *testing.T) {
 			if time.Now().After(deadline) {
 				t.Fatalf("not seen: %s: %+v", what, now.Conditions)
 			}
-			time.Sleep(50 * time.Millisecond) // the pace of who sends, and of the questions
+			time.Sleep(100 * time.Millisecond) // the pace of who sends, and of the questions
 		}
 	}
 	served := func(now *admin.Stats) bool { return slices.Contains(now.Kinds, "blocked_served") }
-	now := sends("the attacker is served", served)
+	now := sends("the attacker is served", 5, served)
 	text := strings.Join(now.Conditions, "\n")
 	if !strings.Contains(text, "access.log: ") || !strings.Contains(text, "203.0.113.5's with status 200") || !strings.Contains(text, "edgeguard snippets") || strings.Contains(text, "other.log") {
 		t.Error(text)
@@ -88,7 +88,7 @@ func TestServedBehindNginx(t *testing.T) {
 	if code, body, err := getStatus("unix:"+s.dir+"/admin.sock", "/readyz", nil); err != nil || code != http.StatusOK || strings.Contains(body, attacker) {
 		t.Errorf("readyz: %d, %s, %v", code, body, err)
 	}
-	out, err := edgeguardCommand("status", "--unix-socket", s.dir+"/admin.sock").Output()
+	out, err := edgeguardCommand("status", "--admin", "unix:"+s.dir+"/admin.sock").Output()
 	if err == nil || !strings.Contains(string(out), "degraded") || !strings.Contains(string(out), "0 turned away and ") {
 		t.Errorf("%v: %s", err, out)
 	}
@@ -104,13 +104,13 @@ func TestServedBehindNginx(t *testing.T) {
 		list, _ := os.ReadFile(filepath.Join(s.dir, "deny.conf"))
 		return strings.Contains(string(list), attacker)
 	})
-	s.write("site.conf", fmt.Sprintf(servedSite, s.dir, s.front, other, "include "+s.dir+"/deny.conf;"))
+	s.write("site.conf", fmt.Sprintf(servedSite, s.dir, s.front, other, backend, "include "+s.dir+"/deny.conf;"))
 	s.reload()
-	now = sends("the condition goes", func(now *admin.Stats) bool { return !served(now) })
+	now = sends("the condition goes", 200, func(now *admin.Stats) bool { return !served(now) })
 	if len(now.Logs) != 2 || now.Logs[0].TurnedAway <= now.Logs[0].Served {
 		t.Errorf("%+v", now.Logs)
 	}
-	out, err = edgeguardCommand("blocks", "remove", attacker, "--unix-socket", s.dir+"/admin.sock").CombinedOutput()
+	out, err = edgeguardCommand("blocks", "remove", attacker, "--admin", "unix:"+s.dir+"/admin.sock").CombinedOutput()
 	for _, want := range []string{"is no longer blocked", "It may still be refused, for at most 20 s by " + s.dir + "/deny.conf.", "It still sends: at this pace rule small blocks it again in ", "edgeguard allow add " + attacker} {
 		if err != nil || !strings.Contains(string(out), want) {
 			t.Errorf("%v: %s: want %q", err, out, want)

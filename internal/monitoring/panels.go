@@ -172,6 +172,8 @@ var rows = []row{
 			{`sum by (source) (increase(edgeguard_log_haproxy_dropped_total[$__rate_interval]))`, "{{source}}"}}},
 		{"Lost", "Bytes of followed files that disappeared before they were read.", timeseries, bytes, []query{
 			{`sum by (source) (increase(edgeguard_log_lost_bytes_total[$__rate_interval]))`, "{{source}}"}}},
+		{"Denied, and served", "Lines whose verdict is to refuse them, by what their server did. `served` ones of addresses that are blocked for long raise the alarm blocked_served.", timeseries, perSecond, []query{
+			{`sum by (source, result) (rate(edgeguard_log_denied_lines_total[$__rate_interval]))`, "{{source}}: {{result}}"}}},
 		{"Late and early lines", "Lines that were older than a window on arrival, or from the future.", timeseries, perSecond, []query{
 			{`sum by (source, how) (rate(edgeguard_log_untimely_lines_total[$__rate_interval]))`, "{{source}}: {{how}}"}}},
 		{"Rotations", "Files that were rotated away: renamed, emptied in place, or gone before they were read.", timeseries, number, []query{

@@ -33,7 +33,7 @@ func newServed(t *testing.T, text string) *servedTest {
 	}
 	list, start := blocklist.New(blocklist.Config{}), time.Unix(1_700_000_000, 0).UTC()
 	s := &servedTest{t: t, now: start}
-	s.p = pipeline.New(pipeline.Config{Memory: shard.NewMemory(16 << 20), List: list, Seed: 1, Boot: start, Crossed: func(edgeguard.Crossing) {}}, c)
+	s.p = pipeline.New(pipeline.Config{Memory: shard.NewMemory(16 << 20), List: list, Seed: 1, Boot: start, Offset: func() time.Duration { return 0 }, Crossed: func(edgeguard.Crossing) {}}, c)
 	t.Cleanup(s.p.Close)
 	if _, err := list.Force(edgeguard.Block{Prefix: netip.MustParsePrefix("203.0.113.5/32"), Rule: edgeguard.ManualRule, Since: start, Until: start.Add(time.Hour)}, start); err != nil {
 		t.Fatal(err)
