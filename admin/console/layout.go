@@ -45,6 +45,7 @@ func funcs(assets assetFiles) template.FuncMap {
 	return template.FuncMap{
 		"number":     func(n any) string { return words.Number(integer(n)) },
 		"sentenceOf": func(text string) string { return upper(text) + "." },
+		"breakable":  breakable,
 		"asset":      assets.Path,
 		"meter":      draw.NewMeter,
 		"spark":      draw.NewSpark,

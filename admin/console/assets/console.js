@@ -92,10 +92,11 @@ export function meter(svg, count, limit) {
 }
 
 // live calls figures(all, ms) with each message and changed() when blocks changed, while the page is seen: a browser opens
-// six connections to a host. Where events were lost, the page is loaded again.
+// six connections to a host. Where events were lost, the page is loaded again. What the node says of itself is renewed when
+// that may be another thing: an alarm's end is no event, so while one is shown it is asked for.
 export function live(query, figures, changed) {
-  const line = find(".asof"), banners = renewing(".banners");
-  let source, retry, id = "", heard = Date.now(), asOf = Date.parse(find("time", line).dateTime);
+  const line = find(".asof"), condition = renewing(".condition");
+  let source, retry, shown = 0, id = "", heard = Date.now(), asOf = Date.parse(find("time", line).dateTime);
   const state = (before, after = "") => { show(line, before + clock(asOf) + " " + zone + after); line.classList.toggle("live", !after); };
   const take = m => { heard = Date.now(); asOf = Date.parse(m.time); figures(m.figures, asOf); };
   const poll = async () => { // the stream was refused
@@ -109,9 +110,10 @@ export function live(query, figures, changed) {
   const open = () => {
     source?.close();
     clearTimeout(retry);
-    source = new EventSource(`/api/v1/watch?kind=block,unblock,held&after=${id}&${query}`);
+    source = new EventSource(`/api/v1/watch?kind=block,unblock,held,alarm,state&after=${id}&${query}`);
     source.addEventListener("figures", e => { take(JSON.parse(e.data)); state("Live, "); });
-    for (const kind of ["block", "unblock", "held"]) source.addEventListener(kind, e => { id = e.lastEventId; changed(); if (kind === "held") banners(); });
+    for (const kind of ["block", "unblock"]) source.addEventListener(kind, e => { id = e.lastEventId; changed(); });
+    for (const kind of ["held", "alarm", "state"]) source.addEventListener(kind, e => { id = e.lastEventId; condition(); if (kind === "held") changed(); });
     source.addEventListener("gap", () => location.reload());
     source.onopen = () => changed();
     source.onerror = () => { if (source.readyState === 2) { poll(); retry = setTimeout(open, 10000); } };
@@ -128,6 +130,7 @@ export function live(query, figures, changed) {
   setInterval(() => {
     const silent = Math.floor((Date.now() - heard) / 1000);
     if (document.hidden) return;
+    if (find(".dot.warn") && ++shown % 20 === 0) condition();
     document.body.classList.toggle("stale", silent >= 20);
     for (const b of all("main button")) b.disabled = silent >= 30;
     if (silent < 20) return;
