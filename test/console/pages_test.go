@@ -3,7 +3,9 @@ package console
 import (
 	"fmt"
 	"html"
+	"io"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -249,5 +251,30 @@ func TestNearHasARowAnAddress(t *testing.T) {
 	p := n.get("/near", false)
 	if strings.Count(p.body, "203.0.113.77</a>") != 1 || strings.Contains(p.body, ">"+offender+"</a>") || strings.Contains(p.body, ">"+nearby+"</a>") || !strings.Contains(p.body, ">+2</span>") {
 		t.Errorf("the page:\n%s", p.body)
+	}
+}
+
+// A browser that asks for what there is not gets a page, and a program what the API answers.
+func TestMissingPage(t *testing.T) {
+	n := start(t, "")
+	for path, accept := range map[string]string{"/nothing/<b>": "text/html,*/*;q=0.8", "/nothing": "*/*", "/api/v1/nothing": "text/html"} {
+		r, err := http.NewRequestWithContext(t.Context(), "GET", n.base+(&url.URL{Path: path}).EscapedPath(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Accept", accept)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(answer.Body)
+		_ = answer.Body.Close()
+		want := `"detail":"there is no GET ` + path
+		if strings.Contains(path, "<") {
+			want = "There is no page /nothing/&lt;b&gt;."
+		}
+		if err != nil || answer.StatusCode != http.StatusNotFound || !strings.Contains(string(body), want) {
+			t.Errorf("%s: %d without %q:\n%s", path, answer.StatusCode, want, body)
+		}
 	}
 }
