@@ -185,9 +185,11 @@ func (v *View) History(name string, hours int, tried uint32) (h RuleHistory, fou
 }
 
 // Nearest returns the n keys nearest to the limit of a rule, or furthest above it,
-// with the fleet's counts; none if ctx ended first.
+// with the fleet's counts: of what is not blocked, the nearest key of each prefix. There
+// are none if ctx ended first.
 func (v *View) Nearest(ctx context.Context, n int) []KeyCount {
 	all, _, _ := watch.Look(ctx, v.scans, scanned{}, func(now time.Time) []KeyCount { return v.reader.Top(now, call.MaxLimit) })
+	all = byPrefix(all)
 	keys := shown(all[:min(n, len(all))])
 	var of []FleetKey
 	for _, k := range keys {

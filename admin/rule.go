@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"net/netip"
 	"time"
 
 	"edgeguard"
@@ -93,6 +94,34 @@ type KeyCount struct {
 	Limit uint32        `json:"limit"`
 	// Fleet is what all nodes count, where the limit is for the fleet's count.
 	Fleet *FleetCount `json:"fleet,omitempty"`
+	// More is how many other rules have a key of the prefix near their limit, in a list
+	// that has each prefix once.
+	More int `json:"more_rules,omitempty"`
+}
+
+// Near reports whether it counts more than 80 % of its limit.
+func (k *KeyCount) Near() bool { return 5*uint64(k.Count) > 4*uint64(k.Limit) }
+
+// byPrefix returns the nearest key of each prefix of keys, which are in that order: who
+// is near the limits of several rules is one client to look at.
+func byPrefix(keys []KeyCount) []KeyCount {
+	type ruled struct {
+		netip.Prefix
+		rule string
+	}
+	first, at, counted := []KeyCount{}, make(map[netip.Prefix]int), make(map[ruled]bool)
+	for _, k := range keys {
+		i, seen := at[k.Key.Prefix]
+		if by := (ruled{k.Key.Prefix, k.Rule}); seen && k.Near() && !counted[by] {
+			first[i].More++
+			counted[by] = true
+		}
+		if !seen {
+			at[k.Key.Prefix], counted[ruled{k.Key.Prefix, k.Rule}] = len(first), true
+			first = append(first, k)
+		}
+	}
+	return first
 }
 
 // RuleDetail is one rule with the distribution of its counts.

@@ -95,7 +95,7 @@ type Reader interface {
 	Past(now time.Time, rule string, length time.Duration) (Windows, bool)
 
 	// Top returns the n keys nearest to the limit of a rule, or furthest above
-	// it, over all rules. It may look at every key, as Counts.
+	// it, over all rules, without what is blocked. It may look at every key, as Counts.
 	Top(now time.Time, n int) []KeyCount
 
 	// Inside returns what the node counts in a prefix. It may look at every key, as

@@ -127,6 +127,7 @@ func Parse(name string, data []byte) (*Config, error) {
 	r.counted(c)
 	r.beyondPeers(c)
 	r.brief(c)
+	r.low(c)
 	r.unshared(c)
 	c.Variables, c.Warnings = r.Variables(), r.Warnings()
 	return c, nil

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,11 @@ func TestProblems(t *testing.T) {
 		{"two documents", "node: a\n---\nnode: b\n", "3:1", "second document"},
 		{"not UTF-8", "node: a\nstate: \xff\n", "2:1", "UTF-8"},
 		{"unknown", "colour: red\n", "1:1", "colour: unknown field; remove it"},
+		{"a comma in a number", "rules: [{name: a, threshold: 2,000}]\n", "1:30", "rules[0].threshold: got 2; a comma ends a value here: write 2000"},
+		{"two commas in a number", "rules: [{name: a, threshold: 2,000,000}]\n", "1:30", "write 2000000"},
+		{"a decimal comma", "rules: [{name: a, guard: 0,95, threshold: 30}]\n", "1:26", "write 0.95"},
+		{"a comma in a list", "rules: [{name: a, threshold: [2,000]}]\n", "1:19", "whole number"},
+		{"a number that is a field", "rules: [{000: , name: a, threshold: 30}]\n", "1:10", "unknown field"},
 		{"unknown and near", "allow_list: [192.0.2.1]\n", "1:1", `did you mean "allowlist"?`},
 		{"swapped letters", rule("acton: deny"), "4:5", `did you mean "action"?`},
 		{"twice", "mode: monitor\nnode: a\nmode: enforce\n", "3:1", "mode: is given twice, first on line 1"},
@@ -354,6 +360,34 @@ func TestErrorsAreCut(t *testing.T) {
 	}
 }
 
+// TestLowWarnings holds when a rule is said to refuse an address for one page with its
+// images.
+func TestLowWarnings(t *testing.T) {
+	for fields, want := range map[string]bool{
+		"threshold: 2":                                    true,
+		"threshold: 19, action: deny":                     true,
+		"threshold: 20":                                   false,
+		"threshold: 5, action: shadow":                    false,
+		"threshold: 5, match: {path: [/login]}":           false,
+		"threshold: 5, match: {kind: auth_failure}":       false,
+		"threshold: 5, key: {with: [path]}, action: deny": false,
+		"threshold: 5, count: {distinct: host}":           false,
+		"threshold: 5, match: {not: {path: [/a/**]}}":     false,
+		"threshold: 5, when: 'path startsWith \"/a\"'":    false,
+	} {
+		c, err := config.Parse("c", []byte("rules:\n  - {name: r, "+fields+"}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := slices.ContainsFunc(c.Warnings, func(w yaml.Fault) bool {
+			return strings.Contains(w.String(), "c:2:5: rules[0]: threshold") && strings.Contains(w.String(), "one page")
+		})
+		if got != want {
+			t.Errorf("%s: %v", fields, c.Warnings)
+		}
+	}
+}
+
 // TestBriefWarnings holds when a rule is said to block for too short a time.
 func TestBriefWarnings(t *testing.T) {
 	for fields, want := range map[string]bool{
@@ -363,7 +397,7 @@ func TestBriefWarnings(t *testing.T) {
 		"block_for: 1m, while_over: true": false,
 		"block_for: 1m, action: deny":     false,
 	} {
-		c, err := config.Parse("c", []byte("rules:\n  - {name: r, threshold: 10, "+fields+"}\n"))
+		c, err := config.Parse("c", []byte("rules:\n  - {name: r, threshold: 30, "+fields+"}\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -437,7 +471,7 @@ func TestUnsuppliedWarnings(t *testing.T) {
 		{"requests of a HAProxy that is only taught", "}\nhaproxy: {peers: {count: false}}\nlisten: {auth: []", "{path: /a}", "reports request"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			parsed, err := config.Parse("f", []byte("rules: [{name: a, threshold: 5, match: "+c.match+"}]\nsensors: {"+c.sensors+"}\n"))
+			parsed, err := config.Parse("f", []byte("rules: [{name: a, threshold: 50, match: "+c.match+"}]\nsensors: {"+c.sensors+"}\n"))
 			if err != nil {
 				t.Fatal(err)
 			}

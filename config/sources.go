@@ -98,6 +98,25 @@ func (r *reader) brief(c *Config) {
 	}
 }
 
+// onePage is what a page with its images, styles and scripts may come to.
+const onePage = 20
+
+// low warns of rules that refuse an address for as many requests of any kind as one page
+// makes a browser send.
+func (r *reader) low(c *Config) {
+	for i := range c.Rules.Rules {
+		rule := &c.Rules.Rules[i]
+		meter := &c.Rules.Meters[rule.Meter]
+		site := allRequests(&c.Specs[i]) && meter.Kind == edgeguard.KindRequest && meter.Distinct == 0 && len(meter.Attributes) == 0
+		if !site || rule.Threshold >= onePage || rule.Action == edgeguard.ActionShadow {
+			continue
+		}
+		r.Warn(r.rulePath(i),
+			fmt.Sprintf("threshold %d is for all requests of an address: one page with its images, styles and scripts may exceed it", rule.Threshold),
+			"raise it, set match to the requests that it is about, or try it with action: shadow")
+	}
+}
+
 // lacking finds whether one source has the kind and all fields, and if none
 // does, the fields that the best of them lacks.
 func lacking(sources []source, kind edgeguard.Kind, fields edgeguard.Field) (missing edgeguard.Field, ok bool) {

@@ -22,6 +22,11 @@ type Problem struct {
 	Forceable bool `json:"-"`
 }
 
+// NoPath returns that nothing is at a request's path.
+func NoPath(r *http.Request) *Problem {
+	return NewProblem(http.StatusNotFound, "", fmt.Sprintf("there is no %s %s", r.Method, r.URL.Path), "see docs/api.md")
+}
+
 // NewProblem makes one of its parts.
 func NewProblem(status int, field, detail, fix string) *Problem {
 	return &Problem{Title: http.StatusText(status), Status: status, Detail: detail, Field: field, Fix: fix}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"path"
 	"strings"
 	"time"
 
@@ -34,6 +35,7 @@ type blockedPage struct {
 	Network                 string // only blocks inside it
 	Filtered                bool
 	Problem                 *call.Problem // of the filters
+	Lists                   []listLine
 	Table                   blockTable
 	Acts                    []link
 	Matches                 string // how many, in words
@@ -81,11 +83,34 @@ type blockRow struct {
 	Crossed      uint32 // the count when it was blocked, where the rows are in its order
 	Slots        []uint16
 	Window       int
-	// Refused is how many its verdicts denied, empty where nothing of it came since the
-	// list RefusedBy has it. Served are those that a log shows as served.
-	Refused, RefusedBy, Served string
-	Origin                     string
-	Acts                       []link
+	// Refused is how many its verdicts denied, empty where nothing of it came since a
+	// list has it. Served are those that a log shows as served.
+	Refused, Served string
+	Origin          string
+	Acts            []link
+}
+
+// listLine is a list of the blocks that others read. Its name stands once above them.
+type listLine struct {
+	Name, Path string
+	Held       int
+	Failing    bool
+}
+
+// newListLines returns the lists that have the node's blocks: in mode monitor all are
+// empty. A file has its last name, as the page Neighbours has the whole one.
+func newListLines(stats *admin.Stats) (all []listLine) {
+	if stats.Monitor {
+		return nil
+	}
+	for _, e := range stats.Enforcers {
+		line := listLine{Name: e.Name, Path: e.Name, Held: e.Installed, Failing: e.Failing > 0}
+		if strings.HasPrefix(e.Name, "/") {
+			line.Name = path.Base(e.Name)
+		}
+		all = append(all, line)
+	}
+	return all
 }
 
 func (p *blockHandlers) blocked(_ http.ResponseWriter, r *http.Request) (string, any) {
@@ -94,7 +119,7 @@ func (p *blockHandlers) blocked(_ http.ResponseWriter, r *http.Request) (string,
 	shown := &blockedPage{
 		frame: f, Blocked: stats.V4 + stats.V6, V4: stats.V4, V6: stats.V6, ByHand: stats.ByHand, Allowed: stats.Allowances, Imported: stats.Imports.Blocks,
 		Denied: denied(&stats.Events), Refused: stats.Events.Denied,
-		Filters: p.filters(asked), Network: asked.Get("prefix"), Filtered: narrows(asked), Acts: f.offer("", "block"),
+		Filters: p.filters(asked), Network: asked.Get("prefix"), Filtered: narrows(asked), Lists: newListLines(stats), Acts: f.offer("", "block"),
 	}
 	asked.Set("limit", pageLength)
 	wanted, limit, problem := admin.ReadBlockFilter(&http.Request{URL: &url.URL{RawQuery: asked.Encode()}})
@@ -205,7 +230,7 @@ func (p *blockHandlers) filters(asked url.Values) []filter {
 func (p *blockHandlers) row(f *frame, now time.Time, b *admin.ActiveBlock) blockRow {
 	row := blockRow{
 		Prefix: shortest(b.Prefix), Whole: b.Prefix.String(), Path: pathOf(b.Prefix), Ends: at(b.Until, now), Since: at(b.Since, now), Left: words.Length(b.Until.Sub(now)),
-		Rule: blockMaker(b.Rule, b.Imported), Reason: b.Reason, ByHand: b.Rule == edgeguard.ManualRule, RefusedBy: b.RefusedBy, Origin: b.Origin,
+		Rule: blockMaker(b.Rule, b.Imported), Reason: b.Reason, ByHand: b.Rule == edgeguard.ManualRule, Origin: b.Origin,
 		Acts: f.offer(shortest(b.Prefix), "unblock", "extend", "allow"),
 	}
 	if b.Imported {

@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"path"
 	"slices"
+	"strings"
 
+	"edgeguard/admin/call"
 	"edgeguard/admin/console/draw"
 	"edgeguard/internal/words"
 )
@@ -45,6 +47,7 @@ func funcs(assets assetFiles) template.FuncMap {
 	return template.FuncMap{
 		"number":     func(n any) string { return words.Number(integer(n)) },
 		"sentenceOf": func(text string) string { return upper(text) + "." },
+		"breakable":  breakable,
 		"asset":      assets.Path,
 		"meter":      draw.NewMeter,
 		"spark":      draw.NewSpark,
@@ -112,6 +115,16 @@ func setHeaders(h http.Header) {
 type notFound struct {
 	frame
 	Text, Fix string
+}
+
+// missing answers a browser that asks for a page that there is not, and a program as the
+// API does.
+func missing(w http.ResponseWriter, r *http.Request) (string, any) {
+	if r.Method != http.MethodGet || !strings.Contains(r.Header.Get("Accept"), "text/html") || strings.HasPrefix(r.URL.Path, "/api/") {
+		call.NoPath(r).Send(w)
+		return "", nil
+	}
+	return "", &notFound{Text: "There is no page " + r.URL.Path + ".", Fix: "The pages are in the line above."}
 }
 
 // readOnly is the page for who may change nothing.

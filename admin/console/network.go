@@ -12,6 +12,7 @@ import (
 type networkPage struct {
 	frame
 	Network        string
+	Lists          []listLine
 	Around, Inside blockTable
 	More           bool
 	Acts           []link
@@ -30,6 +31,7 @@ func (p *blockHandlers) network(w http.ResponseWriter, r *http.Request) (string,
 		return "", nil
 	}
 	shown, now := &networkPage{frame: p.frames.of(r, "network", prefix.String()), Network: prefix.String()}, p.reader.Now()
+	shown.Lists = newListLines(&shown.stats)
 	shown.Around.Heads, shown.Inside.Heads = plainHeads(), plainHeads()
 	shown.Around.May, shown.Inside.May = shown.May, shown.May
 	shown.Acts = shown.offers(p.reader, prefix)

@@ -60,10 +60,11 @@ type keyRow struct {
 	Count, Limit              uint32
 	Fleet                     *admin.FleetCount
 	Share                     string
+	More                      int // other rules whose limit it is near
 }
 
 func newKeyRow(k *admin.KeyCount) keyRow {
-	row := keyRow{Rule: k.Rule, RulePath: rulePath(k.Rule), Key: k.Shown, Count: k.Count, Limit: k.Limit, Fleet: k.Fleet, Share: words.Percent(k.Count, k.Limit)}
+	row := keyRow{Rule: k.Rule, RulePath: rulePath(k.Rule), Key: k.Shown, Count: k.Count, Limit: k.Limit, Fleet: k.Fleet, Share: words.Percent(k.Count, k.Limit), More: k.More}
 	if k.Key.Prefix.IsValid() {
 		row.Path = pathOf(k.Key.Prefix)
 	}
@@ -94,7 +95,7 @@ func (p *ruleHandlers) near(_ http.ResponseWriter, r *http.Request) (string, any
 	shown := &nearPage{frame: p.frames.of(r, "near", "Near a limit")}
 	for i, k := range p.view.Nearest(r.Context(), nearLength) {
 		row := newKeyRow(&k)
-		if 5*uint64(k.Count) > 4*uint64(k.Limit) {
+		if k.Near() {
 			shown.Keys = append(shown.Keys, row)
 		} else if i == 0 {
 			shown.Nearest = &row

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"fmt"
 	"maps"
 	"net/http"
 	"net/http/pprof"
@@ -92,18 +91,21 @@ func (s *Server) routes(view *admin.View, changes *admin.Changes) *http.ServeMux
 	for path, m := range s.resources(view) {
 		mux.Handle(path, m)
 	}
+	var missing http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { call.NoPath(r).Send(w) })
 	if s.config.Pages != nil {
 		for pattern, pages := range s.config.Pages(view, changes) {
+			if pattern == "/" {
+				missing = pages
+				continue
+			}
 			mux.Handle(pattern, pages)
 		}
 	}
+	mux.Handle("/", missing)
 	mux.Handle("GET /metrics", s.config.Metrics)
 	for pattern, profile := range profiles {
 		mux.Handle(pattern, profile)
 	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		call.NewProblem(http.StatusNotFound, "", fmt.Sprintf("there is no %s %s", r.Method, r.URL.Path), "see docs/api.md").Send(w)
-	})
 	return mux
 }
 

@@ -62,7 +62,7 @@ func TestHeldIsAsked(t *testing.T) {
 	}
 	allowance := g.block("203.0.0.0/16", 1)
 	allowance.Allow = true
-	if err := g.merge(allowance, false); !errors.Is(err, aggregator.ErrHeld) || len(asked) != waiting+2 {
+	if err := g.merge(allowance, true); !errors.Is(err, aggregator.ErrHeld) || len(asked) != waiting+2 {
 		t.Errorf("a wide allowance: %v, asked for %v", err, asked[waiting+2:])
 	}
 	if b, held := g.Of(unknown.Prefix); !held || b != unknown {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 
@@ -94,7 +95,10 @@ func (n Node) Mapping(known Fields) {
 		return
 	}
 	seen := make(map[string]place)
-	for _, entry := range entries {
+	for i, entry := range entries {
+		if part(entry) && i > 0 && n.cutShort(entries[i-1:]) {
+			continue
+		}
 		at := placeOf(entry.Key)
 		if _, merge := entry.Key.(*ast.MergeKeyNode); merge {
 			n.f.wrong(at, n.path, "<< is not supported", "write the fields out")
@@ -119,6 +123,41 @@ func (n Node) Mapping(known Fields) {
 		}
 		read(field)
 	}
+}
+
+// part reports whether an entry is the rest of a number with a comma in it: braces make
+// `threshold: 2, 000: null` of `threshold: 2,000`.
+func part(entry *ast.MappingValueNode) bool {
+	_, null := entry.Value.(*ast.NullNode)
+	return null && entry.Key.GetToken() != nil && strings.Trim(entry.Key.GetToken().Value, "0123456789") == "" && entry.Key.GetToken().Value != ""
+}
+
+// cutShort reports whether entries begin with a number or another part of one, whose rest
+// follows. The number's own problem says what was meant: to remove the rest, as for
+// another unknown field, would leave a thousandth of it.
+func (n Node) cutShort(entries []*ast.MappingValueNode) bool {
+	first := entries[0]
+	if part(first) {
+		return true
+	}
+	value := first.Value.GetToken().Value
+	if _, whole := first.Value.(*ast.IntegerNode); !whole {
+		return false
+	}
+	meant := value
+	for _, rest := range entries[1:] {
+		if !part(rest) {
+			break
+		}
+		if digits := rest.Key.GetToken().Value; len(digits) == 3 {
+			meant += digits
+		} else {
+			meant += "." + digits
+		}
+	}
+	path := JoinPath(n.path, first.Key.GetToken().Value)
+	n.f.wrong(placeOf(first.Value), path, "got "+Clip(value), "a comma ends a value here: write "+Clip(meant))
+	return true
 }
 
 // hasOwnPlace reports whether a field's value is where a problem with it is

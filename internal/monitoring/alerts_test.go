@@ -148,7 +148,7 @@ func TestAlerts(t *testing.T) {
 	promtool := promtool(t)
 	dir := t.TempDir()
 	rules := filepath.Join(dir, "rules.yml")
-	if err := os.WriteFile(rules, []byte(rulesFile()), 0o644); err != nil {
+	if err := os.WriteFile(rules, []byte(rulesFile(runbooks)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := exec.CommandContext(t.Context(), promtool, "check", "rules", rules).CombinedOutput(); err != nil {
@@ -182,7 +182,7 @@ func (a *alertTest) write(b *strings.Builder) {
 	}
 	of := alerts[slices.IndexFunc(alerts, func(known alert) bool { return known.name == a.alert })]
 	fmt.Fprintf(b, "\n    - exp_labels: {severity: %s, %s}\n", of.severity, a.labels)
-	fmt.Fprintf(b, "      exp_annotations: {summary: %s, runbook_url: %s}\n", quoted(a.summary), quoted(of.runbook()))
+	fmt.Fprintf(b, "      exp_annotations: {summary: %s, runbook_url: %s}\n", quoted(a.summary), quoted(of.runbook(runbooks)))
 }
 
 var heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
@@ -202,8 +202,29 @@ func TestRunbooks(t *testing.T) {
 		}
 	}
 	for i := range alerts {
-		if !anchors[alerts[i].runbook()] {
+		if !anchors[alerts[i].runbook(runbooks)] {
 			t.Errorf("%s has no heading %q", runbooks, alerts[i].name)
+		}
+	}
+}
+
+// Where the page's address is given, each alert has a link that a chat can open.
+func TestRunbooksElsewhere(t *testing.T) {
+	const page = "https://git.example.net/edgeguard/docs/operations.md"
+	folder := t.TempDir()
+	if err := run(folder, page); err != nil {
+		t.Fatal(err)
+	}
+	made, err := os.ReadFile(filepath.Join(folder, "prometheus", "rules.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if links := strings.Count(string(made), "runbook_url: '"+page+"#edgeguard"); links != len(alerts) || strings.Count(string(made), "runbook_url:") != links {
+		t.Errorf("%d of %d alerts have such a link", links, len(alerts))
+	}
+	for _, wrong := range []string{"", "operations.md", "//git.example.net/x", "https:/x", "https://git.example.net/x#y", "file:///x", "javascript:alert(1)"} {
+		if run(t.TempDir(), wrong) == nil {
+			t.Errorf("%q is taken", wrong)
 		}
 	}
 }

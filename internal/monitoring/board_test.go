@@ -11,7 +11,7 @@ import (
 
 // What is in deploy/ is what this program makes.
 func TestFilesAreUpToDate(t *testing.T) {
-	files, err := generate()
+	files, err := generate(runbooks)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -100,6 +101,11 @@ type (
 		Defaults  map[string]any `json:"defaults"`
 		Overrides []any          `json:"overrides"`
 	}
+	link struct {
+		Title       string `json:"title"`
+		URL         string `json:"url"`
+		TargetBlank bool   `json:"targetBlank"`
+	}
 	transformation struct {
 		ID      string         `json:"id"`
 		Options map[string]any `json:"options"`
@@ -176,6 +182,10 @@ func (p *panel) shown(id int) shown {
 	}
 	if p.kind == stat {
 		s.GridPos.H, s.GridPos.W = statHigh, statWidth
+	}
+	if slices.ContainsFunc(p.asks, func(q query) bool { return strings.Contains(q.legend, "{{instance}}") }) {
+		// Where Prometheus scrapes a node, its console is, too.
+		s.FieldConfig.Defaults["links"] = []link{{Title: "The console of ${__field.labels.instance}", URL: "http://${__field.labels.instance}/", TargetBlank: true}}
 	}
 	if p.kind == timeseries {
 		s.FieldConfig.Defaults["custom"] = map[string]any{"fillOpacity": 10, "showPoints": "never", "axisSoftMin": 0}

@@ -194,7 +194,7 @@ func startPrometheus(t *testing.T, nodes ...*watched) *database {
 	dir := t.TempDir()
 	config := filepath.Join(dir, "prometheus.yml")
 	for file, content := range map[string]string{
-		config: documentedConfig(t, dir, nodes), filepath.Join(dir, "token"): "0123456789abcdef", filepath.Join(dir, "rules.yml"): rulesFile(),
+		config: documentedConfig(t, dir, nodes), filepath.Join(dir, "token"): "0123456789abcdef", filepath.Join(dir, "rules.yml"): rulesFile(runbooks),
 	} {
 		if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
 			t.Fatal(err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 )
 
@@ -15,17 +16,28 @@ var recordings = []recording{
 	{"instance:edgeguard_decision_duration_seconds:p99_5m", `histogram_quantile(0.99, sum by (job, instance, le) (rate(edgeguard_decision_duration_seconds_bucket[5m])))`},
 }
 
-// runbooks is the page that says what to do about an alert. Each alert has a
-// heading there.
+// runbooks is the page that says what to do about an alert. Each alert has a heading
+// there. As it is, the path is one of this repository, and no link: where the page is to
+// be read only who installs the rules knows.
 const runbooks = "docs/operations.md"
 
-// runbook returns where an alert is explained.
-func (a *alert) runbook() string { return runbooks + "#" + strings.ToLower(a.name) }
+// checkPage returns what is wrong with an address of the page: a link in a chat or a mail
+// needs a whole one.
+func checkPage(address string) error {
+	u, err := url.Parse(address)
+	if address == runbooks || err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.Fragment == "" {
+		return nil
+	}
+	return fmt.Errorf("invalid address %q: use a whole one without #, such as https://git.example.net/edgeguard/docs/operations.md", address)
+}
 
-// rulesFile returns the rules as Prometheus reads them. It is written here and
+// runbook returns where an alert is explained on a page.
+func (a *alert) runbook(page string) string { return page + "#" + strings.ToLower(a.name) }
+
+// rulesFile returns the rules as Prometheus reads them, with links to a page of runbooks. It is written here and
 // not by a YAML module, because the few forms that it has are all that is
 // needed, and an operator is to read the file.
-func rulesFile() string {
+func rulesFile(page string) string {
 	var b strings.Builder
 	b.WriteString("# Made by `go run ./internal/monitoring`. Change alerts.go or rules.go there, not this file.\n")
 	b.WriteString("groups:\n- name: edgeguard.rules\n  rules:\n")
@@ -40,7 +52,7 @@ func rulesFile() string {
 			fmt.Fprintf(&b, "    for: %s\n", a.hold)
 		}
 		fmt.Fprintf(&b, "    labels:\n      severity: %s\n", a.severity)
-		fmt.Fprintf(&b, "    annotations:\n      summary: %s\n      runbook_url: %s\n", quoted(a.summary), quoted(a.runbook()))
+		fmt.Fprintf(&b, "    annotations:\n      summary: %s\n      runbook_url: %s\n", quoted(a.summary), quoted(a.runbook(page)))
 	}
 	return b.String()
 }

@@ -107,7 +107,7 @@ func (s *Status) Counts(now time.Time, rule string, n int) (admin.Counts, bool) 
 // Top implements admin.Reader.
 func (s *Status) Top(now time.Time, n int) []admin.KeyCount {
 	g := s.from.Current()
-	top := leaders{most: n}
+	top, blocked := leaders{most: n}, s.blocked(s.from.Clock.Local(now))
 	for m := range g.Config.Rules.Meters {
 		meter := &g.Config.Rules.Meters[m]
 		set := g.Config.Rules.Rules
@@ -115,6 +115,9 @@ func (s *Status) Top(now time.Time, n int) []admin.KeyCount {
 			return count > 0 && slices.ContainsFunc(meter.Rules, func(i int) bool { return top.takes(count, set[i].Limit) })
 		}
 		proven(g.Tables(), meter, s.from.Clock.Local(now), leads, func(e *shard.Entry) {
+			if blocked(e.Key.Prefix) { // here, as a flood of them would take all places
+				return
+			}
 			key := keyOf(meter, e)
 			for _, i := range meter.Rules {
 				top.add(admin.KeyCount{Rule: set[i].Name, Key: key, Count: e.Count, Limit: set[i].Limit})

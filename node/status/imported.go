@@ -32,6 +32,14 @@ func (s *Status) ImportedAround(now time.Time, prefix netip.Prefix) []edgeguard.
 	return found
 }
 
+// blocked returns a function that reports whether a block contains all of a prefix.
+func (s *Status) blocked(now time.Time) func(netip.Prefix) bool {
+	others := s.from.Imported.Blocks()
+	return func(p netip.Prefix) bool {
+		return len(s.from.List.Around(now, p)) > 0 || others != nil && len(others.Around(now, p)) > 0
+	}
+}
+
 // ImportedBy implements admin/admin.ImportReader.
 func (s *Status) ImportedBy(now time.Time, rule string, from netip.Prefix) (iter.Seq[edgeguard.Block], bool) {
 	list := s.from.Imported.Blocks()

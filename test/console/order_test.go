@@ -55,12 +55,12 @@ func (n *ownNode) sameOrder(path string, query url.Values) {
 	for _, b := range all.Blocks {
 		want = append(want, strings.TrimSuffix(b.Prefix.String(), "/32"))
 	}
-	row := regexp.MustCompile(`<td class="who"><a class="mono" href="[^"]+">([^<]+)</a>`)
+	row := regexp.MustCompile(`<td class="who"><a class="mono addr" href="[^"]+">(.+?)</a>`)
 	next := regexp.MustCompile(`<a class="button" href="([^"]+)">Next page</a>`)
 	for from := path; from != ""; {
 		body := n.get(from, true).body
 		for _, found := range row.FindAllStringSubmatch(body, -1) {
-			got = append(got, found[1])
+			got = append(got, strings.ReplaceAll(found[1], "<wbr>", ""))
 		}
 		from = ""
 		if found := next.FindStringSubmatch(body); found != nil {

@@ -3,8 +3,11 @@ package console
 import (
 	"fmt"
 	"html"
+	"io"
 	"net/http"
+	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -69,7 +72,7 @@ func TestPagesAgreeWithTheAPI(t *testing.T) {
 	n.has("/address/"+quiet, "Not blocked, and nothing is counted.")
 	n.has("/address/192.0.2.1", "Never blocked", "allowlist 192.0.2.0/24")
 	n.has("/address/127.0.0.1", "Protected")
-	n.has("/near", ">"+nearby+"</a>", ">"+offender+"</a>")
+	n.has("/near", ">"+nearby+"</a>")
 	n.has("/rules", fmt.Sprintf(`<td class="num mono">%d</td>`, limit), "/rules/login")
 	n.has("/rules/site", "2 addresses are counted now. The live limit of 190 (threshold 200) is exceeded by 1 of them.")
 	n.has("/network/198.51.100.0/24", "No block contains all of it.", ">198.51.100.64/26</a>")
@@ -190,7 +193,7 @@ func TestPaging(t *testing.T) {
 	for i := range v6 {
 		n.block(fmt.Sprintf("2001:db8:%x::/64", i), "")
 	}
-	row, next := regexp.MustCompile(`<td class="who"><a class="mono" href="([^"]+)"`), regexp.MustCompile(`<a class="button" href="([^"]+)">Next page`)
+	row, next := regexp.MustCompile(`<td class="who"><a class="mono addr" href="([^"]+)"`), regexp.MustCompile(`<a class="button" href="([^"]+)">Next page`)
 	for filters, want := range map[string]int{
 		"": v4 + v6, "?order=prefix": v4 + v6, "?family=ipv6": v6, "?made_by=manual&family=ipv4": v4, "?rule=site": 0,
 		"?rule=&made_by=&family=&order=&prefix=": v4 + v6, "?prefix=203.0.113.64%2F26": v4 - 64, "?made_by=fleet": 0,
@@ -218,6 +221,60 @@ func TestPaging(t *testing.T) {
 	for _, wrong := range []string{"?order=size", "?cursor=x", "?prefix=x", "?family=ipv5", "?colour=red"} {
 		if p := n.get("/blocked"+wrong, false); p.status != http.StatusOK || !strings.Contains(p.body, `role="alert"`) {
 			t.Errorf("%s: %d\n%s", wrong, p.status, p.body)
+		}
+	}
+}
+
+// Who is near the limits of several rules has one row, and who is blocked none: the page
+// and the API that `edgeguard top` asks are of one list.
+func TestNearHasARowAnAddress(t *testing.T) {
+	n := start(t, "  - {name: assets, threshold: 200}\n  - {name: far, threshold: 400}\n")
+	n.ask(offender, "/x", limit+11)
+	n.ask("203.0.113.77", "/login", limit-1)
+	n.ask(nearby, "/x", limit*7/10)
+	n.Until("the offender is blocked", func() bool { return n.explain(offender).Block != nil })
+	var rows []string
+	n.Until("the look at the keys is a new one", func() bool {
+		top, err := n.admin.Top(t.Context(), 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = nil
+		for _, k := range top.Keys {
+			rows = append(rows, fmt.Sprintf("%s %s +%d", k.Shown, k.Rule, k.More))
+		}
+		return len(rows) > 1
+	})
+	if want := []string{"203.0.113.77 login +2", nearby + " assets +0"}; !slices.Equal(rows, want) {
+		t.Errorf("got %q, want %q", rows, want)
+	}
+	p := n.get("/near", false)
+	if strings.Count(p.body, "203.0.113.77</a>") != 1 || strings.Contains(p.body, ">"+offender+"</a>") || strings.Contains(p.body, ">"+nearby+"</a>") || !strings.Contains(p.body, ">+2</span>") {
+		t.Errorf("the page:\n%s", p.body)
+	}
+}
+
+// A browser that asks for what there is not gets a page, and a program what the API answers.
+func TestMissingPage(t *testing.T) {
+	n := start(t, "")
+	for path, accept := range map[string]string{"/nothing/<b>": "text/html,*/*;q=0.8", "/nothing": "*/*", "/api/v1/nothing": "text/html"} {
+		r, err := http.NewRequestWithContext(t.Context(), "GET", n.base+(&url.URL{Path: path}).EscapedPath(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Accept", accept)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(answer.Body)
+		_ = answer.Body.Close()
+		want := `"detail":"there is no GET ` + path
+		if strings.Contains(path, "<") {
+			want = "There is no page /nothing/&lt;b&gt;."
+		}
+		if err != nil || answer.StatusCode != http.StatusNotFound || !strings.Contains(string(body), want) {
+			t.Errorf("%s: %d without %q:\n%s", path, answer.StatusCode, want, body)
 		}
 	}
 }

@@ -120,8 +120,8 @@ var (
 	tuneLimit = regexp.MustCompile(`limit <b class="mono" id="limit">([\d,]+)</b>`)
 	tuneKeys  = regexp.MustCompile(`<b id="keys">([\d,]+)</b>`)
 	tuneFresh = regexp.MustCompile(`id="fresh">([\d,]+) of them not blocked now`)
-	tuneRow   = regexp.MustCompile(`<tr><td class="who"><bdi><a class="mono" href="/address/([^"]+)">[^<]+</a></bdi></td><td class="num mono">[\d,]+</td><td class="num"><span class="tag \w+">([^<]+)</span>`)
-	tuneBelow = regexp.MustCompile(`Next below the line: <bdi><a class="mono" href="/address/([^"]+)">`)
+	tuneRow   = regexp.MustCompile(`<tr><td class="who"><bdi><a class="mono addr" href="/address/([^"]+)">.+?</a></bdi></td><td class="num mono">[\d,]+</td><td class="num"><span class="tag \w+">([^<]+)</span>`)
+	tuneBelow = regexp.MustCompile(`Next below the line: <bdi><a class="mono addr" href="/address/([^"]+)">`)
 )
 
 func readTune(t *testing.T, body string) (seen tuneSeen) {

@@ -47,22 +47,34 @@ function make(w) {
 }
 
 function levels(u) {
-  const c = u.ctx, dot = devicePixelRatio, { left, width } = u.bbox, over = sums.findIndex(n => n > d.limit);
+  const c = u.ctx, dot = devicePixelRatio, { left, top, width, height } = u.bbox, taken = [], over = sums.findIndex(n => n > d.limit);
   const level = (name, value, colour, thick, dash, below) => {
     const y = u.valToPos(value, "y", true);
     c.fillStyle = c.strokeStyle = colour;
     c.lineWidth = thick * dot;
     c.setLineDash(dash.map(n => n * dot));
     c.beginPath(); c.moveTo(left, y); c.lineTo(left + width, y); c.stroke();
-    c.fillText(`${name} ${number(value)}`, left + 8 * dot, y + below * dot);
+    // A label has a rim of the ground's colour, is not below the axis, and is left out where another one is.
+    const at = y + (y + below * dot > top + height - 4 * dot ? -5 : below) * dot, text = `${name} ${number(value)}`;
+    if (taken.some(other => Math.abs(other - at) < 14 * dot)) return;
+    taken.push(at);
+    c.setLineDash([]);
+    c.lineWidth = 4 * dot;
+    c.strokeStyle = css("ground");
+    c.strokeText(text, left + 8 * dot, at);
+    c.fillText(text, left + 8 * dot, at);
   };
   c.save();
   c.font = `${12 * dot}px system-ui, sans-serif`;
   c.textAlign = "left";
-  for (const value of d.candidates) level("candidate", value, css("cand"), 1.5, [1.5, 4], -5);
-  if (d.threshold !== d.limit) level("threshold", d.threshold, css("over"), 1, [5, 4], -5);
+  c.lineJoin = "round";
   level("limit", d.limit, css("over"), 2, [], 15);
+  if (d.threshold !== d.limit) level("threshold", d.threshold, css("over"), 1, [5, 4], -5);
+  for (const value of d.candidates) level("candidate", value, css("cand"), 1.5, [1.5, 4], -5);
+  c.setLineDash([]);
+  c.lineWidth = 2 * dot;
   if (over >= 0) {
+    c.strokeStyle = css("over");
     c.fillStyle = css("ground");
     c.beginPath(); c.arc(u.valToPos(over, "x", true), u.valToPos(sums[over], "y", true), 5 * dot, 0, 7); c.fill(); c.stroke();
   }

@@ -94,7 +94,7 @@ export function meter(svg, count, limit) {
 // live calls figures(all, ms) with each message and changed() when blocks changed, while the page is seen: a browser opens
 // six connections to a host. Where events were lost, the page is loaded again.
 export function live(query, figures, changed) {
-  const line = find(".asof"), banners = renewing(".banners");
+  const line = find(".asof"), condition = renewing(".condition"), kinds = ["block", "unblock", "held", "alarm", "state"];
   let source, retry, id = "", heard = Date.now(), asOf = Date.parse(find("time", line).dateTime);
   const state = (before, after = "") => { show(line, before + clock(asOf) + " " + zone + after); line.classList.toggle("live", !after); };
   const take = m => { heard = Date.now(); asOf = Date.parse(m.time); figures(m.figures, asOf); };
@@ -109,9 +109,9 @@ export function live(query, figures, changed) {
   const open = () => {
     source?.close();
     clearTimeout(retry);
-    source = new EventSource(`/api/v1/watch?kind=block,unblock,held&after=${id}&${query}`);
-    source.addEventListener("figures", e => { take(JSON.parse(e.data)); state("Live, "); });
-    for (const kind of ["block", "unblock", "held"]) source.addEventListener(kind, e => { id = e.lastEventId; changed(); if (kind === "held") banners(); });
+    source = new EventSource(`/api/v1/watch?kind=${kinds}&after=${id}&${query}`);
+    source.addEventListener("figures", e => { take(JSON.parse(e.data)); state("Live, "); if (find(".dot.warn")) condition(); }); // an alarm's end is no event
+    for (const kind of kinds) source.addEventListener(kind, e => { id = e.lastEventId; changed(); if (!/block/.test(kind)) condition(); });
     source.addEventListener("gap", () => location.reload());
     source.onopen = () => changed();
     source.onerror = () => { if (source.readyState === 2) { poll(); retry = setTimeout(open, 10000); } };
@@ -139,13 +139,13 @@ export function live(query, figures, changed) {
 function turnTheme() {
   const dark = (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
   root.dataset.theme = dark ? "light" : "dark";
-  // By a cookie, so that the next page comes in these colours.
+  // A cookie, for the next page.
   document.cookie = `edgeguard-theme=${root.dataset.theme};path=/;max-age=31536000;samesite=strict`;
   dispatchEvent(new Event("theme"));
 }
 add(find("header"), "button", "◐", { type: "button", class: "icon", "aria-label": "Light or dark", title: "Light or dark (t)" }).onclick = turnTheme;
 
-// The page About lists the keys, and has the choices.
+// About lists the keys, and has the choices.
 function row(step) {
   const rows = [...all("main td.who a, main td a.who")], at = rows.indexOf(document.activeElement);
   rows[at < 0 ? 0 : at + step]?.focus();

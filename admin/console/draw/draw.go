@@ -158,11 +158,15 @@ func newLevels(levels []Limit, at func(float64) float64) []Level {
 	var taken []float64
 	for _, l := range levels {
 		y := at(float64(l.At))
-		one := Level{Y: px(y), LabelY: px(y + l.Below), Class: l.Class, Label: l.Label + " " + words.Number(l.At)}
-		if slices.ContainsFunc(taken, func(other float64) bool { return math.Abs(other-y-l.Below) < room }) {
+		label := y + l.Below
+		if label > plotBottom-4 { // where the axis has its own
+			label = y - 4
+		}
+		one := Level{Y: px(y), LabelY: px(label), Class: l.Class, Label: l.Label + " " + words.Number(l.At)}
+		if slices.ContainsFunc(taken, func(other float64) bool { return math.Abs(other-label) < room }) {
 			one.Label = ""
 		} else {
-			taken = append(taken, y+l.Below)
+			taken = append(taken, label)
 		}
 		all = append(all, one)
 	}

@@ -14,6 +14,16 @@ func TestLabelsHaveRoom(t *testing.T) {
 	}
 }
 
+// A limit that is small beside the count has its label above its line: below is the axis.
+func TestLabelsAreNotOnTheAxis(t *testing.T) {
+	slots := make([]uint16, 60)
+	slots[5] = 60_000
+	c := NewChart(slots, 300, []Limit{{29, "limit", "limit", 13}, {30, "threshold", "threshold", -4}})
+	if c.Levels[0].LabelY != "267.9" || c.Levels[1].Label != "" {
+		t.Errorf("%+v", c.Levels)
+	}
+}
+
 // Each slot that counted something has a bar, the highest as high as the drawing and
 // the least still to be seen.
 func TestSpark(t *testing.T) {

@@ -32,8 +32,9 @@ func Top(e *command.Env) *cobra.Command {
 		Use:   "top",
 		Short: "Watch a running node: requests, keys near a limit, newest blocks",
 		Long: `top shows the activity of a running node, updated every second. On a terminal it
-runs until interrupted; in a pipe, and with --json, it prints once and ends. Rules that
-have candidates are followed by what those would have done.`,
+runs until interrupted; a row that is longer than the screen is clipped. What is blocked is
+below, and not among the keys near a limit. In a pipe, and with --json, top prints once and ends. Rules
+that have candidates are followed by what those would have done.`,
 		Example: `  edgeguard top
   edgeguard top --rows 20
   edgeguard top --json`,
@@ -158,7 +159,7 @@ func drawTop(out *bytes.Buffer, e *command.Env, before, now *admin.Stats, top *a
 		if now.Fleet != nil && c == now.Fleet.Fix {
 			continue // the fleet's line says it
 		}
-		fmt.Fprintln(out, output.Paint(output.Red, "! "+clip(safetext.Strip(c), e.Width), e.Colour))
+		fmt.Fprintln(out, output.Paint(output.Red, "! "+clip(safetext.Strip(c), e.Width-len("! ")), e.Colour))
 	}
 	fmt.Fprintln(out)
 	drawKeys(out, e, top.Keys)
@@ -167,6 +168,7 @@ func drawTop(out *bytes.Buffer, e *command.Env, before, now *admin.Stats, top *a
 	}
 	fmt.Fprintln(out)
 	t := blocks.NewTable("newest blocks")
+	t.Screen = e.Width
 	for _, b := range top.Newest {
 		blocks.AddRow(t, b, now.Time)
 	}
@@ -214,15 +216,17 @@ func drawFleet(out *bytes.Buffer, e *command.Env, before *admin.Fleet, now *admi
 		words.Plural(f.Alive, "node", "nodes"), f.PushLag, rate(pushed, f.Pushed), words.Plural(f.Suspects, "suspect", "suspects"), f.Ahead*1e3, held)
 }
 
-// drawKeys writes the keys nearest to their limits.
+// drawKeys writes the keys nearest to their limits: a row for an address, with how many
+// more rules it is near, and none for what is blocked, which is below.
 func drawKeys(out *bytes.Buffer, e *command.Env, keys []admin.KeyCount) {
 	if len(keys) == 0 {
 		fmt.Fprintln(out, "nothing is counted yet")
 		return
 	}
-	t := &output.Table{}
+	t := &output.Table{Screen: e.Width}
 	t.Column("nearest to a limit", false, "")
 	t.Column("rule", false, "")
+	t.Column("", false, output.Faint)
 	t.Column("count", true, "")
 	t.Column("limit", true, output.Faint)
 	t.Column("", true, output.Amber)
@@ -233,7 +237,11 @@ func drawKeys(out *bytes.Buffer, e *command.Env, keys []admin.KeyCount) {
 		t.Column("nodes", true, output.Faint)
 	}
 	for _, k := range keys {
-		row := []string{k.Shown, k.Rule, words.Number(k.Count), words.Number(k.Limit), words.Percent(k.Count, k.Limit)}
+		more := ""
+		if k.More > 0 {
+			more = "+" + words.Plural(k.More, "rule", "rules")
+		}
+		row := []string{k.Shown, k.Rule, more, words.Number(k.Count), words.Number(k.Limit), words.Percent(k.Count, k.Limit)}
 		switch {
 		case k.Fleet != nil:
 			row = append(row, words.Number(k.Fleet.Count), words.Percent(k.Fleet.Count, k.Limit), words.Number(len(k.Fleet.Nodes)))
@@ -245,11 +253,10 @@ func drawKeys(out *bytes.Buffer, e *command.Env, keys []admin.KeyCount) {
 	t.Print(out, e.Colour)
 }
 
-// clip cuts a text to the width of the screen; 0 is a pipe, which has all room.
+// clip cuts a text to the width of the screen; a pipe has none, and all room.
 func clip(text string, width int) string {
-	runes := []rune(text)
-	if width < 4 || len(runes) < width-2 {
+	if width < 1 {
 		return text
 	}
-	return string(runes[:width-3]) + "…"
+	return output.Clip(text, width)
 }

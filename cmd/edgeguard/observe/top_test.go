@@ -2,9 +2,11 @@ package observe
 
 import (
 	"bytes"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"edgeguard/admin"
 	"edgeguard/cmd/edgeguard/command"
@@ -41,6 +43,33 @@ func TestTopShowsTheFleet(t *testing.T) {
 			t.Errorf("%s: no %q in\n%s", c.name, c.want, got)
 		} else if strings.Count(got, "! ") != 1 {
 			t.Errorf("%s: the conditions:\n%s", c.name, got)
+		}
+	}
+}
+
+// Who is near the limits of several rules has one row. On a terminal no row is longer than
+// it: the reason is cut, and no number is. A pipe has all.
+func TestTopFitsTheScreen(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	top := admin.Top{
+		Keys: []admin.KeyCount{{Rule: "web/paths", Shown: "2001:db8:ffff:ffff::/64", Count: 1520, Limit: 950, More: 2}, {Rule: "site", Shown: "198.51.100.17", Count: 171, Limit: 190}},
+		Newest: []admin.Block{{Prefix: netip.MustParsePrefix("203.0.113.45/32"), Rule: "wordpress/login", Count: 191, Limit: 190, Since: now, Until: now.Add(time.Hour),
+			Origin: "edge-1", Reason: "over limit: " + strings.Repeat("many words ", 20)}},
+	}
+	for _, width := range []int{0, 20, 60, 80, 110} {
+		var screen bytes.Buffer
+		drawTop(&screen, &command.Env{Width: width}, &admin.Stats{Time: now}, &admin.Stats{Time: now, Started: now}, &top)
+		_, tables, _ := strings.Cut(screen.String(), "nearest to a limit")
+		if width == 0 && (!strings.Contains(tables, "web/paths  +2 rules  1,520    950  160.0 %\n") || !strings.Contains(tables, strings.TrimSpace(top.Newest[0].Reason)+"\n")) {
+			t.Errorf("in a pipe:\n%s", tables)
+		}
+		if width >= 80 && !strings.Contains(tables, "+2 rules  1,520") {
+			t.Errorf("at %d:\n%s", width, tables)
+		}
+		for line := range strings.Lines(tables) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); width > 0 && n > width {
+				t.Errorf("at %d a row has %d letters: %s", width, n, line)
+			}
 		}
 	}
 }

@@ -31,6 +31,9 @@ type Table struct {
 	rows  [][]string
 	// paints colours whole columns; empty for none.
 	paints []string
+	// Screen is how many columns of letters a line may have; 0 is a pipe, which has all
+	// room. What is longer is clipped: a screen that is drawn again holds whole rows only.
+	Screen int
 }
 
 // Column adds a column before any row is added.
@@ -67,7 +70,16 @@ func (t *Table) Print(w io.Writer, colour bool) {
 
 func (t *Table) line(w io.Writer, widths []int, row []string, paint func(int) string, colour bool) {
 	var line strings.Builder
+	begins := 0
 	for i, cell := range row {
+		if t.Screen > 0 {
+			room := t.Screen - begins
+			if room < 1 || t.right[i] && room < widths[i] { // half a number is another one
+				break
+			}
+			cell = Clip(cell, room)
+			begins += widths[i] + len("  ")
+		}
 		pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
 		if p := paint(i); colour && p != "" {
 			cell = p + cell + Reset
@@ -90,6 +102,14 @@ func Paint(colour, text string, on bool) string {
 		return text
 	}
 	return colour + text + Reset
+}
+
+// Clip cuts a text to a number of letters.
+func Clip(text string, most int) string {
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:most-1]) + "…"
 }
 
 // Prefix writes a single address bare, as people do.

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -101,17 +102,61 @@ func TestStale(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.until("it says that it has stopped", `/^Stopped at \d\d:\d\d:\d\d UTC, trying again$/.test(document.querySelector(".asof").textContent)`)
+	if eval[bool](b, green) {
+		t.Error("the dot beside the state is green, and nobody knows whether it still is true")
+	}
 	b.until("its buttons are off", `[...document.querySelectorAll("main button")].every(b => b.disabled)`)
 	if err := syscall.Kill(n.PID(), syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	b.until("it is live again", isLive+` && [...document.querySelectorAll("main button")].every(b => !b.disabled)`)
+	b.until("it is live again", isLive+" && "+green+` && [...document.querySelectorAll("main button")].every(b => !b.disabled)`)
 	if rows := eval[int](b, `document.querySelectorAll("table.blocks tbody tr").length`); rows != 1 || !eval[bool](b, "window.marked === true") {
 		t.Errorf("%d rows, or the page was loaded again", rows)
 	}
 	n.Stop()
 	n.launch()
 	b.until("it was loaded again after the restart", `window.marked === undefined && `+isLive)
+}
+
+// green says that the dot beside the state is: its colour is that of what goes well.
+const green = `(() => {
+	const probe = document.createElement("span");
+	probe.style.color = "var(--ok)";
+	document.body.append(probe);
+	const ok = getComputedStyle(probe).color;
+	probe.remove();
+	return getComputedStyle(document.querySelector(".state .dot")).backgroundColor === ok;
+})()`
+
+// A page that stays open has the banner of an alarm and no green dot while it is so, and
+// both as before when it has ended.
+func TestDot(t *testing.T) {
+	t.Parallel() // it waits, and needs neither the keys nor the focus
+	n := prepare(t, "edge-1", rules+`enforce: {files: [{file: $DIR/list.txt, format: plain, every: 1s, reload: [/bin/test, -e, $DIR/there]}]}
+`)
+	there := func() {
+		if err := os.WriteFile(n.Path("there"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	there()
+	n.launch()
+	n.block(offender, "a note")
+	n.Until("the list is taken", func() bool { return n.status().Enforcers[0].Installed == 1 })
+	b := newTab(t)
+	b.open(n.base + "/blocked")
+	b.until("it is live and green", isLive+" && "+green)
+	b.mark()
+	if err := os.Remove(n.Path("there")); err != nil {
+		t.Fatal(err)
+	}
+	n.block("203.0.113.9", "a note")
+	b.until("it says that the list is not taken", `document.querySelector(".banner.bad")?.innerText.includes("does not take the list") && !`+green)
+	there()
+	b.until("it is green again", `document.querySelector(".banner") === null && `+green)
+	if !eval[bool](b, "window.marked === true") {
+		t.Error("the page was loaded again")
+	}
 }
 
 // Ten tabs in one browser all work, though it opens six connections to a node: those

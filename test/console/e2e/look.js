@@ -1,5 +1,5 @@
 // What a person with good eyes would find wrong with how a page is laid out. It runs in a world of its own.
-const shown = e => e.checkVisibility({ visibilityProperty: true }) && !e.closest(".vh, .skip, table.blocks thead");
+const shown = e => e.checkVisibility({ visibilityProperty: true }) && !e.closest(".vh, .skip, .cards thead");
 const name = e => e.tagName.toLowerCase() + (e.id && "#" + e.id) + (typeof e.className === "string" && e.className ? "." + e.className.trim().replace(/\s+/g, ".") : "") + " “" + (e.textContent || "").trim().slice(0, 40) + "”";
 const all = selector => [...document.querySelectorAll(selector)].filter(shown);
 
@@ -87,4 +87,28 @@ function colours() {
 // faint finds text that is too small to be read. A text of a drawing shrinks with it.
 const faint = () => texts().filter(t => t.box.bottom - t.box.top < 8).map(t => `“${t.text.slice(0, 40)}” is ${(t.box.bottom - t.box.top).toFixed(1)} high`);
 
-const wrong = () => [...sideways(), ...cutOff(), ...overlaps(), ...order(), ...faint(), ...small(), ...colours()].slice(0, 12);
+// broken finds addresses that go on in the next line, but behind a colon. An address may be several texts, with places
+// to break it between them.
+function broken() {
+  const found = [], runs = [];
+  for (const { n } of new Map(texts().map(t => [t.n, t])).values())
+    if (n.previousSibling?.nodeName === "WBR" && runs.at(-1)?.at(-1) === n.previousSibling.previousSibling) runs.at(-1).push(n);
+    else runs.push([n]);
+  for (const run of runs) {
+    const places = run.flatMap(n => [...n.data].map((_, i) => [n, i])), text = run.map(n => n.data).join("");
+    for (const m of text.matchAll(/[0-9a-f]{0,4}(:[0-9a-f]{0,4}){3,7}(\/\d+)?|\d+(\.\d+){3}(\/\d+)?/g)) {
+      let before = null;
+      for (let i = m.index; i < m.index + m[0].length; i++) {
+        const range = document.createRange();
+        range.setStart(...places[i]);
+        range.setEnd(places[i][0], places[i][1] + 1);
+        const { top } = range.getBoundingClientRect();
+        if (before !== null && Math.abs(top - before) > 3 && text[i - 1] !== ":") { found.push(`${m[0]} breaks before “${m[0].slice(i - m.index)}”`); break; }
+        before = top;
+      }
+    }
+  }
+  return found;
+}
+
+const wrong = () => [...sideways(), ...cutOff(), ...broken(), ...overlaps(), ...order(), ...faint(), ...small(), ...colours()].slice(0, 12);

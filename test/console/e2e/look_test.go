@@ -181,15 +181,19 @@ func tabKey(t *testing.T, w *world) {
 	}
 }
 
-// Pages hold together at twice the size, and on the narrowest screen that has to be
-// served. What charts draw stays visible in the system's own colours.
-func zoomed(t *testing.T, w *world) {
-	b := newTab(t)
-	b.operator()
+func zoomedEverywhere(t *testing.T, w *world) {
 	pages := w.pages
 	if !full {
 		pages = everywhere
 	}
+	zoomed(t, w, pages)
+}
+
+// Pages hold together at twice the size, and on the narrowest screen that has to be
+// served. What charts draw stays visible in the system's own colours.
+func zoomed(t *testing.T, w *world, pages []string) {
+	b := newTab(t)
+	b.operator()
 	for _, path := range pages {
 		for _, l := range []look{{width: 320, scheme: "light"}, {width: 720, scheme: "dark"}, {width: 1440, scheme: "light", forced: true}, {width: 1440, scheme: "dark", forced: true}, {width: 1440, scheme: "light", text: 32}, {width: 768, scheme: "dark", text: 32}} {
 			b.as(l)

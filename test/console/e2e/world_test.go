@@ -37,12 +37,18 @@ func empty(t *testing.T) *world {
 	return &world{name: "empty", node: start(t, "edge-1", "rules: [{name: site, threshold: 200}]"), pages: everywhere}
 }
 
+// install prepares a Redis for a fleet.
+func install(t *testing.T, addr string) {
+	t.Helper()
+	if out, err := exec.Command(os.Getenv(program.Built), "fleet", "install", "--redis", "redis://"+addr).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
 // pair starts two nodes of a fleet, whose Redis is behind the proxies.
 func pair(t *testing.T, more string) (one, two *node, redis *redistest.Proxy) {
 	server := redistest.Start(t, redistest.Options{})
-	if out, err := exec.Command(os.Getenv(program.Built), "fleet", "install", "--redis", "redis://"+server.Addr).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	install(t, server.Addr)
 	redis = redistest.NewProxy(t, server.Addr)
 	one = start(t, "edge-1", fmt.Sprintf("fleet: {redis: \"redis://%s\", namespace: e2e, max_nodes: 2}\n%s", redis.Addr, more))
 	two = start(t, "edge-2", fmt.Sprintf("fleet: {redis: \"redis://%s\", namespace: e2e, max_nodes: 2}\n%s", server.Addr, rules))
@@ -212,7 +218,7 @@ func TestUsual(t *testing.T) {
 		name string
 		test func(*testing.T, *world)
 	}{
-		{"layout", layout}, {"tab key", tabKey}, {"zoom and forced colours", zoomed}, {"sentences", sentences}, {"unblock sticks", unblockSticks}, {"without scripts", withoutScripts}, {"shoot oneself", shootOneself},
+		{"layout", layout}, {"tab key", tabKey}, {"zoom and forced colours", zoomedEverywhere}, {"sentences", sentences}, {"unblock sticks", unblockSticks}, {"without scripts", withoutScripts}, {"shoot oneself", shootOneself},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.test(t, w) })
 	}
