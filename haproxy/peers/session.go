@@ -48,9 +48,20 @@ func (s *Session) Round(now time.Time, bytes int) {
 		s.dump = false
 	}
 	s.pace.round(now, bytes, s.dump)
-	src.upTo = s.pace.upTo()
+	src.upTo, src.runs = s.pace.upTo(), now
 	if !src.inHandover() {
 		src.settle()
+	}
+}
+
+// End notes that HAProxy has closed the connection. A quiet one is read each few seconds only,
+// and a process that ends closes it as the next begins.
+func (s *Session) End(now time.Time) {
+	src := s.source
+	src.mu.Lock()
+	defer src.mu.Unlock()
+	if src.current == s && now.Sub(src.runs) < waits { // else edgeguard was stopped: when that was is not known
+		src.runs = now
 	}
 }
 

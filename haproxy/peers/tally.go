@@ -62,6 +62,14 @@ type Increase struct {
 	At     time.Time // not after it happened: when the connection was read before
 }
 
+// Outcome is what became of increases.
+type Outcome struct {
+	Known bool // the rules in force are those of the table: else nothing was counted
+	// Late is how many requests were too old for some rule, Lost how many of them no rule
+	// counted, and LateSteps how many steps of counters were too old for their rules.
+	Late, Lost, LateSteps uint64
+}
+
 // Tally is what HAProxies had counted. It is safe for concurrent use.
 type Tally struct {
 	keys    int
@@ -89,6 +97,8 @@ type source struct {
 	upTo    time.Time // all that was counted before is in the tables; zero: nothing is
 	guard   time.Time // until when a handover may happen
 	handed  time.Time // when what is inherited in it may have been counted first: by one process after the other, perhaps
+	lived   time.Time // until when the process before the current one was seen to run, at least
+	runs    time.Time // the same of the current one
 	several bool      // more than one process may teach in it
 	recent  []ending  // its processes that may be running, the oldest first
 	tables  map[string]*countTable
@@ -173,7 +183,10 @@ func (src *source) replace(pid int, now time.Time) {
 	if src.pid == pid {
 		return
 	}
-	src.several = inOne
+	src.several, src.lived = inOne, src.runs
+	if src.runs.IsZero() {
+		src.lived = src.upTo
+	}
 	if !inOne {
 		src.handed, src.recent = src.upTo, nil
 	}
@@ -197,7 +210,7 @@ func (src *source) lingers(now time.Time) bool {
 // enough; and of several processes before it, which has taught is not said. An old process
 // teaches once, and closes the connection then: what it counts later is lost.
 func (src *source) awaits(now time.Time) bool {
-	return src.inHandover() && !src.several && now.Sub(src.handed) < waits
+	return src.inHandover() && !src.several && now.Sub(src.lived) < waits
 }
 
 // settle ends a handover.

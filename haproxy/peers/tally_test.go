@@ -239,6 +239,8 @@ func TestReloadThatHAProxyEnds(t *testing.T) {
 	l.later(time.Minute)
 	for pid := 2; pid < 5; pid++ {
 		left := l.now
+		l.now = l.now.Add(3 * time.Second) // a quiet connection
+		l.End(l.now)
 		l = noon(t, tally, pid, l.now)
 		if got := l.gets(a, uint64(pid+4), 0); len(got) != 1 || got[0].N != 1 || !got[0].At.Equal(left) {
 			t.Errorf("process %d: %+v, want 1 of %v: the one before may have counted it", pid, got, left)
