@@ -81,7 +81,7 @@ bench-fleet: ## the fleet's figures over a real Redis, each beside its goal
 	go test ./aggregator/redis -run TestCost -v -bench 'Push|Request' -benchtime 2x
 
 torture: ## the fault tests at full length, some hours
-	TORTURE=1 go test -count=1 -v -timeout 100m ./test/torture ./test/differential ./test/fleet ./aggregator
+	TORTURE=1 go test -count=1 -v -timeout 100m ./test/torture ./test/differential ./test/fleet ./test/haproxypeers ./aggregator
 	TORTURE=1 go test -count=1 -v -timeout 30m -run TestFleet ./replay
 	go test -count=1 -v -timeout 60m -tags mutants -run TestMutants ./aggregator
 

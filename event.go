@@ -209,8 +209,8 @@ type Uncounter func(now time.Time, requests []Uncounted)
 // Reason says why a request is not counted.
 type Reason uint8
 
-// The reasons. FieldCut alone is of requests that are counted in part: by the
-// rules that do not need the field.
+// The reasons. FieldCut and GapInPart are of requests that are counted in part: by the
+// rules that do not need the field, or that have longer windows.
 const (
 	LineTooLong    Reason = iota // a log line longer than what is read of one
 	LineUnended                  // a log line whose end never came
@@ -221,14 +221,15 @@ const (
 	NoClient                     // the client's address is missing or cannot be read
 	DecisionFailed               // the decision panicked
 	LinesLost                    // log lines that were sent or written and did not arrive
-	GapTooLong                   // counted by a proxy while nothing was read from it for longer than a window
+	GapTooLong                   // counted by a proxy while nothing was read from it for longer than all windows
+	GapInPart                    // the same, for longer than the windows of some rules
 	// Reasons is how many there are.
 	Reasons = iota
 )
 
 var reasonNames = [Reasons]string{
 	"line_too_long", "line_unended", "line_misfit", "field_cut", "headers_too_long", "not_http", "no_client",
-	"decision_failed", "lines_lost", "gap_too_long",
+	"decision_failed", "lines_lost", "gap_too_long", "gap_in_part",
 }
 
 // String returns the word used in metrics and in JSON.

@@ -29,7 +29,11 @@ type Increase struct {
 type Decided struct {
 	Requests, Denied, Shadowed uint32
 	DeniedBy, ShadowedBy       string // rules
-	Late                       bool   // a meter did not count them as too old
+	// Late says that a meter did not count them as too old, Lost how many of them no meter
+	// counted, and LateSteps how many increases' requests that makes in all.
+	Late      bool
+	Lost      uint32
+	LateSteps uint64
 }
 
 // DecideIncreases counts increases at the instant now, and decides them as if so many
@@ -66,8 +70,14 @@ func same(increases []Increase) int {
 
 // decideSame decides increases of the same requests.
 func (c *decision) decideSame(d *Detector, now time.Time, event *edgeguard.Event, increases []Increase) (all Decided) {
+	counted := uint32(0)
 	for i := range increases {
 		r := c.decideIncrease(d, now, event, &increases[i])
+		if r.Late {
+			all.LateSteps += uint64(r.Requests)
+		} else {
+			counted = max(counted, r.Requests)
+		}
 		all.Requests, all.Late = max(all.Requests, r.Requests), all.Late || r.Late
 		if r.Denied > all.Denied {
 			all.Denied, all.DeniedBy = r.Denied, r.DeniedBy
@@ -76,6 +86,7 @@ func (c *decision) decideSame(d *Detector, now time.Time, event *edgeguard.Event
 			all.Shadowed, all.ShadowedBy = r.Shadowed, r.ShadowedBy
 		}
 	}
+	all.Lost = all.Requests - counted
 	all.Shadowed = min(all.Shadowed, all.Requests-all.Denied)
 	if all.Requests > 0 {
 		d.statistics.noteDecided(c, &all)

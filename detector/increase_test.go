@@ -180,7 +180,9 @@ func (d *increasing) one(now time.Time, proxied bool, in *detector.Increase, set
 			out.Shadowed, out.ShadowedBy = out.Shadowed+1, v.Rule
 		}
 	}
-	out.Late = d.Stats().Late > late
+	if out.Late = d.Stats().Late > late; out.Late {
+		out.Lost, out.LateSteps = in.N, uint64(in.N)
+	}
 	return out
 }
 
@@ -302,7 +304,7 @@ func TestIncreasesOfOneRequest(t *testing.T) {
 		{Addr: other, Time: epoch.Add(-time.Hour), Meter: 0, Cost: 1, N: 5},
 		{Addr: other, Time: epoch, Meter: 1, Cost: 1},
 	}, func(r detector.Decided) { ruled = append(ruled, r) })
-	want := []detector.Decided{{Requests: 20, Denied: 3, DeniedBy: "login"}, {Requests: 5, Late: true}}
+	want := []detector.Decided{{Requests: 20, Denied: 3, DeniedBy: "login"}, {Requests: 5, Late: true, Lost: 5, LateSteps: 5}}
 	if !slices.Equal(ruled, want) {
 		t.Errorf("%+v, want %+v", ruled, want)
 	}

@@ -92,6 +92,16 @@ func (c *Columns) Table() string {
 	return tablePrefix + c.Digest
 }
 
+// Every returns the column that counts each request, if there is one.
+func (c *Columns) Every() (column int, ok bool) {
+	for i := range c.List {
+		if t := &c.List[i].terms; t.Fields == 0 && t.NotKinds == 0 && c.List[i].kind == edgeguard.KindRequest {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
 // IsCountTable reports whether a table's name, as haproxy.cfg declares it, is that of a table
 // with columns, of whatever rules.
 func IsCountTable(name string) bool { return strings.HasPrefix(name, tablePrefix) }

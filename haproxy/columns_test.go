@@ -33,6 +33,15 @@ var (
 	probe = rules.Spec{Name: "probe", Match: rules.Match{Status: []string{"404", "403"}, Path: []string{"/a*"}}, Cost: 3}
 )
 
+func TestEvery(t *testing.T) {
+	if i, ok := ColumnsOf(compile(t, login, site, probe)).Every(); i != 1 || !ok {
+		t.Errorf("column %d, %t", i, ok)
+	}
+	if _, ok := ColumnsOf(compile(t, login, probe)).Every(); ok {
+		t.Error("a column that counts some requests is taken for one that counts all")
+	}
+}
+
 func TestColumns(t *testing.T) {
 	c := ColumnsOf(compile(t, site, login, probe))
 	got := c.Declaration() + c.Frontend(ConfigPlace{Peers: "edgeguard", Slot: 2})

@@ -18,15 +18,15 @@ type ListenerFigures struct {
 	Strangers uint64 `json:"strangers"`
 	Refused   uint64 `json:"refused"`
 	// Updates are the entries that HAProxies sent, Counted the steps of counters that
-	// were counted, Uncounted those that were not, because it is not known when they
-	// were made, and Late the requests that were too old for a rule.
+	// were counted, Uncounted those that were not, because they are of other rules or too
+	// old for theirs, and Late the requests that were too old for a rule.
 	Updates   uint64 `json:"updates"`
 	Counted   uint64 `json:"counted"`
 	Uncounted uint64 `json:"uncounted"`
 	Late      uint64 `json:"late"`
-	// Requests are the least that made what was Counted: a request may be a step of
-	// several counters, so that of each entry the counter with the most steps is
-	// taken. LastCounted is when something was counted last.
+	// Requests are those that made what was Counted. Where no rule counts each request they
+	// are the least: a request may be a step of several counters, so that of each entry the
+	// counter with the most steps is taken. LastCounted is when something was counted last.
 	Requests    uint64    `json:"requests"`
 	LastCounted time.Time `json:"last_counted,omitzero"`
 	// Taught are the entries that HAProxies were sent.

@@ -8,6 +8,8 @@ import (
 const (
 	// again is when a resync is asked for again that did not help.
 	again = time.Second
+	// soon is the same in a handover: it is short, and so is a table that has just begun.
+	soon = 200 * time.Millisecond
 	// refresh is when one is asked for because keys were dropped for room: after it,
 	// it is known which of them HAProxy does not have any more.
 	refresh = time.Hour
@@ -46,11 +48,20 @@ func (s *Session) Round(now time.Time, bytes int) {
 		s.dump = false
 	}
 	s.pace.round(now, bytes, s.dump)
-	src.upTo = s.pace.upTo()
+	src.upTo, src.runs = s.pace.upTo(), now
 	if !src.inHandover() {
-		for _, t := range src.tables {
-			t.settle()
-		}
+		src.settle()
+	}
+}
+
+// End notes that HAProxy has closed the connection. A quiet one is read each few seconds only,
+// and a process that ends closes it as the next begins.
+func (s *Session) End(now time.Time) {
+	src := s.source
+	src.mu.Lock()
+	defer src.mu.Unlock()
+	if src.current == s && now.Sub(src.runs) < waits { // else edgeguard was stopped: when that was is not known
+		src.runs = now
 	}
 }
 
@@ -89,9 +100,9 @@ func (s *Session) Add(u *Update, into []Increase) []Increase {
 		return into
 	}
 	added, inherited := s.table.add(i, known, values)
-	at := s.pace.stamp
-	if early := src.handed; (s.table.lingers(i, s.pace.last.Before(src.linger)) || inherited) && early.Before(at) {
-		at = early
+	at := s.since()
+	if s.table.isFirst(i, !src.lingers(s.pace.last)) || inherited {
+		at = earlier(at, src.handed)
 	}
 	for column, n := range added {
 		if n > most {
@@ -124,13 +135,31 @@ func (s *Session) isOld(u *Update) bool {
 		return false
 	}
 	changed := s.pace.last.Add(u.TTL - u.Table.Expire)
-	return changed.Before(s.pace.stamp.Add(-slack))
+	return changed.Before(s.since().Add(-slack))
+}
+
+// since returns the time from which on what was read last was counted: by this process, or
+// by one before it that may have taught it since.
+func (s *Session) since() time.Time {
+	for _, e := range s.source.recent {
+		if !e.until.Before(s.pace.last) {
+			return earlier(s.pace.stamp, e.from)
+		}
+	}
+	return s.pace.stamp
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // Resynced notes that a resync has ended, and reports whether all keys that HAProxy had
 // are known. The first of a connection that is whole, for HAProxy says at its end that
 // it is up to date, may lack what the process before taught in the middle of it. So
-// where a table is new, another one is needed.
+// where a table is new, or in a handover, another one is needed.
 func (s *Session) Resynced(whole bool) (learned bool) {
 	src := s.source
 	src.mu.Lock()
@@ -150,7 +179,13 @@ func (s *Session) Resynced(whole bool) (learned bool) {
 		}
 		learned = learned && t.warm
 	}
-	if !s.upToDate && !learned {
+	if s.upToDate && src.awaits(s.pace.last) {
+		src.settle()
+		for _, t := range src.tables {
+			t.forget()
+		}
+	}
+	if !s.upToDate && (!learned || src.awaits(s.pace.last)) {
 		s.asked = time.Time{} // ask at once
 	}
 	s.upToDate = true
@@ -167,10 +202,13 @@ func (s *Session) Ask(now time.Time) bool {
 		return false
 	}
 	wait := time.Duration(math.MaxInt64)
+	if src.awaits(now) {
+		wait = soon
+	}
 	for _, t := range src.tables {
 		switch {
 		case !t.warm:
-			wait = again
+			wait = min(wait, again)
 		case t.hasDropped():
 			wait = min(wait, refresh)
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 // stateHead begins a state. Its last byte is the version.
-const stateHead = "edgeguard-tally\x01"
+const stateHead = "edgeguard-tally\x02"
 
 // Flags of an entry in a state.
 const (
@@ -43,8 +43,13 @@ func (src *source) append(b []byte, offset time.Duration) []byte {
 	src.mu.Lock()
 	defer src.mu.Unlock()
 	b = haproxy.AppendVarint(b, uint64(src.pid))
-	for _, at := range []time.Time{src.upTo, src.guard, src.handed} {
+	for _, at := range []time.Time{src.upTo, src.guard, src.handed, src.lived} {
 		b = appendTime(b, at, offset)
+	}
+	b = append(b, bit(src.several))
+	b = haproxy.AppendVarint(b, uint64(len(src.recent)))
+	for _, e := range src.recent {
+		b = appendTime(appendTime(b, e.from, offset), e.until, offset)
 	}
 	b = haproxy.AppendVarint(b, uint64(len(src.retired)))
 	for _, r := range src.retired {
@@ -137,7 +142,11 @@ func ReadTally(b []byte, keys int) (*Tally, error) {
 
 func (src *source) read(r *stateReader) {
 	src.pid = int(r.number(1 << 31))
-	src.upTo, src.guard, src.handed = r.time(), r.time(), r.time()
+	src.upTo, src.guard, src.handed, src.lived = r.time(), r.time(), r.time(), r.time()
+	src.several = r.byte() == 1
+	for range r.number(mostRecent) {
+		src.recent = append(src.recent, ending{r.time(), r.time()})
+	}
 	for range r.number(pids) {
 		src.retired = append(src.retired, retired{int(r.number(1 << 31)), r.time()})
 	}

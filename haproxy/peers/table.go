@@ -193,9 +193,6 @@ func (t *countTable) inHandover(added []uint32, i int32, values, last []uint32) 
 			from = v
 		case !fresh && (!seen || from < high[c]):
 			inherited = true
-			if from < low[c] {
-				from = sum(high[c], from)
-			}
 			from = max(from, high[c])
 		}
 		added[c] = over(v, from)
@@ -219,23 +216,15 @@ func over(v, from uint32) uint32 {
 	return 0
 }
 
-func sum(a, b uint32) uint32 {
-	if s := a + b; s >= a {
-		return s
-	}
-	return ^uint32(0)
-}
-
-// lingers reports whether an entry may have been inherited since it was seen last. It
-// is while the other process has not ended, and once after that.
-func (t *countTable) lingers(i int32, now bool) bool {
+// isFirst reports whether an entry is seen for the first time after the other processes have
+// ended: they may have counted it.
+func (t *countTable) isFirst(i int32, ended bool) bool {
 	e := &t.entries[i]
-	if now || t.low == nil {
-		return now
+	if !ended || t.low == nil || e.settled == t.run {
+		return false
 	}
-	before := e.settled
 	e.settled = t.run
-	return before != t.run
+	return true
 }
 
 // begin begins a handover. If one is not over, what the process now may inherit is
@@ -259,6 +248,14 @@ func (t *countTable) begin(inOne bool) {
 }
 
 // settle ends a handover.
-func (t *countTable) settle() {
-	t.low, t.high = nil, nil
+func (t *countTable) settle() { t.low, t.high = nil, nil }
+
+// forget notes that HAProxy does not have the keys that were not seen in this run: what it
+// counts of them begins at 0.
+func (t *countTable) forget() {
+	for i := range t.entries {
+		if t.entries[i].run != t.run {
+			clear(t.row(t.last, int32(i)))
+		}
+	}
 }

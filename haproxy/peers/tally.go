@@ -3,6 +3,7 @@ package peers
 import (
 	"math"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 )
@@ -16,7 +17,8 @@ import (
 //   - What was counted while nothing was read has the time at which the gap began,
 //     and is forgotten so much earlier.
 //   - After a connection begins, it may be of a new process: counters begin at 0, and
-//     some time later have what the process before counted, too. See handover.
+//     some time later have what the process before counted, too. See handover. It ends
+//     when HAProxy says so: see awaits.
 //   - HAProxy forgets keys that are silent, and its oldest when its table is full. A
 //     counter that is less than before is a new one, and counted whole.
 //   - The keys that a HAProxy has when it is seen first are a baseline.
@@ -43,6 +45,11 @@ const (
 	handover = 10 * time.Minute
 	// lingers is how long a process that ends answers requests and teaches its heir.
 	lingers = 10 * time.Second
+	// waits is less than how long a HAProxy waits for the process before it to teach it:
+	// from then on it takes itself for up to date.
+	waits = 4 * time.Second
+	// mostRecent is how many handovers that lingers covers are told apart.
+	mostRecent = 16
 	// pids is how many processes before the current one are remembered.
 	pids = 8
 )
@@ -53,6 +60,14 @@ type Increase struct {
 	Column int
 	N      uint32
 	At     time.Time // not after it happened: when the connection was read before
+}
+
+// Outcome is what became of increases.
+type Outcome struct {
+	Known bool // the rules in force are those of the table: else nothing was counted
+	// Late is how many requests were too old for some rule, Lost how many of them no rule
+	// counted, and LateSteps how many steps of counters were too old for their rules.
+	Late, Lost, LateSteps uint64
 }
 
 // Tally is what HAProxies had counted. It is safe for concurrent use.
@@ -82,7 +97,10 @@ type source struct {
 	upTo    time.Time // all that was counted before is in the tables; zero: nothing is
 	guard   time.Time // until when a handover may happen
 	handed  time.Time // when what is inherited in it may have been counted first: by one process after the other, perhaps
-	linger  time.Time // until when anything may be inherited
+	lived   time.Time // until when the process before the current one was seen to run, at least
+	runs    time.Time // the same of the current one
+	several bool      // more than one process may teach in it
+	recent  []ending  // its processes that may be running, the oldest first
 	tables  map[string]*countTable
 	stats   TallyStats
 }
@@ -92,6 +110,10 @@ type retired struct {
 	pid int
 	at  time.Time
 }
+
+// ending is a process that another has replaced: what it counts from a time on is not seen,
+// until it teaches its heir.
+type ending struct{ from, until time.Time }
 
 // TallyStats say what a HAProxy's tally has, and what it did not count.
 type TallyStats struct {
@@ -158,13 +180,45 @@ func (src *source) replace(pid int, now time.Time) {
 			table.warm = false
 		}
 	}
+	if src.pid == pid {
+		return
+	}
+	src.several, src.lived = inOne, src.runs
+	if src.runs.IsZero() {
+		src.lived = src.upTo
+	}
 	if !inOne {
-		src.handed = src.upTo
+		src.handed, src.recent = src.upTo, nil
 	}
-	if src.pid != pid {
-		src.pid, src.guard = pid, now.Add(handover)
+	src.pid, src.guard = pid, now.Add(handover)
+	src.recent = slices.DeleteFunc(src.recent, func(e ending) bool { return e.until.Before(now) })
+	if last := len(src.recent) - 1; last >= mostRecent-1 {
+		src.recent[last].until = now.Add(lingers) // which takes what it counts for older than it is
+		return
 	}
-	src.linger = now.Add(lingers)
+	src.recent = append(src.recent, ending{src.upTo, now.Add(lingers)})
+}
+
+// lingers reports whether a process before the current one may be running.
+func (src *source) lingers(now time.Time) bool {
+	n := len(src.recent)
+	return n > 0 && !src.recent[n-1].until.Before(now)
+}
+
+// awaits reports whether the current process, if it says that it is up to date, has learned
+// all that the one before had, or has none before it. Later it may only have waited for long
+// enough; and of several processes before it, which has taught is not said. An old process
+// teaches once, and closes the connection then: what it counts later is lost.
+func (src *source) awaits(now time.Time) bool {
+	return src.inHandover() && !src.several && now.Sub(src.lived) < waits
+}
+
+// settle ends a handover.
+func (src *source) settle() {
+	src.guard, src.recent = time.Time{}, nil
+	for _, t := range src.tables {
+		t.settle()
+	}
 }
 
 func (t *Tally) source(haproxy string, now time.Time) *source {

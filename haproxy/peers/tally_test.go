@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -149,10 +150,10 @@ func TestFirstSightIsABaseline(t *testing.T) {
 	}
 	l.Resynced(false)
 	l.adds([]uint32{0, 0}, b, 10, 0)
-	if l.Ask(l.now.Add(again / 2)) {
+	if l.Ask(tallyNoon.Add(soon - 1)) {
 		t.Error("a resync is asked for again too early")
 	}
-	if !l.Ask(l.now.Add(again)) || l.Ask(l.now.Add(again)) {
+	if !l.Ask(l.now.Add(soon)) || l.Ask(l.now.Add(soon)) {
 		t.Error("a resync that was not whole is not asked for once again")
 	}
 	l.adds([]uint32{0, 0}, a, 5001, 0)
@@ -187,7 +188,7 @@ func TestReload(t *testing.T) {
 	old.adds([]uint32{0, 0}, a, 501, 10) // the heir will have it
 	heir.adds([]uint32{4, 1}, a, 4, 1)
 	heir.adds([]uint32{1, 0}, a, 5, 1)
-	heir.adds([]uint32{5, 0}, a, 510, 10) // of 10 more, 5 may be those before
+	heir.adds([]uint32{10, 0}, a, 510, 10) // the 5 before are overwritten, not in it
 	heir.adds([]uint32{1, 0}, a, 511, 10)
 	heir.adds([]uint32{1, 0}, b, 1, 0)
 	heir.adds([]uint32{1, 0}, b, 2, 0)
@@ -207,7 +208,7 @@ func TestHandoverThatNobodyRead(t *testing.T) {
 	heir := noon(t, tally, 2, old.now)
 	heir.adds([]uint32{2, 0}, a, 2, 0)
 	again := noon(t, tally, 2, heir.now.Add(2*handover))
-	again.adds([]uint32{23, 13}, a, 34, 18) // 9 and 5 were inherited, and 2 overwritten
+	again.adds([]uint32{25, 13}, a, 34, 18) // 9 and 5 were inherited, and 2 overwritten
 }
 
 // A process that connects again teaches nothing that it had not taught: what it counts
@@ -224,6 +225,62 @@ func TestSameProcessAgain(t *testing.T) {
 		if got := l.gets(b, uint64(l.now.Sub(tallyNoon).Seconds()), 0); len(got) != 1 || got[0].At.Before(left) {
 			t.Fatalf("%+v, want nothing before %v", got, left)
 		}
+	}
+}
+
+// A process that says soon after it began that it is up to date has learned all that the one
+// before had. What it counts from then on is as old as the read before, also in the second of
+// two reloads; and a key that it does not have begins at 0.
+func TestReloadThatHAProxyEnds(t *testing.T) {
+	tally := NewTally(10)
+	l := know(t, tally)
+	l.adds([]uint32{5, 0}, a, 5, 0)
+	l.adds([]uint32{3, 0}, b, 3, 0)
+	l.later(time.Minute)
+	for pid := 2; pid < 5; pid++ {
+		left := l.now
+		l.now = l.now.Add(3 * time.Second) // a quiet connection
+		l.End(l.now)
+		l = noon(t, tally, pid, l.now)
+		if got := l.gets(a, uint64(pid+4), 0); len(got) != 1 || got[0].N != 1 || !got[0].At.Equal(left) {
+			t.Errorf("process %d: %+v, want 1 of %v: the one before may have counted it", pid, got, left)
+		}
+		l.Resynced(true)
+		if !l.Ask(l.now) || !l.Resynced(true) {
+			t.Error("the second of two resyncs does not show all keys")
+		}
+		l.later(time.Second)
+		before := l.now
+		if got := l.gets("192.0.2."+strconv.Itoa(pid), 7, 0); len(got) != 1 || got[0].N != 7 || !got[0].At.Equal(before) {
+			t.Errorf("process %d: %+v, want 7 of %v", pid, got, before)
+		}
+		l.later(time.Minute)
+	}
+	l.adds([]uint32{4, 0}, b, 4, 0)
+}
+
+// A process that was reloaded before it said that it is up to date may teach later, and so may
+// the one before: nothing tells which of them has. What was counted meanwhile is older than
+// what is read by no more than the oldest of them runs.
+func TestReloadsThatHAProxyDoesNotEnd(t *testing.T) {
+	tally := NewTally(10)
+	l := know(t, tally)
+	l.adds([]uint32{1, 0}, a, 1, 0)
+	for pid := range 600 {
+		l.later(time.Second)
+		l = noon(t, tally, pid+2, l.now)
+		l.Resynced(false)
+	}
+	for range 2 {
+		l.Resynced(true)
+	}
+	if !tally.sources["ha1"].inHandover() {
+		t.Error("one of several processes has taught, and the others are taken for ended")
+	}
+	l.adds([]uint32{1, 0}, b, 1, 0)
+	got := l.gets(b, 1000, 0)
+	if len(got) != 1 || got[0].N != 999 || l.now.Sub(got[0].At) < lingers-time.Second || l.now.Sub(got[0].At) > lingers+2*time.Second {
+		t.Errorf("at %v: %+v, want 999 of the time at which the oldest that may run was told to end", l.now, got)
 	}
 }
 

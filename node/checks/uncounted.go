@@ -35,7 +35,7 @@ func (c *reasonCounts) sum() (all, events uint64) {
 		n := c[reason].Load()
 		all += n
 		switch reason {
-		case edgeguard.FieldCut, edgeguard.DecisionFailed:
+		case edgeguard.FieldCut, edgeguard.DecisionFailed, edgeguard.GapInPart:
 			events += n
 		}
 	}
@@ -219,5 +219,9 @@ var fixes = [edgeguard.Reasons]string{
 	edgeguard.NoClient:       "they name no client: set the log's `format`, or compare a proxy's config with `edgeguard snippets`",
 	edgeguard.DecisionFailed: "the decision panicked: report it with the alarm's text",
 	edgeguard.LinesLost:      "log lines were lost, maybe more: " + linesFix,
-	edgeguard.GapTooLong:     "HAProxy counted them while edgeguard was away, or HAProxy was reloaded again and again, and the window of a rule was over: restart edgeguard in less time, and reload HAProxy less often",
+	edgeguard.GapTooLong:     "HAProxy counted them while edgeguard was away, and the windows of the rules were over: " + gapFix,
+	edgeguard.GapInPart:      "HAProxy counted them while edgeguard was away, and the windows of some rules were over: " + gapFix,
 }
+
+// gapFix is what keeps the gaps short.
+const gapFix = "restart edgeguard in less time; or HAProxy is reloaded again and again without its old process teaching the new one: put its own line into the section `peers`, as `edgeguard snippets haproxy-peers` prints it"

@@ -142,3 +142,14 @@ func TestUncountedShare(t *testing.T) {
 		t.Errorf("it does not end with its source: %q", got)
 	}
 }
+
+// A request that some rules counted is one of the source's events: the share has it once.
+func TestUncountedInPart(t *testing.T) {
+	n := newUncounted(t)
+	n.Missed("haproxy a", edgeguard.GapInPart, 30)
+	n.Missed("haproxy a", edgeguard.GapTooLong, 20)
+	n.judgeShares(testBegin, []admin.Source{{Name: "haproxy a", Events: 80}})
+	if got := n.lasting(alarm.Uncounted); len(got) != 1 || !strings.Contains(got[0], "50 of the last minute's 100 requests") {
+		t.Errorf("%q", got)
+	}
+}

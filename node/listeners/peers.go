@@ -153,6 +153,10 @@ func (l *PeersService) settings() haproxypeers.Config {
 		},
 	}
 	if l.config.Count {
+		c.Every = haproxypeers.NoColumn
+		if every, ok := l.columns.Every(); ok {
+			c.Every = every
+		}
 		c.Table, c.Columns, c.Alike, c.Count = l.columns.Table(), len(l.columns.List), haproxy.IsCountTable, l.counter
 	}
 	if l.config.Enforce {
@@ -166,13 +170,16 @@ func (l *PeersService) settings() haproxypeers.Config {
 // after that a kill loses nothing, since HAProxy has what it counted later.
 func (l *PeersService) counter() haproxypeers.Counter {
 	count, begun := l.Pipeline.Increases(l.source(), l.config.Proxied), sync.OnceFunc(l.Touch)
-	return func(now time.Time, table string, increases []peers.Increase) (late uint64, known bool) {
-		late, known = count(now, table, increases)
-		if late > 0 {
-			l.Missed(l.source(), edgeguard.GapTooLong, late)
+	return func(now time.Time, table string, increases []peers.Increase) peers.Outcome {
+		out := count(now, table, increases)
+		if out.Lost > 0 {
+			l.Missed(l.source(), edgeguard.GapTooLong, out.Lost)
+		}
+		if partly := out.Late - out.Lost; partly > 0 {
+			l.Missed(l.source(), edgeguard.GapInPart, partly)
 		}
 		begun()
-		return late, known
+		return out
 	}
 }
 

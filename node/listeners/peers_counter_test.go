@@ -37,9 +37,9 @@ func TestCounter(t *testing.T) {
 	for range 2 {
 		count := l.counter()
 		for _, away := range []time.Duration{0, time.Hour, time.Minute} {
-			late, known := count(now, p.Current().Columns.Table(), []peers.Increase{{Key: netip.MustParseAddr("192.0.2.1"), N: 30, At: now.Add(-away)}})
-			if want := map[bool]uint64{true: 30}[away == time.Hour]; late != want || !known {
-				t.Errorf("%v away: late %d, known %t", away, late, known)
+			out := count(now, p.Current().Columns.Table(), []peers.Increase{{Key: netip.MustParseAddr("192.0.2.1"), N: 30, At: now.Add(-away)}})
+			if want := map[bool]uint64{true: 30}[away == time.Hour]; out.Lost != want || !out.Known {
+				t.Errorf("%v away: %+v", away, out)
 			}
 		}
 	}

@@ -13,16 +13,15 @@ import (
 //
 // table is the name of HAProxy's table. It stands for the columns that HAProxy counts
 // by: where they are not those of the rules in force, nothing is counted and known is
-// false. late is how many requests some rule did not count because they are older than
-// its window.
-func (p *Pipeline) Increases(source string, proxied bool) func(now time.Time, table string, increases []peers.Increase) (late uint64, known bool) {
+// false.
+func (p *Pipeline) Increases(source string, proxied bool) func(now time.Time, table string, increases []peers.Increase) peers.Outcome {
 	var counted []detector.Increase
-	return func(now time.Time, table string, increases []peers.Increase) (late uint64, known bool) {
+	return func(now time.Time, table string, increases []peers.Increase) (out peers.Outcome) {
 		p.reload.RLock()
 		defer p.reload.RUnlock()
 		g := p.current.Load()
 		if g.Columns.Table() != table {
-			return 0, false
+			return out
 		}
 		counted = counted[:0]
 		for _, in := range increases {
@@ -35,10 +34,13 @@ func (p *Pipeline) Increases(source string, proxied bool) func(now time.Time, ta
 			p.Verdicts.add(Ruling{Source: source, Action: edgeguard.ActionDeny, Rule: became.DeniedBy}, became.Denied)
 			p.Verdicts.add(Ruling{Source: source, Action: edgeguard.ActionShadow, Rule: became.ShadowedBy}, became.Shadowed)
 			if became.Late {
-				late += uint64(became.Requests)
+				out.Late += uint64(became.Requests)
+				out.Lost += uint64(became.Lost)
+				out.LateSteps += became.LateSteps
 			}
 		})
-		return late, true
+		out.Known = true
+		return out
 	}
 }
 

@@ -54,13 +54,13 @@ func (p *Pipeline) countOf(rule string) uint32 {
 func TestIncreases(t *testing.T) {
 	p, _ := counting(t, syn, site, login)
 	count := p.Increases("haproxy ha1", true)
-	late, known := count(benchStart, p.Current().Columns.Table(), []peers.Increase{
+	out := count(benchStart, p.Current().Columns.Table(), []peers.Increase{
 		{Key: client, Column: 0, N: 20, At: benchStart}, {Key: client, Column: 1, N: 7, At: benchStart},
 		{Key: client, Column: 0, N: 4, At: benchStart.Add(-time.Hour)},
 		{Key: client, Column: 2, N: 9, At: benchStart},
 	})
-	if late != 4 || !known || p.countOf("site") != 20 || p.countOf("login") != 7 {
-		t.Errorf("late %d, known %t; site counts %d, login %d", late, known, p.countOf("site"), p.countOf("login"))
+	if out != (peers.Outcome{Known: true, Late: 4, Lost: 4, LateSteps: 4}) || p.countOf("site") != 20 || p.countOf("login") != 7 {
+		t.Errorf("%+v; site counts %d, login %d", out, p.countOf("site"), p.countOf("login"))
 	}
 	if n := p.Verdicts.Count(Ruling{Source: "haproxy ha1", Action: edgeguard.ActionDeny, Rule: "login"}); n != 6 { // two of 7, and 4 that came when it was blocked
 		t.Errorf("%d were denied", n)
@@ -80,14 +80,14 @@ func TestIncreasesOfOtherRules(t *testing.T) {
 	stricter := login
 	stricter.Threshold = 3
 	p.Replace(benchStart, ruled(t, site, stricter))
-	if _, known := count(benchStart, table, one); !known || p.countOf("login") != 1 {
+	if known := count(benchStart, table, one).Known; !known || p.countOf("login") != 1 {
 		t.Errorf("another threshold: known %t, counts %d", known, p.countOf("login"))
 	}
 	var reloads sync.WaitGroup
 	reloads.Go(func() { p.Replace(benchStart, ruled(t, login, site)) })
 	counted := uint32(1)
 	for range 1000 {
-		if _, known := count(benchStart, table, one); known {
+		if known := count(benchStart, table, one).Known; known {
 			counted++
 		}
 	}
@@ -95,7 +95,7 @@ func TestIncreasesOfOtherRules(t *testing.T) {
 	if got := p.countOf("login"); got != counted || p.countOf("site") != 0 {
 		t.Errorf("login counts %d, want %d; site counts %d", got, counted, p.countOf("site"))
 	}
-	if _, known := count(benchStart, table, one); known || p.countOf("login") != counted || p.countOf("site") != 0 {
+	if known := count(benchStart, table, one).Known; known || p.countOf("login") != counted || p.countOf("site") != 0 {
 		t.Error("columns of the rules before counted")
 	}
 }
@@ -123,8 +123,7 @@ func TestIncreasesOfAGap(t *testing.T) {
 		late := uint64(0)
 		read := func(s *peers.Session, now time.Time, value uint64) {
 			s.Round(now, 100)
-			n, _ := count(now, p.Current().Columns.Table(), s.Add(counter(value), nil))
-			late += n
+			late += count(now, p.Current().Columns.Table(), s.Add(counter(value), nil)).Late
 		}
 		s := kept.Begin("ha1", 7, benchStart)
 		read(s, benchStart, 5000) // the baseline

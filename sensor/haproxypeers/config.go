@@ -8,6 +8,9 @@ import (
 	"edgeguard/haproxy/peers"
 )
 
+// NoColumn is [Config.Every] where no column counts each request.
+const NoColumn = -1
+
 // Config says what the HAProxies of one listener count and are taught. Now, Log, Cut and
 // Tally are required.
 type Config struct {
@@ -23,6 +26,8 @@ type Config struct {
 	// Columns how many counters it has. Without columns nothing is counted.
 	Table   string
 	Columns int
+	// Every is the column that counts each request, or NoColumn.
+	Every int
 	// Alike reports whether a table's name is that of counts by other rules.
 	Alike func(name string) bool
 	// Blocks are the tables that blocks are taught into, with distinct IDs.
@@ -60,7 +65,7 @@ func (c *Config) happened(text string) {
 
 func (c *Config) counter() Counter {
 	if c.Count == nil {
-		return func(time.Time, string, []peers.Increase) (late uint64, known bool) { return 0, false }
+		return func(time.Time, string, []peers.Increase) (out peers.Outcome) { return out }
 	}
 	return c.Count()
 }

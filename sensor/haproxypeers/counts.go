@@ -7,9 +7,8 @@ import (
 )
 
 // Counter counts what the table of one HAProxy has more than before. One goroutine calls
-// it. late is how many requests were too old for a rule. known is false where other
-// rules are in force than those that the table is of.
-type Counter func(now time.Time, table string, increases []peers.Increase) (late uint64, known bool)
+// it.
+type Counter func(now time.Time, table string, increases []peers.Increase) peers.Outcome
 
 // define takes note of a table. It needs the lock.
 func (s *session) define(d *peers.Definition) {
@@ -26,7 +25,7 @@ func (s *session) take(now time.Time) {
 	if s.update.Table == s.checks.counts {
 		before := len(s.increases)
 		s.increases = s.tally.Add(&s.update, s.increases)
-		s.requests += mostOf(s.increases[before:])
+		s.requests += s.requestsOf(s.increases[before:])
 	} else if table, value, ok := s.checks.taught(&s.update); ok {
 		s.follower.Holds(now, table, s.update.Addr(), value)
 	}
@@ -45,28 +44,37 @@ func (s *session) count(now time.Time) {
 	if len(s.increases) == 0 {
 		return
 	}
-	late, known := s.counter(now, s.server.config.Table, s.increases)
-	if known {
-		s.figures.Requests += s.requests
+	out := s.counter(now, s.server.config.Table, s.increases)
+	steps := uint64(0)
+	for _, in := range s.increases {
+		steps += uint64(in.N)
+	}
+	if !out.Known {
+		out.LateSteps, out.Lost = steps, s.requests
+	}
+	counted := steps - min(steps, out.LateSteps)
+	if counted > 0 {
 		s.figures.LastCounted = now
 	}
-	s.requests = 0
-	for _, in := range s.increases {
-		if known {
-			s.figures.Counted += uint64(in.N)
-		} else {
-			s.figures.Uncounted += uint64(in.N)
-		}
-	}
-	s.figures.Late += late
-	s.increases = s.increases[:0]
+	s.figures.Counted += counted
+	s.figures.Uncounted += steps - counted
+	s.figures.Requests += s.requests - min(s.requests, out.Lost)
+	s.figures.Late += out.Late
+	s.requests, s.increases = 0, s.increases[:0]
 }
 
-// mostOf returns the most steps of a counter in an entry: so many requests made it at
-// least, since one request may be a step of each counter.
-func mostOf(increases []peers.Increase) (most uint64) {
+// requestsOf returns how many requests made the increases of an entry. Where a column counts
+// each request, they are its steps: HAProxy may send an entry between two steps that one
+// request makes. Else they are the most steps of a column, since one request may be a step of
+// each: so many at least.
+func (s *session) requestsOf(increases []peers.Increase) (most uint64) {
 	for _, in := range increases {
-		most = max(most, uint64(in.N))
+		switch every := s.server.config.Every; {
+		case every == NoColumn:
+			most = max(most, uint64(in.N))
+		case every == in.Column:
+			most = uint64(in.N)
+		}
 	}
 	return most
 }

@@ -570,13 +570,13 @@ func TestCounting(t *testing.T) {
 		var mu sync.Mutex // guards got
 		got := map[string]uint32{}
 		x := newTrial(t, Config{Table: "counts_1", Columns: 2, Count: func() Counter {
-			return func(_ time.Time, table string, increases []peers.Increase) (late uint64, known bool) {
+			return func(_ time.Time, table string, increases []peers.Increase) peers.Outcome {
 				mu.Lock()
 				defer mu.Unlock()
 				for _, in := range increases {
 					got[fmt.Sprint(in.Key, " ", in.Column)] += in.N
 				}
-				return 0, table == "counts_1"
+				return peers.Outcome{Known: table == "counts_1"}
 			}
 		}})
 		h := x.ha("ha1", 1)
@@ -603,6 +603,40 @@ func TestCounting(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	})
+}
+
+// HAProxy sends an entry between the two steps that one request makes: where a column counts each
+// request, it is one. What no rule counted is not called counted.
+func TestRequests(t *testing.T) {
+	for every, want := range map[int]uint64{0: 4, NoColumn: 5} {
+		synctest.Test(t, func(t *testing.T) {
+			lost := peers.Outcome{Known: true}
+			x := newTrial(t, Config{Table: "counts_1", Columns: 2, Every: every, Count: func() Counter {
+				return func(time.Time, string, []peers.Increase) peers.Outcome { return lost }
+			}})
+			h := x.ha("ha1", 1)
+			for range 2 {
+				h.send(peers.AppendControl(peers.AppendDefinition(nil, &counts), peers.ResyncFinished))
+				h.settle()
+			}
+			h.send(counted(&counts, 1, "192.0.2.1", 3, 3))
+			h.settle()
+			h.send(counted(&counts, 2, "192.0.2.1", 4, 3))
+			h.settle()
+			h.send(counted(&counts, 3, "192.0.2.1", 4, 4))
+			h.settle()
+			if s := x.server.Stats(); s.Requests != want || s.Counted != 8 || s.Uncounted != 0 {
+				t.Errorf("every request in column %d: %+v, want %d requests", every, s, want)
+			}
+			before := x.server.Stats().LastCounted
+			lost.Late, lost.Lost, lost.LateSteps = 6, 6, 12
+			h.send(counted(&counts, 4, "192.0.2.1", 10, 10))
+			h.settle()
+			if s := x.server.Stats(); s.Requests != want || s.Counted != 8 || s.Uncounted != 12 || s.Late != 6 || !s.LastCounted.Equal(before) {
+				t.Errorf("six that no rule counted: %+v", s)
+			}
+		})
+	}
 }
 
 // Who may speak as HAProxy asks for everything all the time, and says that he sent

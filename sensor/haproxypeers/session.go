@@ -160,6 +160,7 @@ func (s *session) read(ctx context.Context, rest []byte) error {
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			return errSilent
 		case err != nil:
+			s.tally.End(s.server.config.Now())
 			return err
 		}
 	}

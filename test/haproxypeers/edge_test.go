@@ -65,7 +65,8 @@ frontend f
   http-request return status 204
 `
 
-// rules are those of a node whose counts are never too high for a slot, and stay.
+// rules are those of a node whose counts are never too high for a slot, and stay. What comes
+// late is too old for the third.
 const rules = `
 node: test
 state: $DIR/state
@@ -74,6 +75,7 @@ haproxy: {peers: {listen: "unix:$DIR/haproxy.sock", user: "%d", enforce: false}}
 rules:
   - {name: all, threshold: 60000, guard: 1, window: 1h}
   - {name: attack, threshold: 60000, guard: 1, window: 1h, match: {path: /attack}}
+  - {name: minute, threshold: 1000, guard: 1, window: 1m}
 `
 
 // newEdge starts HAProxy and edgeguard.

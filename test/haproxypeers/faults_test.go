@@ -86,8 +86,13 @@ func (c *clients) one(conn net.Conn, answers *bufio.Reader) (more bool, err erro
 		c.attacks[i].Add(1)
 	}
 	c.begun[i].Add(1)
+	return c.request(conn, answers, path, c.addrs[i])
+}
+
+// request is one of an address.
+func (c *clients) request(conn net.Conn, answers *bufio.Reader, path string, addr netip.Addr) (more bool, err error) {
 	_ = conn.SetDeadline(time.Now().Add(patience))
-	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: a\r\nX-Src: %v\r\n\r\n", path, c.addrs[i]); err != nil {
+	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: a\r\nX-Src: %v\r\n\r\n", path, addr); err != nil {
 		return false, err
 	}
 	answer, err := http.ReadResponse(answers, nil)
