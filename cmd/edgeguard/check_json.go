@@ -20,12 +20,12 @@ type checkReport struct {
 	OK       bool           `json:"ok"`
 	Problems []checkProblem `json:"problems"`
 	Warnings []checkProblem `json:"warnings"`
-	// Mode says what it does, and what refuses.
-	Mode  string      `json:"mode,omitempty"`
-	Rules []checkRule `json:"rules,omitempty"`
+	Rules    []checkRule    `json:"rules,omitempty"`
 	// Crawlers and Overlay are what the text has on standard error.
 	Crawlers []string `json:"crawlers,omitempty"`
 	Overlay  []string `json:"overlay,omitempty"`
+	// Mode is what it does, and what refuses.
+	Mode string `json:"mode,omitempty"`
 }
 
 // checkProblem is one thing that is wrong, or worth a warning. Line and Column are from 1, and
