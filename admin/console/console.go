@@ -62,7 +62,7 @@ func (p *Pages) Routes() map[string]http.Handler {
 	routes := map[string]http.Handler{"GET /console/assets/{version}/{name}": p.assets}
 	for pattern, answer := range map[string]page{
 		"GET /{$}":                      p.node.begin,
-		"/":                             missing,
+		"GET /":                         missing,
 		"GET /welcome":                  p.node.welcome,
 		"GET /find":                     p.node.find,
 		"GET /activity":                 p.node.activity,

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"edgeguard/admin/access"
 	"edgeguard/admin/call"
 	"edgeguard/admin/console/draw"
 	"edgeguard/internal/words"
@@ -117,10 +118,10 @@ type notFound struct {
 	Text, Fix string
 }
 
-// missing answers a browser that asks for a page that there is not, and a program as the
-// API does.
+// missing answers a browser that asks for a page that there is not. A program, and who has
+// no login, has the API's answer: the page's frame has the node's figures.
 func missing(w http.ResponseWriter, r *http.Request) (string, any) {
-	if r.Method != http.MethodGet || !strings.Contains(r.Header.Get("Accept"), "text/html") || strings.HasPrefix(r.URL.Path, "/api/") {
+	if access.CallerOf(r).Role < access.Reader || !strings.Contains(r.Header.Get("Accept"), "text/html") || strings.HasPrefix(r.URL.Path, "/api/") {
 		call.NoPath(r).Send(w)
 		return "", nil
 	}

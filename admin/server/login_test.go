@@ -536,3 +536,19 @@ func TestNoConsole(t *testing.T) {
 type noMetrics struct{ http.Handler }
 
 func (noMetrics) Refused(string) {}
+
+// Who has no login learns nothing from the page for what there is not: its frame has the
+// node's name and figures.
+func TestMissingPageNeedsALogin(t *testing.T) {
+	s := serve(t, newNode(), server.Config{TokenFile: tokenFile(t, secret), Pages: consolePages})
+	for token, want := range map[string]string{"": `"status":401`, secret: "There is no page /nothing."} {
+		header := map[string]string{"Accept": "text/html"}
+		if token != "" {
+			header["Authorization"] = "Bearer " + token
+		}
+		status, body := s.ask(t, request{method: "GET", path: "/nothing", header: header})
+		if token != "" && status != http.StatusNotFound || !strings.Contains(string(body), want) || token == "" && strings.Contains(string(body), "<html") {
+			t.Errorf("with %q: %d without %q: %s", token, status, want, body)
+		}
+	}
+}

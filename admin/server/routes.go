@@ -94,7 +94,7 @@ func (s *Server) routes(view *admin.View, changes *admin.Changes) *http.ServeMux
 	var missing http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { call.NoPath(r).Send(w) })
 	if s.config.Pages != nil {
 		for pattern, pages := range s.config.Pages(view, changes) {
-			if pattern == "/" {
+			if pattern == "GET /" { // the multiplexer refuses it beside resources of any method
 				missing = pages
 				continue
 			}

@@ -92,7 +92,7 @@ export function meter(svg, count, limit) {
 }
 
 // live calls figures(all, ms) with each message and changed() when blocks changed, while the page is seen: a browser opens
-// six connections to a host. Where events were lost, the page is loaded again.
+// six connections to a host. Lost events load the page again.
 export function live(query, figures, changed) {
   const line = find(".asof"), condition = renewing(".condition"), kinds = ["block", "unblock", "held", "alarm", "state"];
   let source, retry, id = "", heard = Date.now(), asOf = Date.parse(find("time", line).dateTime);

@@ -181,21 +181,23 @@ func tabKey(t *testing.T, w *world) {
 	}
 }
 
-func zoomedEverywhere(t *testing.T, w *world) {
+// Pages hold together at twice the size, and on the narrowest screen that has to be
+// served. What charts draw stays visible in the system's own colours.
+func zoomed(t *testing.T, w *world) {
 	pages := w.pages
 	if !full {
 		pages = everywhere
 	}
-	zoomed(t, w, pages)
+	hold(t, w, pages, []look{{width: 320, scheme: "light"}, {width: 720, scheme: "dark"}, {width: 1440, scheme: "light", forced: true}, {width: 1440, scheme: "dark", forced: true}, {width: 1440, scheme: "light", text: 32}, {width: 768, scheme: "dark", text: 32}})
 }
 
-// Pages hold together at twice the size, and on the narrowest screen that has to be
-// served. What charts draw stays visible in the system's own colours.
-func zoomed(t *testing.T, w *world, pages []string) {
+// hold looks at pages in these looks, without axe.
+func hold(t *testing.T, w *world, pages []string, looks []look) {
+	t.Helper()
 	b := newTab(t)
 	b.operator()
 	for _, path := range pages {
-		for _, l := range []look{{width: 320, scheme: "light"}, {width: 720, scheme: "dark"}, {width: 1440, scheme: "light", forced: true}, {width: 1440, scheme: "dark", forced: true}, {width: 1440, scheme: "light", text: 32}, {width: 768, scheme: "dark", text: 32}} {
+		for _, l := range looks {
 			b.as(l)
 			b.visit(w.node, path)
 			b.wrong(path, l)

@@ -218,7 +218,7 @@ func TestUsual(t *testing.T) {
 		name string
 		test func(*testing.T, *world)
 	}{
-		{"layout", layout}, {"tab key", tabKey}, {"zoom and forced colours", zoomedEverywhere}, {"sentences", sentences}, {"unblock sticks", unblockSticks}, {"without scripts", withoutScripts}, {"shoot oneself", shootOneself},
+		{"layout", layout}, {"tab key", tabKey}, {"zoom and forced colours", zoomed}, {"sentences", sentences}, {"unblock sticks", unblockSticks}, {"without scripts", withoutScripts}, {"shoot oneself", shootOneself},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.test(t, w) })
 	}
