@@ -60,6 +60,11 @@ func TestFleetAllowance(t *testing.T) {
 	if err := b.blockHere(slept + "/32"); err != nil {
 		t.Fatal(err)
 	}
+	// Nobody signed the network, and this node has seen no requests to weigh it by.
+	a.eventually("the network waits", func() bool {
+		_, held, err := a.quarantine.Confirm(a.clock.Now(), netip.MustParsePrefix("203.0.113.0/24"))
+		return held && err == nil
+	})
 	a.eventually("the blocks are there", func() bool { return a.blocked(addr) && a.list.Len() == 2 })
 	a.allow("203.0.113.0/24", 0)
 	b.eventually("it is allowed on the other node", func() bool { return b.allows(addr) && b.allows(slept) })
