@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -148,6 +149,9 @@ func connState(c net.Conn, state http.ConnState) {
 		in.Asks(time.Now())
 	case http.StateIdle:
 		in.Answered()
+		// Many requests may have come together: one of each connection, and then it is the
+		// turn of others. What was asked alone is written by now, and waits for nothing.
+		runtime.Gosched()
 	case http.StateClosed:
 		in.Leave()
 	}
