@@ -122,3 +122,21 @@ func TestDamagedStateIsSetAside(t *testing.T) {
 		t.Error("the file is gone, and the condition is still there")
 	}
 }
+
+// A proxy that has stopped waiting when it is answered is a condition, once it is many.
+func TestLateAnswersAreTold(t *testing.T) {
+	u := newNode(t, shortDir(t), small).start()
+	u.eventually("the late answers are told", func() bool {
+		for range 10 {
+			c, err := net.Dial("unix", filepath.Join(u.folder, "auth.sock"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.Write([]byte("GET /auth/nginx HTTP/1.1\r\nHost: h\r\nX-Real-IP: 192.0.2.1\r\n\r\n")); err != nil {
+				t.Fatal(err)
+			}
+			_ = c.Close()
+		}
+		return strings.Contains(u.conditions(), "were answered after the proxy had stopped waiting")
+	})
+}
