@@ -213,6 +213,7 @@ var unshown = map[string]string{
 	"edgeguard_haproxy_refused_total":                        "refused connections are an alarm",
 	"edgeguard_crawler_unasked_total":                        "those events are among the unknown claims",
 	"edgeguard_spoofed_floods_total":                         "edgeguard_spoofed_flood shows each while it lasts",
+	"edgeguard_late_answers_total":                           "the alarm answered_late says that they are many",
 	"edgeguard_memory_bytes":                                 "the parts matter to developers",
 	"edgeguard_blocks_forgotten_total":                       "the alarm blocks_full says it",
 	"edgeguard_event_streams":                                "readers of events are few",

@@ -263,7 +263,7 @@ func TestMissingPage(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Header.Set("Accept", accept)
-		answer, err := http.DefaultClient.Do(r)
+		answer, err := n.operator.Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}
