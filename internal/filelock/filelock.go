@@ -83,7 +83,24 @@ func Hold(ctx context.Context, path, holder string, patience time.Duration) (*Lo
 }
 
 func hold(path, holder string) (*Lock, error) {
-	f, err := open(path, os.O_RDWR, 0o600) // by NFS, who locks alone must be able to write
+	// A file that is open to be written keeps its disk from being remounted read-only.
+	f, err := locked(path, os.O_RDONLY)
+	if errors.Is(err, errMustWrite) {
+		f, err = locked(path, os.O_RDWR)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if w, err := open(path, os.O_WRONLY|os.O_TRUNC, 0o600); err == nil { // the lock counts; the text is for people
+		_, _ = w.WriteString(holder + "\n")
+		_ = w.Close()
+	}
+	return &Lock{f}, nil
+}
+
+// locked opens a file and locks it alone.
+func locked(path string, access int) (*os.File, error) {
+	f, err := open(path, access, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -94,9 +111,7 @@ func hold(path, holder string) (*Lock, error) {
 		_ = f.Close()
 		return nil, err
 	}
-	_ = f.Truncate(0) // the lock counts; the text is for people
-	_, _ = f.WriteAt([]byte(holder+"\n"), 0)
-	return &Lock{f}, nil
+	return f, nil
 }
 
 // writtenIn returns what the holder of a lock wrote.

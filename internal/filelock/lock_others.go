@@ -3,9 +3,12 @@
 package filelock
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 )
+
+var errMustWrite = errors.ErrUnsupported
 
 func open(name string, access int, mode fs.FileMode) (*os.File, error) {
 	return os.OpenFile(name, access|os.O_CREATE, mode)

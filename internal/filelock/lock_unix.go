@@ -9,6 +9,10 @@ import (
 	"syscall"
 )
 
+// errMustWrite is what NFS answers to who locks a file alone that he has not opened to be
+// written.
+const errMustWrite = syscall.EBADF
+
 // open opens or makes the file of a lock. What is not a file, as a pipe, does not hold it up.
 func open(name string, access int, mode fs.FileMode) (*os.File, error) {
 	return os.OpenFile(name, access|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, mode)
