@@ -182,3 +182,17 @@ func TestFoldProblems(t *testing.T) {
 		}
 	}
 }
+
+// TestFoldReadings: with parameters cut off, too, servers differ in whether an escaped slash
+// separates segments.
+func TestFoldReadings(t *testing.T) {
+	m := foldMeter(t, []string{"/login"}, nil)
+	for target, want := range map[string]bool{
+		"/x%2fy/..;/login": true, "/x%2Fy/..%3ba/Login.json": true, "/x%2fy;a/../login": true, "/x%2f..;/login": true, "/x%2fy/..;/..;/login": true,
+		"/x%2fy/login": false, "/x%2fy;/login": false,
+	} {
+		if got := folds(m, target); got != want {
+			t.Errorf("%q: %v, want %v", target, got, want)
+		}
+	}
+}

@@ -63,41 +63,32 @@ func (m *Meter) matchTerms(ev *edgeguard.Event) (cost uint16, ok bool) {
 	if m.charges == nil && (!m.paths || m.match.path.matchAsIs(ev.Path)) {
 		return m.cost, m.match.matchHost(ev.Host)
 	}
+	if m.fold {
+		return m.weighFolded(ev)
+	}
 	if path, plain := plainPath(ev.Path); plain {
-		cost, ok = m.weigh(ev, path)
-	} else {
-		cost, ok = m.weighOdd(ev)
+		return m.weigh(ev, path, "")
 	}
-	if m.fold && hasParameters(ev.Path) { // one of the readings is what was served
-		other, also := m.weighWithoutParameters(ev)
-		return max(cost, other), ok || also
-	}
-	return cost, ok
+	return m.weighOdd(ev, ev.Path)
 }
 
-// weighOdd is weigh for a path that is not in normal form. It is a function of
+// weighOdd is weigh for a target whose path is not in normal form. It is a function of
 // its own, so that only such paths pay for the room.
 //
 //go:noinline
-func (m *Meter) weighOdd(ev *edgeguard.Event) (cost uint16, ok bool) {
+func (m *Meter) weighOdd(ev *edgeguard.Event, target string) (cost uint16, ok bool) {
 	var room [pathRoom]byte
-	cost, ok = m.weigh(ev, unsafetext.String(normalPath(room[:0], ev.Path)))
-	if hasOther(ev.Path) { // servers differ: one of the readings is what was served
-		other, also := m.weigh(ev, unsafetext.String(otherPath(room[:0], ev.Path)))
+	cost, ok = m.weighForms(ev, unsafetext.String(normalPath(room[:0], target)))
+	if hasOther(target) { // servers differ: one of the readings is what was served
+		other, also := m.weighForms(ev, unsafetext.String(otherPath(room[:0], target)))
 		cost, ok = max(cost, other), ok || also
 	}
 	return cost, ok
 }
 
-// weigh finishes the match and finds the cost.
-func (m *Meter) weigh(ev *edgeguard.Event, path string) (cost uint16, ok bool) {
-	if m.fold {
-		return m.weighFolded(ev, path)
-	}
-	return m.weighForms(ev, path, "")
-}
-
-func (m *Meter) weighForms(ev *edgeguard.Event, path, bare string) (cost uint16, ok bool) {
+// weigh finishes the match and finds the cost. Bare is the other form of a folded path, or
+// empty.
+func (m *Meter) weigh(ev *edgeguard.Event, path, bare string) (cost uint16, ok bool) {
 	if !m.match.matchTexts(ev.Host, path, bare) {
 		return 0, false
 	}

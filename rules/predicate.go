@@ -50,7 +50,16 @@ func (p *predicate) matchOddMethod(method string) bool {
 // matchTexts looks at the rest: the path is in normal form, the host as sent. Bare is the
 // other form of a folded path, or empty.
 func (p *predicate) matchTexts(host, path, bare string) bool {
-	return (p.need&edgeguard.FieldPath == 0 || p.path.matchEither(path, bare)) && p.matchHost(host)
+	switch {
+	case p.need&edgeguard.FieldPath == 0:
+	case bare == "":
+		if !p.path.match(path) {
+			return false
+		}
+	case !p.path.matchEither(path, bare):
+		return false
+	}
+	return p.matchHost(host)
 }
 
 func (p *predicate) matchHost(host string) bool {

@@ -68,32 +68,37 @@ func (t *term) spread() {
 	t.list = stars
 }
 
+// What find says of a text.
+const (
+	notFound int8 = iota
+	isThese
+	isThose
+)
+
 // match reports whether s is one of these, or of all where none were given, and none of
 // those.
 func (t *term) match(s string) bool {
-	these, those := t.find(s)
-	return !those && (these || t.open)
+	return t.find(s) == isThese
 }
 
 // matchEither is match for a text of two forms: one of them suffices to be of these or of
-// those. The other may be empty.
+// those.
 func (t *term) matchEither(s, other string) bool {
-	if other == "" {
-		return t.match(s)
-	}
-	these, those := t.find(s)
-	also, bars := t.find(other)
-	return !those && !bars && (these || also || t.open)
+	return max(t.find(s), t.find(other)) == isThese
 }
 
-// find reports whether s is one of these, and whether it is one of those.
-func (t *term) find(s string) (these, those bool) {
+// find says which texts s is one of; those win. What is in no list is of these if the term
+// is open.
+func (t *term) find(s string) (found int8) {
+	if t.open {
+		found = isThese
+	}
 	if t.many != nil {
-		isThese, known := t.many[s]
-		if known && !isThese {
-			return false, true
+		if these, known := t.many[s]; these {
+			found = isThese
+		} else if known {
+			return isThose
 		}
-		these = known
 	}
 	for i := range t.list {
 		p := &t.list[i]
@@ -101,10 +106,13 @@ func (t *term) find(s string) (these, those bool) {
 			continue
 		}
 		if p.tail == nil && len(s) == len(p.head) || p.tail != nil && p.tail.match(s[len(p.head):]) {
-			return i >= t.bars, i < t.bars
+			if i < t.bars {
+				return isThose
+			}
+			return isThese
 		}
 	}
-	return these, false
+	return found
 }
 
 // matchAsIs reports whether s is one of these, letter for letter, and so in
