@@ -188,6 +188,8 @@ type Enforcer struct {
 	// Takes is how many seconds it takes at most, in the usual course, until a change is
 	// in force there.
 	Takes int `json:"takes_seconds"`
+	// DryRun says that it counts what it would refuse, and refuses nothing.
+	DryRun bool `json:"dry_run,omitempty"`
 	// Updates and Failures are calls by their end.
 	Updates  uint64    `json:"updates"`
 	Failures uint64    `json:"failures"`

@@ -30,8 +30,9 @@ const (
 // the start.
 func (s *Stats) Ways() (all []Way) {
 	for i := range s.Enforcers {
-		e := &s.Enforcers[i]
-		all = append(all, Way{e.Name, time.Duration(e.Takes) * time.Second})
+		if e := &s.Enforcers[i]; !e.DryRun {
+			all = append(all, Way{e.Name, time.Duration(e.Takes) * time.Second})
+		}
 	}
 	if s.Bouncers == nil {
 		return all
@@ -81,8 +82,39 @@ func (s *Stats) Lingers() string {
 	return text
 }
 
-// recentSlots is how many slots say how fast an address sends now: the last one is not over.
-const recentSlots = 3
+// recentSlots is how many slots say how fast an address sends now: the last one is not
+// over. One that guesses passwords sends slowly: of it slowSlots say so.
+const recentSlots, slowSlots = 3, edgeguard.Slots / 4
+
+// paceOf returns how many of a window's events came lately, and in how long; none of an
+// address that has been silent for longer than it was before.
+func paceOf(c *RuleCount, now time.Time) (n int, span time.Duration) {
+	in := func(last int) time.Duration {
+		width := int64(c.Window / len(c.Slots))
+		return time.Duration(max(int64(last-1)*width+now.Unix()%width, 1)) * time.Second
+	}
+	for _, events := range c.Slots[max(0, len(c.Slots)-recentSlots):] {
+		n += int(events)
+	}
+	if n > 0 {
+		return n, in(recentSlots)
+	}
+	silent, longest := 0, -1
+	for _, events := range c.Slots[max(0, len(c.Slots)-slowSlots):] {
+		if events == 0 {
+			silent++
+			continue
+		}
+		if n > 0 {
+			longest = max(longest, silent)
+		}
+		n, silent = n+int(events), 0
+	}
+	if silent > longest {
+		return 0, 0
+	}
+	return n, in(slowSlots)
+}
 
 // Returns says that an address still sends, and how soon a rule that counts it blocks it
 // again after an unblock; empty where nothing of it came lately, and of a network that no
@@ -95,19 +127,14 @@ func Returns(prefix netip.Prefix, counts []RuleCount, now time.Time) string {
 	rule, sends := "", false
 	for i := range counts {
 		c := &counts[i]
-		if len(c.Slots) < recentSlots || c.Forgeable {
+		if len(c.Slots) == 0 || c.Forgeable {
 			continue
 		}
-		n := 0
-		for _, in := range c.Slots[len(c.Slots)-recentSlots:] {
-			n += int(in)
-		}
+		n, span := paceOf(c, now)
 		if n == 0 {
 			continue
 		}
 		sends = true
-		width := int64(c.Window / len(c.Slots))
-		span := time.Duration(max((recentSlots-1)*width+now.Unix()%width, 1)) * time.Second
 		again := span * time.Duration(c.Limit+1) / time.Duration(n)
 		blocks := c.Action == edgeguard.ActionBlock || c.Does == edgeguard.ActionBlock.String()
 		if blocks && c.Distinct == "" && again <= time.Duration(c.Window)*time.Second && (rule == "" || again < soonest) {

@@ -31,3 +31,22 @@ func TestRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A status that who is served gets, too, would hide that a block is not in force.
+func TestRefusedWithWarns(t *testing.T) {
+	for status, warns := range map[string]bool{"200": true, "204": true, "304": true, "404": true, "302": false, "401": false, "503": false} {
+		c, err := config.Parse("f", []byte("sensors: {accesslog: {file: /a, refused_with: [418, "+status+"]}}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got string
+		for _, w := range c.Warnings {
+			if strings.Contains(w.Path, "refused_with") {
+				got += w.String()
+			}
+		}
+		if warns != strings.Contains(got, "refused_with[1]: "+status+" is also what") || !warns && got != "" {
+			t.Errorf("%s: %q", status, got)
+		}
+	}
+}

@@ -84,7 +84,14 @@ func (l *AccessLog) read(n yaml.Node) {
 		"group":          func(n yaml.Node) { l.Group = n.Group() },
 		"format":         func(n yaml.Node) { l.Format, _ = n.Literal() },
 		"refused_with": func(n yaml.Node) {
-			n.List(func(n yaml.Node) { l.RefusedWith = append(l.RefusedWith, uint16(n.Whole(200, 599))) })
+			n.List(func(n yaml.Node) {
+				status := uint16(n.Whole(200, 599))
+				l.RefusedWith = append(l.RefusedWith, status)
+				if status >= 200 && status < 300 || status == 304 || status == 404 {
+					n.Warn(fmt.Sprintf("%d is also what a server answers to whom it serves: the log would not show that blocked addresses are served", status),
+						"refuse with a status of its own, such as 429")
+				}
+			})
 		},
 		"emit": func(n yaml.Node) {
 			l.Emit = 0

@@ -1,7 +1,9 @@
 package config
 
-// Ways names what can refuse what this node blocks: the lists that it writes, and the
-// listeners at which proxies and bouncers ask. Whether one goes by them is not in a config.
+import "edgeguard"
+
+// Ways names what can refuse what this node blocks: the listeners at which proxies ask, and
+// what has a copy of the blocks. Whether anybody goes by them is not in a config.
 func (c *Config) Ways() (all []string) {
 	for _, l := range c.Listen.Auth {
 		all = append(all, "forward auth at "+l.Address.String())
@@ -12,6 +14,11 @@ func (c *Config) Ways() (all []string) {
 	for _, l := range c.Listen.Envoy {
 		all = append(all, "Envoy at "+l.Address.String())
 	}
+	return append(all, c.Copies()...)
+}
+
+// Copies names what has a copy of the blocks and refuses by it: lists, and bouncers.
+func (c *Config) Copies() (all []string) {
 	for _, l := range c.HAProxy.Peers {
 		if l.Enforce {
 			all = append(all, "HAProxy's peers at "+l.Listen.String())
@@ -36,6 +43,20 @@ func (c *Config) Ways() (all []string) {
 		all = append(all, "the Cloudflare list "+f.ID)
 	}
 	return all
+}
+
+// Tells reports whether a log says what became of each request, and no stranger can write
+// it.
+func (c *Config) Tells() bool {
+	for i := range c.Sensors.AccessLog {
+		l := &c.Sensors.AccessLog[i]
+		s := logSource(l.Format)
+		if s.kinds&l.Emit&(edgeguard.KindRequest|edgeguard.KindResponse) != 0 && s.fields&edgeguard.FieldStatus != 0 &&
+			(l.Listen.Network != "udp" || l.Listen.Local()) {
+			return true
+		}
+	}
+	return false
 }
 
 // Refuses says what the mode does to an address over a limit, as far as a config knows.

@@ -41,6 +41,8 @@ type Traits struct {
 	// Takes is how long it takes at most, in the usual course, until clients notice a
 	// change: its update and the time of who reads what was installed.
 	Takes time.Duration
+	// DryRun says that it counts what it would refuse, and refuses nothing.
+	DryRun bool
 }
 
 // Enforcer installs a list of entries somewhere. Its methods are called one at

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"edgeguard/admin"
@@ -126,8 +127,8 @@ func links(stats *admin.Stats, page string) []link {
 	return all
 }
 
-// state says in one line whether the node enforces, and whether its fleet is
-// reached.
+// state says in one line whether the node enforces, as far as it knows, and whether its
+// fleet is reached.
 func state(stats *admin.Stats) string {
 	text := "Enforcing."
 	switch {
@@ -135,6 +136,10 @@ func state(stats *admin.Stats) string {
 		text = "Starting: not everything is read or listens yet."
 	case stats.Monitor:
 		text = "Monitor mode."
+	case slices.Contains(stats.Kinds, "blocked_served"):
+		text = "Blocking; a log shows that blocked addresses are served."
+	case len(stats.Ways()) == 0 && len(stats.Askers()) == 0:
+		text = "Blocking; no way is known that refuses."
 	}
 	if f := stats.Fleet; f != nil && f.Up {
 		text += " " + words.Plural(f.Alive, "node is", "nodes are") + " in the fleet."

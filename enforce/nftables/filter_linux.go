@@ -47,7 +47,9 @@ func New(c Config) (*Filter, error) {
 }
 
 // Traits implements enforce.Enforcer: what a packet shows is the last proxy.
-func (f *Filter) Traits() enforce.Traits { return enforce.Traits{Kernel: true, Takes: time.Second} }
+func (f *Filter) Traits() enforce.Traits {
+	return enforce.Traits{Kernel: true, Takes: time.Second, DryRun: f.config.DryRun}
+}
 
 // Close closes the connection. The table stays in force.
 func (f *Filter) Close() error {

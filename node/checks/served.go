@@ -12,10 +12,6 @@ import (
 )
 
 const (
-	// leastTakes is how long an address is blocked before what is served to it counts: a
-	// line is written when the answer ends, and one that had begun before the block ends
-	// as it would have.
-	leastTakes = 20 * time.Second
 	// leastServed is how many of its requests were served before that says something.
 	leastServed = 20
 	// unaskedFor is how long no proxy has asked before that says something.
@@ -41,7 +37,7 @@ func (s *Served) Check(now time.Time) {
 	c := s.Current().Config
 	var figures admin.Stats
 	s.Report(&figures)
-	takes := leastTakes
+	takes := pipeline.LeastTakes
 	for _, way := range figures.Ways() {
 		takes = max(takes, way.Takes)
 	}
@@ -90,8 +86,9 @@ func advice(s *admin.Stats) string {
 		"; name a status with which it turns clients away, other than 403, 429 and 444, in refused_with"
 }
 
-// nothing reports whether blocks are in force and nothing can refuse them. What others
-// may read is left to them: a fleet's nodes, and programs that have a token.
+// nothing reports whether blocks are in force, nothing can refuse them, and no log would
+// show it. What others may read is left to them: a fleet's nodes, and programs that have a
+// token.
 func (s *Served) nothing(now time.Time, figures *admin.Stats) bool {
 	c := s.Current().Config
 	for _, l := range c.Listen.Admin {
@@ -99,6 +96,5 @@ func (s *Served) nothing(now time.Time, figures *admin.Stats) bool {
 			return false
 		}
 	}
-	return !c.Monitor && c.Fleet == nil && len(c.Sensors.AccessLog) == 0 && len(figures.Enforcers) == 0 && figures.Bouncers == nil &&
-		len(figures.Askers()) == 0 && now.Sub(s.Begun) >= unaskedFor && s.Blocks() > 0
+	return !c.Monitor && c.Fleet == nil && !c.Tells() && len(c.Copies()) == 0 && len(figures.Askers()) == 0 && now.Sub(s.Begun) >= unaskedFor && s.Blocks() > 0
 }

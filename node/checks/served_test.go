@@ -163,12 +163,20 @@ func TestNothingRefuses(t *testing.T) {
 	}{
 		"no way":     {none, admin.Stats{Sources: []admin.Source{{Name: "auth 127.0.0.1:1"}}}, true},
 		"asked":      {none, admin.Stats{Sources: []admin.Source{{Name: "auth 127.0.0.1:1", Events: 1}}}, false},
-		"a list":     {none, admin.Stats{Enforcers: []admin.Enforcer{{Name: "/l"}}}, false},
-		"bouncers":   {none, admin.Stats{Bouncers: &admin.BouncerFigures{}}, false},
+		"a list":     {none + "enforce: {files: [{file: /l, format: nginx}]}\n", admin.Stats{}, false},
+		"bouncers":   {none + "crowdsec: {lapi: [{listen: '127.0.0.1:3'}]}\n", admin.Stats{}, false},
+		"peers":      {none + "haproxy: {peers: [{listen: 'unix:/p', enforce: true}]}\n", admin.Stats{}, false},
 		"a fleet":    {none + "fleet: {redis: 'redis://127.0.0.1:1'}\n", admin.Stats{}, false},
 		"a reader":   {"listen: {auth: [], admin: [{address: '127.0.0.1:2', reader_token_file: /t}]}\n", admin.Stats{}, false},
 		"in monitor": {"mode: monitor\n" + none, admin.Stats{}, false},
 		"a log":      {none + "sensors: {accesslog: {file: /a, emit: [response]}}\n", admin.Stats{}, false},
+		// These say nothing of what became of a request.
+		"logins":        {none + "sensors: {accesslog: {file: /a, format: sshd}}\n", admin.Stats{Logs: []admin.Log{{Name: "/a"}}}, true},
+		"from afar":     {none + "sensors: {accesslog: {listen: 'udp:192.0.2.1:514', from: [192.0.2.0/24]}}\n", admin.Stats{}, true},
+		"udp from here": {none + "sensors: {accesslog: {listen: 'udp:127.0.0.1:514'}}\n", admin.Stats{}, false},
+		"two logs":      {none + "sensors: {accesslog: [{file: /a, format: sshd}, {file: /b}]}\n", admin.Stats{}, false},
+		// The packets of these addresses are counted, and pass.
+		"dry run": {none + "enforce: {nftables: {dry_run: true}}\n", admin.Stats{Enforcers: []admin.Enforcer{{Name: "nftables edgeguard"}}}, true},
 	} {
 		s := newServed(t, test.config)
 		s.figures = test.figures

@@ -45,7 +45,8 @@ func (f *enforcer) refuses() func(*edgeguard.Block) bool {
 		holds = p.Refuses()
 	}
 	kernel := f.kernel()
-	return func(b *edgeguard.Block) bool { return !(kernel && b.Proxied) && holds(b.Prefix) }
+	dry := f.list.Traits().DryRun
+	return func(b *edgeguard.Block) bool { return !dry && !(kernel && b.Proxied) && holds(b.Prefix) }
 }
 
 // kernel reports whether the list is kept from what was learned behind a proxy.
@@ -59,7 +60,7 @@ func (f *enforcer) figures() admin.Enforcer {
 	s := f.runner.Stats()
 	out := admin.Enforcer{
 		Name: f.name, Intended: s.Intended, Installed: s.Installed, Withheld: s.Withheld,
-		Takes: int(f.list.Traits().Takes / time.Second), Updates: s.Updates, Failures: s.Failures, Failing: s.Failing, Success: s.LastSuccess,
+		Takes: int(f.list.Traits().Takes / time.Second), DryRun: f.list.Traits().DryRun, Updates: s.Updates, Failures: s.Failures, Failing: s.Failing, Success: s.LastSuccess,
 	}
 	if p, ok := f.list.(partial); ok {
 		left := min(p.Left(), out.Installed)

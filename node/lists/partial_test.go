@@ -55,3 +55,21 @@ func TestPartial(t *testing.T) {
 		}
 	}
 }
+
+// dry counts what it would drop.
+type dry struct{ enforce.Enforcer }
+
+func (dry) Traits() enforce.Traits { return enforce.Traits{Kernel: true, DryRun: true} }
+
+// A packet filter on a dry run refuses nothing, and says so.
+func TestDryRunRefusesNothing(t *testing.T) {
+	list := dry{}
+	runner, err := enforce.New(enforce.Config{Enforcer: list, Blocks: func(time.Time) iter.Seq[edgeguard.Block] { return func(func(edgeguard.Block) bool) {} }, Now: func() time.Time { return begin }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &enforcer{name: "dry", list: list, runner: runner}
+	if f.refuses()(&edgeguard.Block{Prefix: netip.MustParsePrefix("192.0.2.1/32")}) || !f.figures().DryRun {
+		t.Errorf("%+v", f.figures())
+	}
+}

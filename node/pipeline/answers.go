@@ -10,6 +10,10 @@ import (
 )
 
 const (
+	// LeastTakes is how long an address is blocked before what is served to it counts: a
+	// line is written when the answer ends, and one that had begun before the block ends
+	// as it would have.
+	LeastTakes = 20 * time.Second
 	// answersFor is how far back answers to blocked addresses are added up, and
 	// answerSlot the steps in which they are forgotten.
 	answersFor  = 5 * time.Minute

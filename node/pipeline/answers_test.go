@@ -81,6 +81,20 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// Before anybody has looked which ways there are, a block is given the time of a list.
+func TestAnswersAtTheStart(t *testing.T) {
+	p, _ := answering(t, "enforce")
+	q := New(p.made, p.Current().Config)
+	t.Cleanup(q.Close)
+	for at, want := range map[time.Duration]uint64{time.Second: 0, LeastTakes: 0, LeastTakes + time.Second: 1} {
+		now := benchStart.Add(at)
+		q.Batches("log "+at.String())(now, []edgeguard.Event{line("203.0.113.5", now, 200)})
+		if got := q.Answers.Recent("log "+at.String(), now).Served; got != want {
+			t.Errorf("after %v: %d served, want %d", at, got, want)
+		}
+	}
+}
+
 // A block keeps what became of its events, a rule that denies events alone is none, and what
 // is older than five minutes is forgotten.
 func TestAnswersAddUp(t *testing.T) {

@@ -78,6 +78,7 @@ type Pipeline struct {
 func New(made Config, c *config.Config) *Pipeline {
 	p := &Pipeline{made: made, Flood: detector.NewFloodWatch(detector.FloodConfig(c.Floods), made.Seed)}
 	p.current.Store(p.make(made.Boot, c, nil))
+	p.Answers.Takes.Store(int64(LeastTakes))
 	return p
 }
 
