@@ -156,6 +156,11 @@ func TestServedNotInMonitor(t *testing.T) {
 // node, and no proxy had the time to ask.
 func TestNothingRefuses(t *testing.T) {
 	const none = "listen: {auth: ['127.0.0.1:1'], admin: ['127.0.0.1:2']}\n"
+	empty := newServed(t, none)
+	empty.Blocks = func() int { return 0 }
+	if got := empty.check(time.Hour); got != "" {
+		t.Errorf("no blocks: %s", got)
+	}
 	for name, test := range map[string]struct {
 		config  string
 		figures admin.Stats

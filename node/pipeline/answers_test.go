@@ -55,6 +55,7 @@ func TestAnswers(t *testing.T) {
 		"turned away":                 {"enforce", line("203.0.113.5", late, 403), Treated{TurnedAway: 1}, Treated{TurnedAway: 1}},
 		"by a status of its own":      {"enforce", line("203.0.113.5", late, 302), Treated{TurnedAway: 1}, Treated{TurnedAway: 1}},
 		"too early":                   {"enforce", line("203.0.113.5", benchStart.Add(20*time.Second), 200), Treated{Served: 1}, Treated{}},
+		"turned away too early":       {"enforce", line("203.0.113.5", benchStart.Add(20*time.Second), 429), Treated{TurnedAway: 1}, Treated{}},
 		"before the block, read late": {"enforce", line("203.0.113.5", benchStart.Add(-time.Second), 200), Treated{Served: 1}, Treated{}},
 		"by a clock that is ahead":    {"enforce", line("203.0.113.5", now.Add(time.Hour), 200), Treated{Served: 1}, Treated{Served: 1}},
 		"an error":                    {"enforce", line("203.0.113.5", late, 502), Treated{}, Treated{}},
@@ -79,6 +80,35 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%s: another log: %+v", name, got)
 		}
 	}
+}
+
+// A block that another node made long ago is given its time from when it came here, one that
+// begins anew from then, whatever was there before; and no line is from after now.
+func TestAnswersOfABlock(t *testing.T) {
+	p, _ := answering(t, "enforce")
+	ripe := func(at time.Duration, ev edgeguard.Event, want bool) {
+		t.Helper()
+		now, log := benchStart.Add(at), "log "+at.String()
+		p.Batches(log)(now, []edgeguard.Event{ev})
+		if got := p.Answers.Recent(log, now).Served > 0; got != want {
+			t.Errorf("after %v: %t, want %t", at, got, want)
+		}
+	}
+	blocks := func(addr string, since, until, now time.Duration) {
+		t.Helper()
+		b := edgeguard.Block{Prefix: netip.MustParsePrefix(addr + "/32"), Rule: edgeguard.ManualRule, Since: benchStart.Add(since), Until: benchStart.Add(until)}
+		if _, err := p.made.List.Force(b, benchStart.Add(now)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	served := func(addr string, at time.Duration) edgeguard.Event { return line(addr, benchStart.Add(at), 200) }
+	blocks("203.0.113.8", -time.Hour, 2*time.Minute, time.Minute)
+	ripe(65*time.Second, served("203.0.113.8", 65*time.Second), false)
+	ripe(66*time.Second, served("203.0.113.8", time.Hour), false)
+	ripe(81*time.Second, served("203.0.113.8", 81*time.Second), true)
+	blocks("203.0.113.8", 121*time.Second, time.Hour, 121*time.Second)
+	ripe(125*time.Second, served("203.0.113.8", 125*time.Second), false)
+	ripe(142*time.Second, served("203.0.113.8", 142*time.Second), true)
 }
 
 // Before anybody has looked which ways there are, a block is given the time of a list.
