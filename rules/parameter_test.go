@@ -69,3 +69,24 @@ func TestParameterAgainstTwin(t *testing.T) {
 		t.Errorf("only %d matched: the test shows little", matched)
 	}
 }
+
+// TestManyParameters: each look takes a microsecond, so a query has no more of them than it needs: from
+// the hundredth on the rest is one text, in which what is looked for is found and no name is at the
+// beginning.
+func TestManyParameters(t *testing.T) {
+	m := &compile(t, rules.Spec{Name: "a", Threshold: 1, When: `parameter contains "../" and not (parameter matches "^(s|q)=")`, Distinct: "parameter"}).Meters[0]
+	for target, want := range map[string]string{
+		"/a?" + strings.Repeat("b&", 98) + "f=../x&c":      "/a?f=../x",
+		"/a?" + strings.Repeat("b&", 99) + "f=../x&c":      "/a?&f=../x&c",
+		"/a?" + strings.Repeat("b;", 99) + "s=../x":        "/a?;s=../x",
+		"/a?" + strings.Repeat("b&", 98) + "s=../x":        "",
+		"/a?" + strings.Repeat("&", 8000) + "f=..%2Fx":     "/a?" + strings.Repeat("&", 7902) + "f=../x",
+		"/a?" + strings.Repeat("b=1&", 2000) + "c&d=%2e.x": "",
+	} {
+		ev := request("", "GET", target)
+		value, _ := m.Value(&ev, nil)
+		if _, ok := m.Match(&ev); ok != (want != "") || ok && value != want {
+			t.Errorf("%.20s: matches %v, value %.40q, want %.40q", target, ok, value, want)
+		}
+	}
+}

@@ -105,16 +105,26 @@ func query(target string) string {
 	return query
 }
 
+// mostParameters is how many parts a query is looked at in: no page has as many, and who
+// sends thousands would have each of them cost an expression.
+const mostParameters = 100
+
 // first returns the first parameter of the query, as it was sent, for which the expression
-// holds.
+// holds. The last of [mostParameters] is all the rest, with what separates it from the one
+// before: it does not begin with a name that the expression spares.
 func (w *when) first(s subject) (part string, holds bool) {
-	for rest := query(s.event.Path); rest != ""; {
+	rest := query(s.event.Path)
+	for n := 1; rest != ""; n++ {
 		end := strings.IndexAny(rest, "&;") // Rack before 3 and Python before 3.10 split at both
 		if end < 0 {
 			end = len(rest)
 		}
 		if s.part = rest[:end]; w.each(s) {
 			return s.part, true
+		}
+		if n == mostParameters-1 && end < len(rest) {
+			s.part = rest[end:]
+			return s.part, w.each(s)
 		}
 		rest = rest[min(end+1, len(rest)):]
 	}
