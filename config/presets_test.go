@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -229,5 +230,38 @@ func TestPresetsPage(t *testing.T) {
 		if !strings.Contains(string(page), "| `"+name+"` |") {
 			t.Errorf("the page does not have %s", name)
 		}
+	}
+}
+
+// What docs/presets.md says of the networks that different values are counted for.
+func TestPresetsWideValues(t *testing.T) {
+	got := make(map[string]string)
+	for _, p := range presets.Shipped() {
+		if p.Name == "scan" {
+			continue // packets, mostly of senders that can be forged
+		}
+		c := parse(t, "presets: "+p.String()+"\n")
+		for i := range c.Rules.Rules {
+			r := &c.Rules.Rules[i]
+			if c.Rules.Meters[r.Meter].Distinct == 0 {
+				continue
+			}
+			widths := ""
+			for _, w := range r.Widths {
+				widths += fmt.Sprintf("/%d", w.Bits)
+			}
+			got[r.Name] = widths
+		}
+	}
+	want := map[string]string{"web/scripts": "/56", "web/hidden": "/56", "web/queries": "/56", "web/forms": "/56/48", "wordpress/files": "/56/48",
+		"web/scripts-any": "", "web/probing": "", "web/probing-any": ""}
+	for name, widths := range want {
+		if w, known := got[name]; !known || w != widths {
+			t.Errorf("%s is counted for %q, and the page says %q", name, w, widths)
+		}
+		delete(got, name)
+	}
+	if len(got) > 0 {
+		t.Errorf("the page does not say it of %v", got)
 	}
 }
