@@ -92,7 +92,7 @@ crowdsec:
     - {listen: %q}
     - {listen: %q, tls: {cert_file: %s, key_file: %s}}
 state: %s
-memory: 64MB
+memory: 512MB
 rules:
   - {name: site, threshold: 60000, action: shadow}
 `, e.auth, e.admin, e.guarded, e.path("token"), e.path("admin.sock"), e.envoy, e.lapi, e.tls, e.path("cert.pem"), e.path("key.pem"), e.path("state")),

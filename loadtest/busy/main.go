@@ -2,6 +2,7 @@
 //
 //	go run ./loadtest/busy                       about ten minutes
 //	go run ./loadtest/busy -floods auth,ping -rounds 3
+//	go run ./loadtest/busy -beside       who else asks: Prometheus, the console, an import, bouncers
 //
 // A flood of 20 connections runs against a real edgeguard, and then against a sink, which
 // reads the same bytes and does nothing: what slows the machine slows both. During each,
@@ -20,6 +21,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -45,6 +47,7 @@ type options struct {
 	requests  int
 	pause     time.Duration
 	program   string
+	beside    bool
 	as, at    string
 }
 
@@ -56,6 +59,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.IntVar(&o.questions, "questions", 1000, "questions to forward auth a round and side")
 	flags.IntVar(&o.requests, "requests", 60, "requests of the blocked client a round and side")
 	flags.DurationVar(&o.pause, "pause", 4*time.Millisecond, "between two questions")
+	flags.BoolVar(&o.beside, "beside", false, "measure who else asks beside a flood, instead of forward auth")
 	flags.StringVar(&o.program, "program", "", "the edgeguard to measure; it is built if empty")
 	flags.StringVar(&o.as, "as", "", "be this flood, or the sink, at -at until standard input ends (busy starts itself so)")
 	flags.StringVar(&o.at, "at", "", "an address")
@@ -82,7 +86,41 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err := e.start(ctx); err != nil {
 		return err
 	}
+	if o.beside {
+		return o.measureBeside(ctx, &e, out)
+	}
 	return o.measure(ctx, &e, out)
+}
+
+// measureBeside has each flood run against edgeguard and the sink in turns, and prints what
+// who else asks waited for at most in each round.
+func (o *options) measureBeside(ctx context.Context, e *edge, out io.Writer) error {
+	b, err := newBeside(ctx, e)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "the longest of each round: of %d scrapes, of %d events until the stream has them, an import of %d blocks, of %d pulls of %d bouncers over one connection\n", turns, turns, entries, turns, bouncers)
+	for name := range strings.SplitSeq(o.floods, ",") {
+		for round := range o.rounds {
+			for _, side := range []struct{ name, at string }{{"edgeguard", e.targets()[name]}, {"sink", e.sink}} {
+				stop, err := e.spawn(ctx, os.Args[0], "-as", name, "-at", side.at)
+				if err != nil {
+					return err
+				}
+				took, err := b.round(ctx)
+				stop()
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(out, "%-10s %-10s round %d", name, side.name, round+1)
+				for _, what := range slices.Sorted(maps.Keys(took)) {
+					fmt.Fprintf(out, "  %s %v", what, took[what].Round(time.Millisecond))
+				}
+				fmt.Fprintln(out)
+			}
+		}
+	}
+	return nil
 }
 
 // measure has each flood run against edgeguard and the sink in turns.

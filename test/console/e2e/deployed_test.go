@@ -102,7 +102,7 @@ func TestDeployed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := made(t)
 			layout(t, w)
-			hold(t, w, w.pages, []look{{width: 320, scheme: "light"}, {width: 768, scheme: "dark"}, {width: 1024, scheme: "light"}, {width: 1440, scheme: "light", text: 32}, {width: 320, scheme: "dark", text: 32}})
+			hold(t, w, w.pages, []look{{width: 320, scheme: "light"}, {width: 768, scheme: "dark"}, {width: 1024, scheme: "light"}, {width: 1440, scheme: "light", text: 32}, {width: 640, scheme: "dark", text: 32}})
 		})
 	}
 }
