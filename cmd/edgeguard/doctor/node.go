@@ -11,6 +11,7 @@ import (
 	"edgeguard/admin/client"
 	"edgeguard/config"
 	"edgeguard/config/yaml"
+	"edgeguard/haproxy"
 	"edgeguard/internal/words"
 	"edgeguard/node/alarm"
 )
@@ -61,12 +62,16 @@ func (x *examination) node(ctx context.Context, c *config.Config) {
 }
 
 // asked says at which listeners no proxy has asked since the node's start: blocked addresses
-// are not refused there.
+// are not refused there. Where something else refuses them that need not be a mistake.
 func (x *examination) asked(s *admin.Stats) {
-	askers := s.Askers()
+	askers, is := s.Askers(), doubt
+	teaches := slices.ContainsFunc(s.HAProxies, func(h haproxy.ListenerFigures) bool { return h.Enforce })
+	if len(askers) > 0 || len(s.Ways()) > 0 || teaches {
+		is = fine
+	}
 	for _, source := range s.Sources {
 		if source.Asks() && !s.Monitor && !slices.Contains(askers, source.Name) {
-			x.note(doubt, source.Name, "no proxy has asked here since the node's start %s ago: what it blocks is refused only where one asks; run `edgeguard snippets`",
+			x.note(is, source.Name, "no proxy has asked here since the node's start %s ago: what it blocks is refused only where one asks; run `edgeguard snippets`",
 				words.Length(max(0, s.Time.Sub(s.Started)).Round(time.Second)))
 		}
 	}
