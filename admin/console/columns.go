@@ -45,7 +45,7 @@ func chosenIn(asked url.Values, name string) string {
 func columns() (all []columnHead, orders []string) {
 	all = []columnHead{
 		{Label: "Address"}, {Label: "Ends in", Class: "num"}, {Label: "Rule, and count now / limit", Title: "Sorts by the count when it was blocked"}, {Label: "Last slots", Class: "hide-m"},
-		{Label: "Refused here", Title: "Events that this node refused because of the block", Class: "num hide-c"}, {Label: "Made by", Class: "hide-m"},
+		{Label: "Denied here", Title: "Events that this node denied because of the block", Class: "num hide-c"}, {Label: "Made by", Class: "hide-m"},
 	}
 	return all, []string{admin.ByPrefix, admin.ByEnd, admin.ByCount, "", "", ""}
 }

@@ -8,8 +8,10 @@ import (
 	"image/png"
 	"math"
 	"math/rand/v2"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 
 // picturedRules are those of a shop.
 const picturedRules = `
+enforce: {files: [{file: $DIR/geo.conf, format: nginx-geo}]}
 rules:
   - {name: site, threshold: 2000, candidates: [1000, 1500]}
   - {name: login, threshold: 20, match: {path: [/login]}, block_for: 1h}
@@ -54,14 +57,18 @@ var actors = []actor{
 
 // traffic writes a site's log: the actors, and three thousand visitors. It is the
 // same each time but for the hour. With a pause, an actor comes in each slot, so that
-// blocks have different ages.
-func traffic(t *testing.T, log *os.File, pause time.Duration) (lines uint64) {
+// blocks have different ages. Whom the site refuses it answers with 403.
+func traffic(t *testing.T, log *os.File, pause time.Duration, refuses func(addr string) bool) (lines uint64) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
 	write := func(addr, path string, at time.Time, times float64) {
 		for range int(times * (0.8 + 0.4*r.Float64())) {
 			lines++
-			if _, err := log.WriteString(line(addr, at, path)); err != nil {
+			text := line(addr, at, path)
+			if refuses(addr) {
+				text = strings.Replace(text, " 200 ", " 403 ", 1)
+			}
+			if _, err := log.WriteString(text); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -83,6 +90,19 @@ func traffic(t *testing.T, log *os.File, pause time.Duration) (lines uint64) {
 	return lines
 }
 
+// onList reports whether a list for nginx has an address.
+func onList(path, addr string) bool {
+	list, _ := os.ReadFile(path) // it is made with the first block
+	for line := range strings.Lines(string(list)) {
+		entry, _, _ := strings.Cut(line, " ")
+		prefix, err := netip.ParsePrefix(entry)
+		if err == nil && prefix.Contains(netip.MustParseAddr(addr)) || entry == addr {
+			return true
+		}
+	}
+	return false
+}
+
 // The pictures of docs/ are of a real node. CONSOLE_PICTURES names the folder that
 // they are written to; without it only their size is looked at.
 func TestPictures(t *testing.T) {
@@ -94,7 +114,7 @@ func TestPictures(t *testing.T) {
 	n.block("198.51.100.64/26", "abuse report")
 	n.block("203.0.113.9", "scraper, ticket 4711")
 	n.allow("198.51.100.128/25", "office")
-	want := traffic(t, log, pause)
+	want := traffic(t, log, pause, func(addr string) bool { return onList(n.Path("geo.conf"), addr) })
 	n.Until("all lines are counted", func() bool { return n.status().Events.Decided >= want })
 	b := newTab(t)
 	b.operator()

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -96,18 +97,33 @@ func (w *wire) asks() error {
 	})
 }
 
-// A client that sends PINGs without end, as gRPC's keep-alive does slowly, gets its answers.
+// A client that sends a few PINGs, as gRPC's keep-alive does, gets its answers. One that sends
+// them without end is told to go, and others are answered.
 func TestPings(t *testing.T) {
-	w := dial(t, node(t, tenAMinute))
-	for i := range 200 {
+	address := node(t, tenAMinute)
+	w := dial(t, address)
+	ping := func(i int) error {
 		if err := w.WritePing(false, [8]byte{byte(i)}); err != nil {
-			t.Fatal(err)
+			return err
 		}
-		if err := w.answered(func(f http2.Frame) bool { p, ok := f.(*http2.PingFrame); return ok && p.IsAck() }); err != nil {
+		return w.answered(func(f http2.Frame) bool { p, ok := f.(*http2.PingFrame); return ok && p.IsAck() })
+	}
+	for i := range 50 {
+		if err := ping(i); err != nil {
 			t.Fatalf("PING %d: %v", i, err)
 		}
 	}
 	if err := w.asks(); err != nil {
+		t.Error(err)
+	}
+	var err error
+	for i := 0; i < 10_000 && err == nil; i++ {
+		err = ping(i)
+	}
+	if err == nil || !strings.Contains(err.Error(), "ENHANCE_YOUR_CALM") {
+		t.Errorf("PINGs without end: %v", err)
+	}
+	if err := dial(t, address).asks(); err != nil {
 		t.Error(err)
 	}
 }
