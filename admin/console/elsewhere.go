@@ -2,9 +2,12 @@ package console
 
 import (
 	"net/netip"
+	"net/url"
 
 	"edgeguard"
+	"edgeguard/admin"
 	"edgeguard/aggregator"
+	"edgeguard/internal/words"
 )
 
 // waitsForEach is what only an operator on each of the others ends.
@@ -43,4 +46,26 @@ func wider(p netip.Prefix, v4, v6 int) bool {
 		return p.Bits() < v4
 	}
 	return p.Bits() < v6
+}
+
+// elsewhereRow is what is in force from one source that is not this node.
+type elsewhereRow struct {
+	admin.Elsewhere
+	Many, Share string
+	Path        string // of the records; empty for blocks of other nodes, which no filter finds
+}
+
+// elsewhereRows returns a row for each source of the node's figures.
+func elsewhereRows(s *admin.Stats) (rows []elsewhereRow) {
+	for _, e := range s.Elsewhere {
+		row := elsewhereRow{e, words.Plural(e.Records, e.Kind, e.Kind+"s"), "refuse " + words.PercentShare(e.Share), ""}
+		switch {
+		case e.Kind == "allowance":
+			row.Share, row.Path = "spare "+words.PercentShare(e.Share), "/allowed"
+		case e.Name != "":
+			row.Path = "/blocked?" + url.Values{"rule": {edgeguard.OwnerRule(e.Name)}}.Encode()
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }

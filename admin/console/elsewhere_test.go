@@ -2,8 +2,11 @@ package console
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
+
+	"edgeguard/admin"
 )
 
 func TestBlockElsewhere(t *testing.T) {
@@ -43,5 +46,29 @@ func TestAllowanceElsewhere(t *testing.T) {
 		if got := allowanceElsewhere(netip.MustParsePrefix(c.prefix), c.signed); got != c.says {
 			t.Errorf("%+v: %q", c, got)
 		}
+	}
+}
+
+// Each source has a row, and a list's leads to its blocks.
+func TestElsewhereRows(t *testing.T) {
+	s := &admin.Stats{Elsewhere: []admin.Elsewhere{
+		{Source: "list", Name: "drop", Kind: "block", Records: 1, IPv4: 1 << 24, Share: 0.25},
+		{Source: "nodes_signed", Kind: "allowance", Records: 2},
+		{Source: "nodes_unsigned", Kind: "block", Held: 3},
+	}}
+	var got []string
+	for _, row := range elsewhereRows(s) {
+		got = append(got, row.Who()+"|"+row.Many+"|"+row.Share+"|"+row.Path)
+	}
+	want := []string{
+		"list drop|1 block|refuse 25.0 %|/blocked?rule=owner+drop",
+		"other nodes, signed|2 allowances|spare 0 %|/allowed",
+		"other nodes, unsigned|0 blocks|refuse 0 %|",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if alarmPath("elsewhere") != "/held" {
+		t.Error("the alarm leads elsewhere")
 	}
 }

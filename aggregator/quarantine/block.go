@@ -22,6 +22,14 @@ type Held struct {
 	kind  int             // of pace, if that is why
 }
 
+// source returns who is behind a held block or allowance.
+func (h *Held) source() blocklist.Source {
+	if h.Trust.Signed {
+		return blocklist.Source{Kind: blocklist.Signed, Allow: h.Allow}
+	}
+	return blocklist.Source{Kind: blocklist.Unsigned, Allow: h.Allow}
+}
+
 // Stats is what a quarantine has done so far.
 type Stats struct {
 	Held              int    // now
