@@ -42,8 +42,8 @@ type Quarantine struct {
 	sampled time.Time
 	budget  budget
 	pace    pace
-	joined  bool // the fleet's list was read in full
-	lacking bool // a record found no room among the held ones
+	joined  bool                     // the fleet's list was read in full
+	lacking map[blocklist.Whose]bool // a record of these found no room among the held ones
 	held    map[netip.Prefix]Held
 	stats   Stats
 }
@@ -54,7 +54,7 @@ type Quarantine struct {
 // fleet's answer usually confirms the block. The sample cannot say whether it has: of
 // few requests it mostly knows nothing. Nil disables it.
 func New(list *blocklist.List, ask func(edgeguard.Block)) *Quarantine {
-	return &Quarantine{list: list, ask: ask, most: mostHeld, limit: DefaultConfirmShare, held: make(map[netip.Prefix]Held), budget: newBudget()}
+	return &Quarantine{list: list, ask: ask, most: mostHeld, limit: DefaultConfirmShare, held: make(map[netip.Prefix]Held), lacking: make(map[blocklist.Whose]bool), budget: newBudget()}
 }
 
 // SetLimit sets the share of requests over which blocks are held; it is above
@@ -147,7 +147,7 @@ func (q *Quarantine) Found(now time.Time, prefix netip.Prefix) bool {
 func (q *Quarantine) Charged(prefix netip.Prefix) float64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.budget.charges[prefix]
+	return q.budget.charges[prefix].share
 }
 
 // Changed is called with each change of the list. A block that is in force,
@@ -209,7 +209,7 @@ func (q *Quarantine) Restore(now time.Time, held []Held, charged map[netip.Prefi
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for prefix, share := range charged {
-		q.budget.add(prefix, share)
+		q.budget.add(prefix, share, q.list.Trust(prefix).Signed)
 	}
 	for _, one := range held {
 		if one.Why = whyHeld(&one); now.Before(one.Until) && len(q.held) < q.most {
