@@ -13,7 +13,8 @@ import (
 // waitsForEach is what only an operator on each of the others ends.
 const waitsForEach = " Without a fleet key it waits on each of the other nodes until an operator confirms it there."
 
-// narrowV4 and narrowV6 are the widest allowances that wait nowhere.
+// narrowV4 and narrowV6 are the widest blocks and allowances that do not wait everywhere
+// without a key.
 const narrowV4, narrowV6 = 24, 48
 
 // blockElsewhere says, before an operator makes a block, what the other nodes of the
@@ -23,8 +24,8 @@ func blockElsewhere(prefix netip.Prefix, forced, signed bool) string {
 	case !aggregator.Travels(prefix):
 		return " It is in force on this node alone: the others reject what is so wide."
 	case forced && signed:
-		return " It is signed with the fleet's key: no other node waits for a confirmation."
-	case forced && wider(prefix, edgeguard.WidestV4, edgeguard.WidestV6):
+		return " It is signed with the fleet's key: no other node waits for a confirmation, unless all from other nodes is too wide there."
+	case !signed && wider(prefix, narrowV4, narrowV6):
 		return waitsForEach
 	}
 	return " On another node it waits for a confirmation if it would refuse more than confirm_share there."
