@@ -203,16 +203,19 @@ func (q *Quarantine) All() []Held {
 // except expired ones and those over the bound, and charges what [Quarantine.Charged]
 // returned of those in force. The Why of the held ones is found again. A block that
 // waited for room is then one that waits for the budget: it is weighed before it is
-// admitted, as soon as there is a sample.
+// admitted, as soon as there is a sample. Where something was held, single keys are paced
+// as if the list had been read: what found no room among the held ones would else be in
+// force after a restart.
 func (q *Quarantine) Restore(now time.Time, held []Held, charged map[netip.Prefix]float64) {
 	held = slices.SortedFunc(slices.Values(held), func(a, b Held) int { return a.At.Compare(b.At) })
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.joined = q.joined || len(held) > 0
 	for prefix, share := range charged {
 		q.budget.add(prefix, share, q.list.Trust(prefix).Signed)
 	}
 	for _, one := range held {
-		if one.Why = whyHeld(&one); now.Before(one.Until) && len(q.held) < q.most {
+		if one.Why = whyHeld(&one); now.Before(one.Until) && q.roomFor(&one) {
 			q.held[one.Prefix] = one
 			q.queue(&one)
 		}

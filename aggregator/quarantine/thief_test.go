@@ -3,6 +3,7 @@ package quarantine
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -167,5 +168,46 @@ func TestOwnBlockIsNotProlonged(t *testing.T) {
 		if counted := rule == "site"; counted != (refused == 256) || !counted && refused > 230 {
 			t.Errorf("%s: %d of 256 clients are refused", rule, refused)
 		}
+	}
+}
+
+// A restart does not let in what found no room among what waits: unsigned keys come in at a
+// hundred a minute, as on a node that has seen nothing, until there is a sample.
+func TestRestartLetsNothingIn(t *testing.T) {
+	g := newDoor(t)
+	g.asked(18, 1000, 3)
+	g.SetMost(400)
+	g.writes(clients(16)[:100], blocklist.Trust{}, asBlock)
+	next := newDoor(t)
+	next.SetMost(400)
+	next.Restore(next.now, g.All(), nil)
+	var keys []netip.Prefix
+	for k := range 1000 {
+		keys = append(keys, netip.PrefixFrom(client(18, k), 32))
+	}
+	if in := len(keys) - next.writes(keys, blocklist.Trust{}, asBlock); in > mostKeys {
+		t.Errorf("%d of %d unsigned keys are in force, without a request seen", in, len(keys))
+	}
+	if n := next.Stats().Held; n > 75 {
+		t.Errorf("%d unsigned wait, and leave no room", n)
+	}
+}
+
+// What waits for the budget says what has used it.
+func TestSummarySaysWhatIsCharged(t *testing.T) {
+	g := newDoor(t)
+	g.asked(18, 256, 8)
+	for _, p := range []string{"198.18.0.0/27", "198.18.0.32/27"} { // an eighth of the requests each
+		b, trust := byRule(g, p)
+		_, _ = g.Admit(g.now, g.d, b, trust)
+	}
+	if said := g.Summary(g.now, g.d, 0).String(); !strings.Contains(said, "or room, while other nodes' blocks in force have used 1") || !strings.Contains(said, " of the 20 % of confirm_share") {
+		t.Error(said)
+	}
+	g = newDoor(t)
+	g.asked(18, 256, 8)
+	b, trust := byRule(g, "198.18.0.0/24")
+	if _, _ = g.Admit(g.now, g.d, b, trust); strings.Contains(g.Summary(g.now, g.d, 0).String(), "used") {
+		t.Error("what is too much by itself does not wait for the budget")
 	}
 }
