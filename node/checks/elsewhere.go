@@ -111,8 +111,11 @@ func elsewhereText(from blocklist.Source, one *admin.Elsewhere, most float64) st
 		blocklist.Owner: "the owner " + from.Name, blocklist.Imported: "the list " + from.Name,
 	}[from.Kind]
 	does, look := "refuse", "edgeguard blocks list"
-	if from.Allow {
+	switch {
+	case from.Allow:
 		does, look = "spare", "edgeguard allow"
+	case from.Kind == blocklist.Imported:
+		look = "edgeguard imports"
 	}
 	if from.Name != "" {
 		does += "s"

@@ -23,9 +23,10 @@ func blocksHeldCommand(e *command.Env) *cobra.Command {
 		Use:   "held",
 		Short: "List the blocks of other nodes that await confirmation",
 		Long: `held lists what other nodes sent and what is not in force here: blocks that would
-refuse too many of the requests of the last five minutes (fleet.confirm_share);
-unsigned records that are too wide; and what came faster than a node accepts it,
-which needs no confirmation. 'edgeguard blocks confirm' puts them in force,
+refuse too many of the requests of the last five minutes (fleet.confirm_share), or
+do so with those in force; records that are too wide, or with which all from other
+nodes would be; and what came faster than a node accepts it, which needs no
+confirmation. 'edgeguard blocks confirm' puts them in force,
 'edgeguard blocks remove' removes them, both in the whole fleet.`,
 		Example: `  edgeguard blocks held --json`,
 		Args:    command.NoArguments,
