@@ -131,27 +131,33 @@ func (q *Quarantine) settleCharges(now time.Time, sample *detector.Sample) {
 // share.
 func weighed(t blocklist.Trust) bool { return t.Elsewhere && !(t.Forced && t.Signed) }
 
-// refusesMore returns a function that reports whether a block until so long would make a
-// difference to an address: whether it passes now, or is refused by a block that ends
-// sooner and that no counts have shown to be right. Who writes a network for a minute, and
-// keys inside it for a year, would otherwise be charged with nothing.
-func (q *Quarantine) refusesMore(now, until time.Time) func(netip.Addr) bool {
+// refuses returns a function that reports whether a block would decide about an address:
+// whether this node does not itself refuse it by its counts, or spare it. What other nodes
+// refuse or spare does not count. Who writes a network for a minute and keys inside it for a
+// year, or ends what hides them, would otherwise be charged with nothing.
+func (q *Quarantine) refuses(now time.Time) func(netip.Addr) bool {
 	return func(addr netip.Addr) bool {
-		standing, hit := q.list.Ask(now, addr)
-		return standing == blocklist.None || standing == blocklist.Blocked && !stays(hit, until)
+		switch standing, hit := q.list.Ask(now, addr); standing {
+		case blocklist.None:
+			return true
+		case blocklist.Blocked:
+			return !found(hit)
+		case blocklist.Allowed:
+			_, from := q.list.From(now, addr)
+			return from.Kind != 0
+		}
+		return false
 	}
 }
 
-// covered reports whether all that a block would refuse is refused without it for as long.
+// covered reports whether this node itself found all that a block would refuse.
 func (q *Quarantine) covered(now time.Time, one *Held) bool {
 	standing, hit := q.list.Ask(now, one.Prefix.Addr())
-	return standing == blocklist.Blocked && hit.Block().Prefix.Bits() <= one.Prefix.Bits() && stays(hit, one.Until)
+	return standing == blocklist.Blocked && hit.Block().Prefix.Bits() <= one.Prefix.Bits() && found(hit)
 }
 
-func stays(hit *blocklist.Hit, until time.Time) bool {
-	b := hit.Block()
-	return !b.Until.Before(until) || !hit.Elsewhere() && counted(b)
-}
+// found reports whether a rule's block is right by what was counted here, or proven.
+func found(hit *blocklist.Hit) bool { return !hit.Elsewhere() && counted(hit.Block()) }
 
 // counted reports whether a rule made a block, and not an operator or another program.
 func counted(b *edgeguard.Block) bool {

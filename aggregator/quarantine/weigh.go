@@ -22,7 +22,7 @@ import (
 // that ends nothing here, which would clear the counts of a whole network.
 //
 // By share is held a block that no operator signed, if it and the fleet's blocks that are
-// in force on others' word would newly refuse more than the limit of the last five
+// in force on others' word would refuse more than the limit of the last five
 // minutes' requests, or of the last thousand. A block that matches nothing in the sample is
 // admitted, unless one that does found no room: many such blocks add up. Then it waits
 // until that one is in force or gone, and needs no confirmation. While there were not even a
@@ -84,7 +84,7 @@ func (q *Quarantine) judge(now time.Time, d *detector.Detector, one *Held, ends 
 	case !one.Lifted && q.tooWide(one):
 		one.Why = Wide
 		if isBlock(&one.Block) {
-			one.Share = q.recentSample(now, d).Share(one.Prefix, q.passes(now))
+			one.Share = q.recentSample(now, d).Share(one.Prefix, q.refuses(now))
 		}
 		return false
 	case signed && operators(&one.Block, one.Trust):
@@ -141,7 +141,7 @@ func (q *Quarantine) judgeShare(now time.Time, d *detector.Detector, one *Held) 
 		}
 		return !q.joined || q.paced(now, one, keys)
 	}
-	share := sample.Share(one.Prefix, q.refusesMore(now, one.Until))
+	share := sample.Share(one.Prefix, q.refuses(now))
 	bounded, kind := share > 0 || !single(one.Prefix), paceOf(one)
 	if bounded && !q.pace.room(now, kind) {
 		one.Why, one.kind = Pace, kind // its share is not kept: it is weighed again

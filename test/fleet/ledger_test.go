@@ -149,3 +149,29 @@ func BenchmarkLongList(b *testing.B) {
 	}
 	f.end()
 }
+
+// Who has a node's password, and not the key, keeps no node in accept from what the others
+// block: however much of the budget he has used, and however much of his waits.
+func TestThiefStarvesNothingSigned(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
+	g := startGuarded(t, accept)
+	var all []netip.Prefix
+	for i := range 12 {
+		all = append(all, netip.MustParsePrefix(fmt.Sprintf("198.18.%d.0/24", i)))
+	}
+	g.thief().writes(all, func(r *aggregator.Record) { r.Block.Rule, r.Forced = "site", false })
+	g.read()
+	for _, n := range g.nodes {
+		n.Until(n.name+" has some in force, and others wait", func() bool {
+			e := n.elsewhere("nodes_unsigned")
+			return e.Records > 0 && e.Held > 0
+		})
+	}
+	for _, p := range []netip.Prefix{netip.MustParsePrefix("203.0.113.9/32"), netip.MustParsePrefix("101.0.0.0/20"), prefix(0)} {
+		if _, err := g.nodes[0].admin.Block(background, admin.BlockRequest{Prefix: p.String(), Reason: "by hand"}); err != nil {
+			t.Fatal(err)
+		}
+		g.all(p, true)
+	}
+}
