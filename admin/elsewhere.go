@@ -18,4 +18,18 @@ type Elsewhere struct {
 	// Share is the part of the requests that the blocks refuse, or the allowances spare: of
 	// the last five minutes, or of the last thousand; 0 where there were under a hundred.
 	Share float64 `json:"share"`
+	// Held is how many more of them are not in force: those of other nodes that await
+	// confirmation, or wait for room.
+	Held int `json:"held"`
+}
+
+// Who says whose it is.
+func (e *Elsewhere) Who() string {
+	switch e.Source {
+	case "nodes_signed":
+		return "other nodes, signed"
+	case "nodes_unsigned":
+		return "other nodes, unsigned"
+	}
+	return e.Source + " " + e.Name
 }

@@ -154,6 +154,10 @@ func (h *Hit) TurnedAway() { bump(&h.seat.turnedAway, 1) }
 // Served is the other of TurnedAway.
 func (h *Hit) Served() { bump(&h.seat.served, 1) }
 
+// Elsewhere reports whether the block is in force on another node's word alone: see
+// [Trust].
+func (h *Hit) Elsewhere() bool { return h.trust.has(elsewhere) }
+
 // Came returns when the block was first in force on this node: another node may have made
 // it long before.
 func (h *Hit) Came() time.Time { return time.Unix(0, h.seat.came).UTC() }

@@ -35,7 +35,7 @@ type Fleet struct {
 	MaxNodes     int           // of a quiet fleet
 	Quiet        bool          // push only keys that come near a limit
 	Share        float64       // of a limit that all nodes together may leave unreported; above 0, below 1
-	ConfirmShare float64       // of five minutes' requests that blocks refuse without confirmation; above 0, 1 disables it
+	ConfirmShare float64       // of the last requests that blocks may refuse without confirmation; above 0, at 1 no share is held
 	Partitions   int           // that the counts are spread over
 	MaxSkew      time.Duration // between a node's clock and Redis before it is an alarm
 	MaxSuspects  int           // keys reported at a time

@@ -154,7 +154,9 @@ func (n *Node) wireAdmin(s supervisor.Config, c *config.Config) {
 			view.Record(admin.Audit{Who: who, Action: action, Target: rule, Detail: detail, Result: "ok"})
 		},
 	})
-	n.elsewhere = &checks.Others{Current: func() *pipeline.Generation { return n.pipeline.Current() }, List: n.list, Imported: n.imports.Set, Most: confirmShare, Alarms: n.alarms}
+	n.elsewhere = &checks.Others{
+		Current: func() *pipeline.Generation { return n.pipeline.Current() }, List: n.list, Imported: n.imports.Set, Held: n.quarantine.Sources, Most: confirmShare, Alarms: n.alarms,
+	}
 	n.admin = &adminAPI{
 		adminDeps: adminDeps{
 			status: shown, view: view,

@@ -49,7 +49,8 @@ type heldPage struct {
 	More int
 	// Thresholds are of the whole fleet, and wait here.
 	Thresholds []admin.Rule
-	Acts       []link // none: a row has them
+	Elsewhere  []elsewhereRow // what is in force that this node did not make
+	Acts       []link         // none: a row has them
 }
 
 type heldRow struct {
@@ -67,7 +68,7 @@ func (p *listHandlers) held(_ http.ResponseWriter, r *http.Request) (string, any
 	for _, h := range all[:min(len(all), heldLength)] {
 		shown.Rows = append(shown.Rows, heldRow{h, shortest(h.Prefix), pathOf(h.Prefix), words.PercentShare(h.Share), at(h.Held, now).Ago, shown.offer(shortest(h.Prefix), "confirm", "withdraw")})
 	}
-	shown.More = len(all) - len(shown.Rows)
+	shown.More, shown.Elsewhere = len(all)-len(shown.Rows), elsewhereRows(&shown.stats)
 	for _, rule := range p.reader.Rules() {
 		if rule.Fleet != nil && rule.Fleet.Held {
 			shown.Thresholds = append(shown.Thresholds, rule)

@@ -195,5 +195,8 @@ func alarmPath(kind string) string {
 	if slices.Contains([]string{"blocklist", "blocklist_waits", "blocklist_stale", "imported_full", "bouncer_silent", "crowdsec", "notify", "enforcer"}, kind) {
 		return "/neighbours"
 	}
+	if kind == "elsewhere" {
+		return "/held"
+	}
 	return ""
 }

@@ -63,6 +63,7 @@ var (
 	descImported  = describe("imported_blocks", "Entries of an imported list that are in force, on this node only.", "source")
 	descNotIn     = describe("imported_refused", "Entries of an imported list that are not in force.", "source", "reason")
 	descMostIn    = describe("imported_limit", "The highest number of entries of all imported lists (max_imported).")
+	descTheirPart = describe("elsewhere_request_ratio", "Part of the last requests that blocks refuse, or allowances spare, which this node did not make.", "source", "kind")
 	descStanding  = describe("blocks_standing", "Active blocks of all kinds; manual ones fill at most half of the limit.")
 	descEvicted   = describe("blocks_evicted_total", "Blocks evicted because the limit was reached.")
 	descForgotten = describe("blocks_forgotten_total", "Records of unblocks and ended blocks dropped early because there were too many.")

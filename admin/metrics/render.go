@@ -63,6 +63,7 @@ func (s sink) node(stats *admin.Stats, rules []admin.Rule) {
 	s.counter(descFloods, stats.Flood.Floods)
 	s.is(descFlooded, stats.Flood.Lasting)
 	s.imports(&stats.Imports)
+	s.elsewhere(stats.Elsewhere)
 	s.crawlers(stats.Crawlers)
 	s.rules(rules)
 }
@@ -74,6 +75,19 @@ func (s sink) imports(all *admin.Imports) {
 		f := &all.Feeds[i]
 		s.gauge(descImported, float64(f.Held), f.Name)
 		f.Refused.Each(func(reason string, n int) { s.gauge(descNotIn, float64(n), f.Name, reason) })
+	}
+}
+
+// elsewhere sends what blocks and allowances do that the node did not make: of all owners,
+// and of all lists, together. An owner's name is whatever it says.
+func (s sink) elsewhere(all []admin.Elsewhere) {
+	type source struct{ name, kind string }
+	sums := map[source]float64{}
+	for _, e := range all {
+		sums[source{e.Source, e.Kind}] += e.Share
+	}
+	for of, sum := range sums {
+		s.gauge(descTheirPart, sum, of.name, of.kind)
 	}
 }
 

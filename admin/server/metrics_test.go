@@ -36,6 +36,7 @@ func full(t testing.TB) (*node, server.Config) {
 	n.stats.Bouncers = &admin.BouncerFigures{Refused: 3, Bouncers: []admin.BouncerFigure{{Name: "edge1", Pulls: 7, Served: 40, Limited: 2, LastPull: n.stats.Started}, {Name: "new"}}}
 	n.stats.HAProxies = []haproxy.ListenerFigures{{Address: "unix:/peers.sock", HAProxies: []haproxy.LinkFigures{{Name: "ha1"}}, Updates: 9, Taught: 5, Strangers: 2, Refused: 1}}
 	n.stats.Notified = []notify.Figures{{Name: "team", Kind: "webhook", Sent: 7, Failed: 3, Dropped: 12, Waiting: 4, Success: start}}
+	n.stats.Elsewhere = []admin.Elsewhere{{Source: "owner", Name: "a", Kind: "block", Records: 2, Share: 0.25}, {Source: "owner", Name: "b", Kind: "block", Records: 3, Share: 0.5}, {Source: "nodes_signed", Kind: "allowance", Records: 4}}
 	n.stats.Imports = admin.Imports{Blocks: 6, Most: 100, Feeds: []admin.ImportFeed{{Name: "drop", Held: 6, Refused: admin.ImportRefusals{Protected: 1, Allowed: 2, TooWide: 3, Invalid: 4, Ended: 5, NoRoom: 6}}}}
 	n.stats.CrowdSec = &crowdsec.Figures{
 		Decisions: &crowdsec.Incoming{URL: "http://127.0.0.1:8080", Held: 7, Answers: 9, Failures: 2, Skipped: crowdsec.Skipped{Types: 1, Scopes: 2, Ours: 3, Filtered: 4, Invalid: 5, NoRoom: 6}},

@@ -11,8 +11,8 @@ import (
 // times are local.
 type Held struct {
 	edgeguard.Block
-	// Share is the part of the requests that the block alone would have refused, and no
-	// other block, when it came: at At. Of those that are TooMuch, one whose share is
+	// Share is the part of the requests that the block would have refused when it came, at
+	// At, but for what this node's own blocks by counts refused and its allowances spared. Of those that are TooMuch, one whose share is
 	// within the limit needs no confirmation: it waits until there is room for it in the
 	// budget.
 	Share float64
@@ -20,6 +20,14 @@ type Held struct {
 	Why   Why
 	Trust blocklist.Trust // of the record that waits
 	kind  int             // of pace, if that is why
+}
+
+// source returns who is behind a held block or allowance.
+func (h *Held) source() blocklist.Source {
+	if h.Trust.Signed {
+		return blocklist.Source{Kind: blocklist.Signed, Allow: h.Allow}
+	}
+	return blocklist.Source{Kind: blocklist.Unsigned, Allow: h.Allow}
 }
 
 // Stats is what a quarantine has done so far.

@@ -1,9 +1,6 @@
 package quarantine
 
-import (
-	"edgeguard/blocklist"
-	"edgeguard/blocklist/width"
-)
+import "edgeguard/blocklist/width"
 
 // How wide the blocks and the allowances may be that are in force on others' word, each
 // together: of nodes with the fleet's key a sixteenth of the address space, of whoever can
@@ -21,16 +18,16 @@ const keysRoom = 1 << 18
 // with it. Nothing but this node's operator ends that: a record that could, a forger would
 // write.
 func (q *Quarantine) tooWide(one *Held) bool {
-	from, most := blocklist.Source{Kind: blocklist.Unsigned, Allow: one.Allow}, unsignedMost
+	most := unsignedMost
 	if one.Trust.Signed {
-		from.Kind, most = blocklist.Signed, signedMost
+		most = signedMost
 	} else if !narrow(one.Prefix) {
 		return true
 	}
 	if !single(one.Prefix) {
 		most.V4, most.V6 = most.V4-keysRoom, most.V6-keysRoom
 	}
-	with := q.list.WidthWith(from, one.Prefix)
+	with := q.list.WidthWith(one.source(), one.Prefix)
 	if one.Prefix.Addr().Is4() {
 		return with.V4 > most.V4
 	}

@@ -196,6 +196,17 @@ func drawn(rng *rand.Rand) netip.Prefix {
 	return p
 }
 
+// charged returns what the state file has of the charges.
+func (g *door) charged() map[netip.Prefix]float64 {
+	all := make(map[netip.Prefix]float64)
+	for b := range g.list.Records() {
+		if share := g.Charged(b.Prefix); share > 0 {
+			all[b.Prefix] = share
+		}
+	}
+	return all
+}
+
 // A charge lasts as long as its block, over a restart too, and ends with what confirms it.
 func TestChargesLast(t *testing.T) {
 	const first, second = "198.18.0.0/25", "198.18.0.128/25" // a seventh of the requests each
@@ -225,7 +236,7 @@ func TestChargesLast(t *testing.T) {
 			next := newDoor(g.t)
 			next.now = g.now
 			next.list.Restore(g.list.Records(), g.now)
-			next.Restore(g.now, g.All(), g.budget.charges)
+			next.Restore(g.now, g.All(), g.charged())
 			next.asked(18, 1000, 3)
 			return next
 		}, false},
@@ -234,10 +245,10 @@ func TestChargesLast(t *testing.T) {
 			g := c.do(begin(t))
 			g.Sweep(g.now, g.d)
 			if err := g.merge(g.block(second, 1), false); (err == nil) != c.fits {
-				t.Errorf("the second: %v, with %.2f charged", err, g.budget.sum)
+				t.Errorf("the second: %v, with %.2f charged", err, g.budget.sum.of(false))
 			}
 			g.now = g.now.Add(2 * time.Hour) // both have ended
-			if g.Sweep(g.now, g.d); g.budget.sum != 0 || len(g.held) != 0 {
+			if g.Sweep(g.now, g.d); g.budget.sum != (sums{}) || len(g.held) != 0 {
 				t.Errorf("%+v after the end", g.budget)
 			}
 		})
@@ -292,8 +303,8 @@ func TestTooLittleTraffic(t *testing.T) {
 	g.asked(19, 60, 1)
 	g.now = g.now.Add(time.Second)
 	g.Sweep(g.now, g.d)
-	if g.budget.sum < 0.5 { // 60 of the blocked clients sent three quarters of the requests
-		t.Errorf("%.2f is charged for what came without a sample", g.budget.sum)
+	if g.budget.sum.of(false) < 0.5 { // 60 of the blocked clients sent three quarters of the requests
+		t.Errorf("%.2f is charged for what came without a sample", g.budget.sum.of(false))
 	}
 	g.waits(network.String(), true) // a quarter of the requests, and no room
 	for _, one := range g.All() {

@@ -89,11 +89,11 @@ func TestNoShareTwice(t *testing.T) {
 	if err := g.merge(longer, false); err != nil {
 		t.Errorf("a greater record of a block in force: %v", err)
 	}
-	before := g.budget.sum
+	before := g.budget.sum.of(false)
 	if _, ok := g.list.Lift(first.Prefix, g.now, "wrong", "edge-1"); !ok {
 		t.Fatal("not lifted")
 	}
-	if after := g.budget.sum; after >= before {
+	if after := g.budget.sum.of(false); after >= before {
 		t.Errorf("after the lift %v are charged, before %v", after, before)
 	}
 }

@@ -23,13 +23,24 @@ const (
 type counts [kinds]int
 
 const (
-	blocks = iota
+	signedBlocks = iota
+	unsignedBlocks
 	others // unblocks and allowances
 	keys   // unsigned, of a node that has no sample
 	kinds
 )
 
-var most = counts{mostBlocks, mostOthers, mostKeys}
+// The unsigned have no part of the signed blocks' pace: whoever can only write to Redis
+// would otherwise use it up.
+var most = counts{mostBlocks, mostBlocks, mostOthers, mostKeys}
+
+// paceOf returns the kind of a block that is weighed.
+func paceOf(one *Held) int {
+	if one.Trust.Signed {
+		return signedBlocks
+	}
+	return unsignedBlocks
+}
 
 // pace counts what was admitted in the last minute, by the second.
 type pace struct {

@@ -143,8 +143,13 @@ func TestPaceOfUnblocks(t *testing.T) {
 func TestLacking(t *testing.T) {
 	g := newDoor(t)
 	g.most = 10
+	until := g.now.Add(time.Hour)
 	blocks := func(n int) int {
-		return g.each(n, func(i int) (edgeguard.Block, blocklist.Trust) { return signed(g, networkOf(i).String()) })
+		return g.each(n, func(i int) (edgeguard.Block, blocklist.Trust) {
+			b, trust := signed(g, networkOf(i).String())
+			b.Until = until
+			return b, trust
+		})
 	}
 	blocks(mostBlocks + g.most)
 	if g.Lacking() {

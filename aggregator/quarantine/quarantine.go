@@ -42,8 +42,8 @@ type Quarantine struct {
 	sampled time.Time
 	budget  budget
 	pace    pace
-	joined  bool // the fleet's list was read in full
-	lacking bool // a record found no room among the held ones
+	joined  bool                     // the fleet's list was read in full
+	lacking map[blocklist.Whose]bool // a record of these found no room among the held ones
 	held    map[netip.Prefix]Held
 	stats   Stats
 }
@@ -54,7 +54,7 @@ type Quarantine struct {
 // fleet's answer usually confirms the block. The sample cannot say whether it has: of
 // few requests it mostly knows nothing. Nil disables it.
 func New(list *blocklist.List, ask func(edgeguard.Block)) *Quarantine {
-	return &Quarantine{list: list, ask: ask, most: mostHeld, limit: DefaultConfirmShare, held: make(map[netip.Prefix]Held), budget: newBudget()}
+	return &Quarantine{list: list, ask: ask, most: mostHeld, limit: DefaultConfirmShare, held: make(map[netip.Prefix]Held), lacking: make(map[blocklist.Whose]bool), budget: newBudget()}
 }
 
 // SetLimit sets the share of requests over which blocks are held; it is above
@@ -147,7 +147,7 @@ func (q *Quarantine) Found(now time.Time, prefix netip.Prefix) bool {
 func (q *Quarantine) Charged(prefix netip.Prefix) float64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.budget.charges[prefix]
+	return q.budget.charges[prefix].share
 }
 
 // Changed is called with each change of the list. A block that is in force,
@@ -203,16 +203,19 @@ func (q *Quarantine) All() []Held {
 // except expired ones and those over the bound, and charges what [Quarantine.Charged]
 // returned of those in force. The Why of the held ones is found again. A block that
 // waited for room is then one that waits for the budget: it is weighed before it is
-// admitted, as soon as there is a sample.
+// admitted, as soon as there is a sample. Where something was held, single keys are paced
+// as if the list had been read: what found no room among the held ones would else be in
+// force after a restart.
 func (q *Quarantine) Restore(now time.Time, held []Held, charged map[netip.Prefix]float64) {
 	held = slices.SortedFunc(slices.Values(held), func(a, b Held) int { return a.At.Compare(b.At) })
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.joined = q.joined || len(held) > 0
 	for prefix, share := range charged {
-		q.budget.add(prefix, share)
+		q.budget.add(prefix, share, q.list.Trust(prefix).Signed)
 	}
 	for _, one := range held {
-		if one.Why = whyHeld(&one); now.Before(one.Until) && len(q.held) < q.most {
+		if one.Why = whyHeld(&one); now.Before(one.Until) && q.roomFor(&one) {
 			q.held[one.Prefix] = one
 			q.queue(&one)
 		}

@@ -20,6 +20,10 @@ type Summary struct {
 	// Paced need no confirmation: they wait since too many came within a minute. Unseen
 	// networks wait for a confirmation, or until this node has seen enough requests.
 	Paced, Unseen int
+	// Some would refuse less than the limit, and wait because blocks in force have Used too
+	// much of it.
+	Some        bool
+	Used, Limit float64
 }
 
 // Any reports whether there is anything to show.
@@ -47,6 +51,7 @@ func (q *Quarantine) Summary(now time.Time, d *detector.Detector, while time.Dur
 			continue
 		}
 		w.count(&one)
+		w.Some = w.Some || one.Why == tooMuch && one.Share <= q.limit
 		if origins[one.Origin]++; origins[one.Origin] > origins[w.Origin] {
 			w.Origin = one.Origin
 		}
@@ -58,7 +63,7 @@ func (q *Quarantine) Summary(now time.Time, d *detector.Detector, while time.Dur
 			v6[prefix.Bits()] = true
 		}
 	}
-	w.Others = len(origins) > 1
+	w.Others, w.Used, w.Limit = len(origins) > 1, q.budget.sum.of(false), q.limit
 	if w.Blocks == 0 {
 		return w
 	}
@@ -120,8 +125,12 @@ func (w Summary) String() string {
 	}
 	var parts []string
 	if w.Blocks > 0 {
-		parts = append(parts, fmt.Sprintf("%s%s would refuse %.0f %% of the last 5 minutes' requests here and %s confirmation",
-			plural(w.Blocks, "block"), by, 100*w.Share, verb(w.Blocks, "await")))
+		text := fmt.Sprintf("%s%s would refuse %.0f %% of the last 5 minutes' requests here and %s confirmation",
+			plural(w.Blocks, "block"), by, 100*w.Share, verb(w.Blocks, "await"))
+		if w.Some {
+			text += fmt.Sprintf(", or room, while other nodes' blocks in force have used %.0f of the %.0f %% of confirm_share", 100*w.Used, 100*w.Limit)
+		}
+		parts = append(parts, text)
 	}
 	if w.Unseen > 0 {
 		parts = append(parts, fmt.Sprintf("%s %s for confirmation, or until this node has seen a hundred requests to weigh %s by",

@@ -56,7 +56,7 @@ func (q *Quarantine) sweep(now time.Time, d *detector.Detector) (confirmed, agai
 	defer q.mu.Unlock()
 	sample := q.recentSample(now, d)
 	q.settleCharges(now, sample)
-	q.budget.full = false
+	q.budget.full.signed, q.budget.full.unsigned = false, false
 	var unseen []Held
 	for prefix, one := range q.held {
 		switch {
@@ -73,23 +73,28 @@ func (q *Quarantine) sweep(now time.Time, d *detector.Detector) (confirmed, agai
 		case one.Why != tooMuch:
 		case one.Share == 0:
 			unseen = append(unseen, one)
-		case q.budget.sum+one.Share <= q.limit:
+		case q.budget.sum.of(one.Trust.Signed)+one.Share <= q.limit:
 			again = append(again, one)
 		}
 		// Those without a share wait while one with a share does.
-		q.budget.full = q.budget.full || one.Why == tooMuch && 0 < one.Share && one.Share <= q.limit
+		if one.Why == tooMuch && 0 < one.Share && one.Share <= q.limit {
+			q.budget.fill(one.Trust.Signed)
+		}
 	}
-	if !q.budget.full {
-		again = append(again, unseen...)
+	for _, one := range unseen {
+		if !q.budget.isFull(one.Trust.Signed) {
+			again = append(again, one)
+		}
 	}
 	return confirmed, again
 }
 
 // confirms reports whether a block that is in force, nil for none, releases a held one of
-// its prefix: one of this node's own word. One that waits for its width stays until it ends
-// no later.
+// its prefix: one of this node's own word. Unless counts made that, the held one has to end
+// no later, and so has one that waits for its width: what an operator blocked for ten
+// minutes is not blocked for a year because another node says so.
 func (q *Quarantine) confirms(b *edgeguard.Block, one *Held) bool {
-	return b != nil && !q.list.Trust(b.Prefix).Elsewhere && (one.Why != Wide || !one.Until.After(b.Until.Add(time.Second)))
+	return b != nil && !q.list.Trust(b.Prefix).Elsewhere && (one.Why != Wide && counted(b) || !one.Until.After(b.Until.Add(time.Second)))
 }
 
 // nextQueued returns the record that has waited longest for room, if there is some.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"net/netip"
 	"slices"
+
+	"edgeguard/blocklist"
 )
 
 // Waits returns how many records are held, and at most n of their prefixes, for the
@@ -27,6 +29,20 @@ func (q *Quarantine) Waits(n int) (held int, first []netip.Prefix) {
 		first = append(first, one.Prefix)
 	}
 	return held, first
+}
+
+// Sources returns how many of the blocks and allowances that are held came signed, and how
+// many unsigned.
+func (q *Quarantine) Sources() map[blocklist.Source]int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	all := make(map[blocklist.Source]int)
+	for _, one := range q.held {
+		if !one.Lifted {
+			all[one.source()]++
+		}
+	}
+	return all
 }
 
 // urgency compares two held records; that which an operator should see first is less.

@@ -22,7 +22,7 @@ import (
 // that ends nothing here, which would clear the counts of a whole network.
 //
 // By share is held a block that no operator signed, if it and the fleet's blocks that are
-// in force on others' word would newly refuse more than the limit of the last five
+// in force on others' word would refuse more than the limit of the last five
 // minutes' requests, or of the last thousand. A block that matches nothing in the sample is
 // admitted, unless one that does found no room: many such blocks add up. Then it waits
 // until that one is in force or gone, and needs no confirmation. While there were not even a
@@ -84,14 +84,14 @@ func (q *Quarantine) judge(now time.Time, d *detector.Detector, one *Held, ends 
 	case !one.Lifted && q.tooWide(one):
 		one.Why = Wide
 		if isBlock(&one.Block) {
-			one.Share = q.recentSample(now, d).Share(one.Prefix, q.passes(now))
+			one.Share = q.recentSample(now, d).Share(one.Prefix, q.refuses(now))
 		}
 		return false
 	case signed && operators(&one.Block, one.Trust):
 		return true
 	case !isBlock(&one.Block):
 		return q.paced(now, one, others)
-	case q.list.Covers(now, one.Prefix): // it would refuse nothing new
+	case q.covered(now, one):
 		return true
 	}
 	return q.judgeShare(now, d, one)
@@ -134,25 +134,25 @@ func (q *Quarantine) judgeShare(now time.Time, d *detector.Detector, one *Held) 
 		q.budget.blind = true
 		switch {
 		case one.Trust.Signed:
-			return single(one.Prefix) || q.paced(now, one, blocks)
+			return single(one.Prefix) || q.paced(now, one, signedBlocks)
 		case !single(one.Prefix):
 			one.Why = Unseen
 			return false
 		}
 		return !q.joined || q.paced(now, one, keys)
 	}
-	share := sample.Share(one.Prefix, q.passes(now))
-	bounded := share > 0 || !single(one.Prefix)
-	if bounded && !q.pace.room(now, blocks) {
-		one.Why, one.kind = Pace, blocks // its share is not kept: it is weighed again
+	share := sample.Share(one.Prefix, q.refuses(now))
+	bounded, kind := share > 0 || !single(one.Prefix), paceOf(one)
+	if bounded && !q.pace.room(now, kind) {
+		one.Why, one.kind = Pace, kind // its share is not kept: it is weighed again
 		return false
 	}
 	share = max(share, one.Share) // what it had when it came
-	if q.limit < 1 && (share > 0 && len(q.held) >= q.most || !q.charge(one.Prefix, share)) {
+	if q.limit < 1 && (share > 0 && !q.roomFor(one) || !q.charge(one, share)) {
 		one.Why, one.Share = tooMuch, share
 		return false
 	}
-	q.pace.count(now, blocks)
+	q.pace.count(now, kind)
 	return true
 }
 
@@ -165,14 +165,24 @@ func (q *Quarantine) signsLater(one *Held) bool {
 
 // hold records what waits, if there is room. The caller holds the lock.
 func (q *Quarantine) hold(one Held) {
-	if _, again := q.held[one.Prefix]; again || len(q.held) >= q.most {
+	if _, again := q.held[one.Prefix]; again || !q.roomFor(&one) {
 		q.stats.NotRecorded++
-		q.lacking = true
+		q.lacking[one.source().Kind] = true
 		return
 	}
 	q.held[one.Prefix] = one
 	q.stats.Total++
 	q.queue(&one)
+}
+
+// roomFor reports whether one more record could be held. The unsigned leave a quarter:
+// whoever can only write to Redis could otherwise fill all of it, and what is signed and
+// weighs something would be neither held nor in force. The caller holds the lock.
+func (q *Quarantine) roomFor(one *Held) bool {
+	if one.Trust.Signed {
+		return len(q.held) < q.most
+	}
+	return len(q.held) < q.most-q.most/4
 }
 
 // queue has a held record wait for its turn. The caller holds the lock.
@@ -196,11 +206,13 @@ func (q *Quarantine) waits(prefix netip.Prefix, which int) (one Held, ok bool) {
 func (q *Quarantine) Lacking() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.lacking || len(q.held) >= q.most {
-		return false
+	for kind := range q.lacking {
+		if q.roomFor(&Held{Trust: blocklist.Trust{Signed: kind == blocklist.Signed}}) {
+			clear(q.lacking)
+			return true
+		}
 	}
-	q.lacking = false
-	return true
+	return false
 }
 
 func heldError(one *Held) error {

@@ -19,8 +19,9 @@ import (
 type Width struct{ V4, V6 uint64 }
 
 // Part returns the greatest width of two families that is 1/n of all IPv4 addresses, or
-// of 2000::/3, from which all IPv6 clients come.
-func Part(n uint64) Width { return Width{1 << 32 / n, 1 << 45 / n} }
+// of the eight IPv6 /12 from which registries hand out networks. These are a 64th of
+// 2000::/3: all IPv6 clients come from less than a sixteenth of that.
+func Part(n uint64) Width { return Width{1 << 32 / n, 1 << 39 / n} }
 
 // Of returns the width of one prefix.
 func Of(p netip.Prefix) Width { return placeOf(p).width() }

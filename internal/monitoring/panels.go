@@ -85,6 +85,8 @@ var rows = []row{
 			{`max(edgeguard_allowances)`, "allowances"}}},
 		{"Room on the list", "Used share of `max_blocks`.", timeseries, share, []query{
 			{`edgeguard_blocks_standing / edgeguard_blocks_limit`, "{{instance}}"}}},
+		{"On the word of others", "Part of the requests that blocks and allowances refuse or spare which the node did not make: of other nodes, owners and lists. Above `confirm_share` it is an alarm.", timeseries, share, []query{
+			{`edgeguard_elsewhere_request_ratio`, "{{instance}} {{source}}: {{kind}}"}}},
 		{"Imported", "Entries of others' lists that are in force on this node, by list.", timeseries, number, []query{
 			{`edgeguard_imported_blocks`, "{{instance}} {{source}}"}}},
 		{"Imported, but refused", "Entries that are not in force, by why. With `no_room`, `max_imported` is reached.", timeseries, number, []query{

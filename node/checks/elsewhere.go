@@ -25,7 +25,8 @@ type Others struct {
 	Current  func() *pipeline.Generation
 	List     *blocklist.List
 	Imported *imported.Set
-	Most     func(*config.Config) float64 // confirm_share
+	Held     func() map[blocklist.Source]int // what waits of other nodes' blocks and allowances
+	Most     func(*config.Config) float64    // confirm_share
 	Alarms   *alarm.Tracker
 
 	mu    sync.Mutex // guards all below
@@ -77,6 +78,11 @@ func (e *Others) holdings() map[blocklist.Source]admin.Elsewhere {
 	for _, s := range e.Imported.Stats() {
 		all[blocklist.Source{Kind: blocklist.Imported, Name: s.Source}] = admin.Elsewhere{Records: s.Held, IPv4: s.Width.V4, IPv6: s.Width.V6}
 	}
+	for from, n := range e.Held() {
+		one := all[from]
+		one.Held = n
+		all[from] = one
+	}
 	return all
 }
 
@@ -105,8 +111,11 @@ func elsewhereText(from blocklist.Source, one *admin.Elsewhere, most float64) st
 		blocklist.Owner: "the owner " + from.Name, blocklist.Imported: "the list " + from.Name,
 	}[from.Kind]
 	does, look := "refuse", "edgeguard blocks list"
-	if from.Allow {
+	switch {
+	case from.Allow:
 		does, look = "spare", "edgeguard allow"
+	case from.Kind == blocklist.Imported:
+		look = "edgeguard imports"
 	}
 	if from.Name != "" {
 		does += "s"

@@ -51,6 +51,24 @@ func (n *ownNode) blocks(prefix string) bool {
 	return strings.Contains(n.get("/api/v1/blocks?limit=1000", true).body, `"`+prefix+`"`)
 }
 
+// What is in force on another node's word, and how much of it waits, is a table of its own.
+func TestElsewhere(t *testing.T) {
+	a, b := pair(t)
+	for prefix, force := range map[string]bool{"198.51.100.9/32": false, "198.51.100.10/32": false, "11.16.0.0/12": true} {
+		if _, err := b.admin.Block(t.Context(), admin.BlockRequest{Prefix: prefix, For: "2h", Reason: "abuse", Force: force}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.Until("the figures say so", func() bool {
+		s, err := a.admin.Status(t.Context())
+		return err == nil && len(s.Elsewhere) == 1 && s.Elsewhere[0].Records == 2 && s.Elsewhere[0].Held == 1
+	})
+	a.has("/held", "In force on the word of others", "other nodes, unsigned", "2 blocks", "refuse 0 %", `waiting </span>1</td>`)
+	if strings.Contains(b.get("/held", false).body, "word of others") {
+		t.Error("the node that made them says that others did")
+	}
+}
+
 // What another node sent and this one waits with is confirmed by a page, and then
 // refused here too; or withdrawn by one, and then passes on both.
 func TestHeldByAPage(t *testing.T) {

@@ -22,7 +22,7 @@ func AllowCommand(e *command.Env) *cobra.Command {
 		Short: "Show and change which addresses are never blocked",
 		Long: `allow lists, adds and removes allowances: addresses that are never blocked, by
 the config's allowlist or by an allowance made at run time. An allowance reaches
-every node of the fleet within a second, ends the block of its prefix, and
+every node of the fleet within a second (a wide one may wait there), ends the block of its prefix, and
 survives restarts. Without a subcommand, allow lists.`,
 		Example: `  edgeguard allow
   edgeguard allow add 192.0.2.0/24 --for 30d --reason office

@@ -216,10 +216,12 @@ func blocksAddCommand(e *command.Env) *cobra.Command {
 					wide, _ := b.Prefix.Addr().Prefix(64)
 					fmt.Fprintf(e.Stdout, "this is one IPv6 address: rules count a /64, most clients have one; edgeguard blocks add %s blocks it\n", wide)
 				}
-				if status, err := node.Status(ctx); err == nil && status.Monitor {
+				status, err := node.Status(ctx)
+				if err == nil && status.Monitor {
 					fmt.Fprintln(e.Stdout, "the node is in mode monitor: no request is refused, and lists stay empty")
 				}
-				if request.Force && alone == "" {
+				unsigned := status.Fleet != nil && status.Fleet.KeyMode == ""
+				if alone == "" && (request.Force || unsigned && wider(b.Prefix, 24, 48)) { // quarantine holds wider ones
 					at.sayHeld(ctx, node, b.Prefix.String())
 				}
 				return nil

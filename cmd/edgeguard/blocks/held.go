@@ -23,9 +23,10 @@ func blocksHeldCommand(e *command.Env) *cobra.Command {
 		Use:   "held",
 		Short: "List the blocks of other nodes that await confirmation",
 		Long: `held lists what other nodes sent and what is not in force here: blocks that would
-refuse too many of the requests of the last five minutes (fleet.confirm_share);
-unsigned records that are too wide; and what came faster than a node accepts it,
-which needs no confirmation. 'edgeguard blocks confirm' puts them in force,
+refuse too many of the requests of the last five minutes (fleet.confirm_share), or
+do so with those in force; records that are too wide, or with which all from other
+nodes would be; and what came faster than a node accepts it, which needs no
+confirmation. 'edgeguard blocks confirm' puts them in force,
 'edgeguard blocks remove' removes them, both in the whole fleet.`,
 		Example: `  edgeguard blocks held --json`,
 		Args:    command.NoArguments,
@@ -78,7 +79,7 @@ func whyText(why string) string {
 	case "", "too_much":
 		return "refuses too much"
 	case "wide":
-		return "too wide for another node"
+		return "too wide, or all others are with it"
 	case "pace":
 		return "waits for room"
 	case "unseen":
@@ -93,9 +94,9 @@ func blocksConfirmCommand(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "confirm PREFIX... | --all",
 		Short: "Confirm held blocks",
-		Long: `confirm puts held blocks in force, here and on all nodes of the fleet. A node asks
-for no other confirmation of what is signed with the fleet's key. In a fleet
-without a key, confirm on each node that holds them: the command names these.`,
+		Long: `confirm puts held blocks in force, here and on all nodes of the fleet. What is signed
+with the fleet's key waits elsewhere only if all from other nodes is too wide there.
+In a fleet without a key, confirm on each node that holds them: the command names these.`,
 		Example: `  edgeguard blocks confirm 203.0.0.0/16
   edgeguard blocks confirm --all`,
 		Args: func(_ *cobra.Command, args []string) error {

@@ -23,7 +23,8 @@ type changedNode interface {
 }
 
 // Say says where the change of these prefixes waits; without prefixes, where anything
-// does. A signed change waits nowhere. About an unsigned one it asks the other nodes,
+// does. A signed change waits only where all
+// that came from other nodes would be too wide. About an unsigned one it asks the other nodes,
 // which takes some seconds, unless wait is false. What it cannot find out it says, too:
 // the change itself was made.
 func Say(ctx context.Context, out io.Writer, node changedNode, wait bool, prefixes ...string) {
@@ -32,7 +33,7 @@ func Say(ctx context.Context, out io.Writer, node changedNode, wait bool, prefix
 		return // nobody else learns of the change
 	}
 	if s.Fleet.KeyMode != "" {
-		fmt.Fprintln(out, "signed with the fleet's key: it waits for confirmation on no node that has the key")
+		fmt.Fprintln(out, "signed with the fleet's key: it waits for confirmation on no node that has the key, unless all from other nodes is too wide there")
 		return
 	}
 	const unsigned, unknown = "unsigned, because this fleet has no key", "another node may hold it: see edgeguard blocks held on each node, and confirm there"

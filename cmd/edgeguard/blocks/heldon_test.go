@@ -56,7 +56,7 @@ func TestSay(t *testing.T) {
 		{"a node alone", fake{}, false, []string{"203.0.0.0/16"}, ""},
 		{"monitor", fake{stats: admin.Stats{Monitor: true, Fleet: &admin.Fleet{}}}, false, []string{"203.0.0.0/16"}, ""},
 		{"signed", fake{stats: admin.Stats{Fleet: &admin.Fleet{KeyMode: "accept"}}}, false, []string{"203.0.0.0/16"},
-			"signed with the fleet's key: it waits for confirmation on no node that has the key\n"},
+			"signed with the fleet's key: it waits for confirmation on no node that has the key, unless all from other nodes is too wide there\n"},
 		{"no node", fake{stats: keyless, held: three}, false, []string{"203.0.0.0/16"}, asking + "203.0.0.0/16 waits on none of the 3 nodes alive\n"},
 		{"two nodes", fake{stats: keyless, held: admin.FleetHeld{Alive: 4, Nodes: []admin.NodeHeld{
 			holds("edge-2", 1, "203.0.0.0/16"), holds("edge-3", 2, "10.0.0.0/12", "203.0.0.0/16"), holds("edge-6", 1, "10.0.0.0/12"),

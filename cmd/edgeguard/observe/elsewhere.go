@@ -9,14 +9,14 @@ import (
 
 // elsewhereLine says what is in force from a source that is not this node.
 func elsewhereLine(e *admin.Elsewhere) string {
-	who := map[string]string{"nodes_signed": "other nodes, signed", "nodes_unsigned": "other nodes, unsigned"}[e.Source]
-	if who == "" {
-		who = e.Source + " " + clean(e.Name)
-	}
 	does := "refuse"
 	if e.Kind == "allowance" {
 		does = "spare"
 	}
-	return fmt.Sprintf("%s: %s, of %s IPv4 addresses and %s IPv6 /48, %s %s of the last requests", who,
-		words.Plural(e.Records, e.Kind, e.Kind+"s"), words.Number(int(e.IPv4)), words.Number(int(e.IPv6)), does, words.PercentShare(e.Share))
+	line := fmt.Sprintf("%s: %s, of %s IPv4 addresses and %s IPv6 /48, %s %s of the last requests", clean(e.Who()),
+		words.Plural(e.Records, e.Kind, e.Kind+"s"), words.Number(e.IPv4), words.Number(e.IPv6), does, words.PercentShare(e.Share))
+	if e.Held > 0 {
+		line += fmt.Sprintf("; %s not in force: edgeguard blocks held", words.Plural(e.Held, "more is", "more are"))
+	}
+	return line
 }

@@ -107,7 +107,7 @@ func drawStatus(p *command.Env, s *admin.Stats) {
 		field("imports", "%s of at most %s entries of %s, on this node only: edgeguard imports", words.Number(s.Imports.Blocks), words.Number(s.Imports.Most), words.Plural(len(s.Imports.Feeds), "list", "lists"))
 	}
 	for i := range s.Elsewhere {
-		field("elsewhere", "%s", elsewhereLine(&s.Elsewhere[i]))
+		field("others", "%s", elsewhereLine(&s.Elsewhere[i]))
 	}
 	if b := s.Bouncers; b != nil {
 		field("bouncers", "%s", bouncersLine(b))

@@ -91,7 +91,7 @@ func thirty(t *testing.T) *world {
 	nodes[29].ask(sixth, "/x", limit+5)
 	nodes[29].block("11.0.0.0/8", longNote)
 	one.blocked(longest, sixth)
-	one.Until("the wide block waits", func() bool { return one.status().Fleet.Held > 0 })
+	one.Until("the wide block waits, and what is in force is added up", func() bool { return one.status().Fleet.Held > 0 && len(one.status().Elsewhere) > 0 })
 	one.Until("all have reported their figures", func() bool { return !strings.Contains(one.get("/fleet"), "not reported figures") })
 	return &world{name: "thirty", node: one, other: nodes[29], pages: []string{"/fleet", "/blocked", "/held", "/address/" + sixth, "/rules/site/threshold?threshold=100"}}
 }

@@ -64,7 +64,7 @@ func usual(t *testing.T) *world {
 	one, two, _ := pair(t, rules)
 	offend(t, one, two)
 	two.block("11.0.0.0/8", "too wide")
-	one.Until("the wide block waits", func() bool { return one.status().Fleet.Held > 0 })
+	one.Until("the wide block waits, and what is in force is added up", func() bool { return one.status().Fleet.Held > 0 && len(one.status().Elsewhere) > 0 })
 	return &world{name: "usual", node: one, other: two, pages: append([]string{
 		"/fleet", "/rules/login", "/rules/probing", "/activity?kind=block", "/blocked?rule=login", "/blocked?prefix=10.0.0.0/8", "/blocked?order=x", "/find?q=nothing",
 		"/address/" + nearby, "/address/" + prober, "/address/" + sixth, "/block", "/block?prefix=100.64.0.1", "/unblock?prefix=" + offender, "/extend?prefix=" + offender, "/allow?prefix=" + offender,
@@ -173,7 +173,7 @@ notify: {webhooks: [{name: chat, url: "http://`+program.Address(t)+`/"}]}
 		for _, f := range s.Imports.Feeds {
 			held[f.Name], state[f.Name] = f.Held, f.State
 		}
-		return held["good"] == 2 && state["waits"] == admin.ImportWaiting && state["page"] == admin.ImportFailing && s.Enforcers[0].Failing > 0 && s.Notified[0].Error != ""
+		return held["good"] == 2 && state["waits"] == admin.ImportWaiting && state["page"] == admin.ImportFailing && s.Enforcers[0].Failing > 0 && s.Notified[0].Error != "" && len(s.Elsewhere) >= 2
 	})
 	return &world{name: "neighbours", node: n, pages: append([]string{"/neighbours", "/address/" + listed, "/network/192.0.0.0/16", "/blocked?rule=owner+good", "/block?prefix=" + listed, "/allow?prefix=" + listed}, everywhere...)}
 }
