@@ -43,8 +43,7 @@ func (p *Pusher) proveSome(ctx context.Context, counts *aggregator.Totals, keys 
 	if err != nil {
 		return nil, err
 	}
-	since := aggregator.SplitSince(p.node.Epoch(now), p.window)
-	judge := aggregator.SplitJudge{Own: p.id, Known: func(id [8]byte) bool { return p.nodes.Evidence(id, since) }}
+	judge := aggregator.SplitJudge{Own: p.id, Known: p.known(now)}
 	if p.refreshNames != nil && now.Sub(p.refreshed) >= time.Second && slices.ContainsFunc(splits, judge.Strange) {
 		p.refreshed = now
 		p.refreshNames(ctx)
@@ -66,6 +65,12 @@ func (p *Pusher) proveSome(ctx context.Context, counts *aggregator.Totals, keys 
 		}
 	}
 	return moved, nil
+}
+
+// known returns which IDs are of nodes whose counts are evidence at now.
+func (p *Pusher) known(now time.Time) func(id [8]byte) bool {
+	since := aggregator.SplitSince(p.node.Epoch(now), p.window)
+	return func(id [8]byte) bool { return p.nodes.Evidence(id, since) }
 }
 
 // splits returns the fields of each key in each of its windows.

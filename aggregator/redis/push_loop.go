@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -165,6 +166,19 @@ func (p *pushLoop) pushNow(k aggregator.Key) {
 	case p.watched <- k:
 	default:
 		p.stats.dropped.Add(1)
+	}
+}
+
+// lookAgain has those keys pushed again of which what counts of their total was too
+// little, where it may be more by now.
+func (p *pushLoop) lookAgain() {
+	now := p.node.Now()
+	again, explained := p.pusher.doubts.Report(now, p.pusher.known(now), p.node)
+	for _, k := range explained {
+		p.node.Counts().Explained(k)
+	}
+	for _, k := range slices.Concat(explained, again) {
+		p.pushNow(k)
 	}
 }
 
