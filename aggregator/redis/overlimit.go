@@ -47,6 +47,9 @@ func (p *Pusher) proveSome(ctx context.Context, counts *aggregator.Totals, keys 
 	if p.refreshNames != nil && now.Sub(p.refreshed) >= time.Second && slices.ContainsFunc(splits, judge.Strange) {
 		p.refreshed = now
 		p.refreshNames(ctx)
+		if slices.ContainsFunc(splits, judge.Strange) {
+			p.nodes.Soon() // one of whom no heartbeat counted before is no news
+		}
 	}
 	for i, o := range keys {
 		most := judge.Most(splits[i], o.Own)

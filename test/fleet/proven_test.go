@@ -3,12 +3,15 @@ package fleet
 import (
 	"bytes"
 	"fmt"
+	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
+	"edgeguard/aggregator"
 	"edgeguard/aggregator/redis"
 	"edgeguard/internal/redistest"
 )
@@ -18,24 +21,28 @@ import (
 // are most of the requests; by its own counts and a proven total each node that has
 // counts blocks them by itself.
 type spread struct {
-	keys   int
-	share  int // of the flood in all requests, in percent
-	quiet  bool
-	goesOn bool // the clients send on, each to one node after the other
-	window time.Duration
+	members int // 5
+	keys    int
+	share   int // of the flood in all requests, in percent
+	quiet   bool
+	goesOn  bool // the clients send on, each to one node after the other
+	window  time.Duration
+	// strangers are other clients behind those, of which the test makes use.
+	strangers int
 }
 
-// The limit is crossed by the second step. The last node of a fleet has seen no client
-// of the flood.
+// A flood is of steps: so many requests of each client to each node that counts. The last
+// node of a fleet has seen no client of the flood.
 const (
-	spreadNodes = 5
-	spreadLimit = 40
-	firstStep   = 9 // of each node that counts: 36 in all
-	secondStep  = 2
+	firstStep  = 9
+	secondStep = 2
 )
 
+// limit is crossed by the second step: of five nodes it is 40, and they count 36 and 44.
+func (s spread) limit() uint32 { return uint32(firstStep*(s.members-1) + 4) }
+
 func (s spread) String() string {
-	return fmt.Sprintf("%d keys, %d %% of the requests, quiet %v, goes on %v", s.keys, s.share, s.quiet, s.goesOn)
+	return fmt.Sprintf("%d nodes, %d keys, %d %% of the requests, quiet %v, goes on %v", s.members, s.keys, s.share, s.quiet, s.goesOn)
 }
 
 // others is how many requests each other client sends: less than brings the total near
@@ -51,6 +58,7 @@ func (s spread) background() int {
 type flooded struct {
 	*fleet
 	spread
+	server   *redistest.Server
 	counting []*node
 	sent     []atomic.Uint32 // by key
 	crossed  []atomic.Int64  // by key: when the total crossed the limit, in unix ns
@@ -60,17 +68,17 @@ type flooded struct {
 // be started: late ones are left out.
 func newFlooded(t *testing.T, s spread, late int, way func(i int, c *redis.Config)) *flooded {
 	t.Helper()
-	if s.window == 0 {
-		s.window = 5 * time.Minute
-	}
+	orElse(&s.members, 5)
+	orElse(&s.window, 5*time.Minute)
 	server := redistest.Start(t, redistest.Options{})
 	f := &flooded{spread: s, sent: make([]atomic.Uint32, s.keys), crossed: make([]atomic.Int64, s.keys)}
 	f.fleet = newFleet(t, settings{
-		Nodes: spreadNodes, MaxNodes: spreadNodes, Quiet: s.quiet, Limit: spreadLimit, Window: s.window,
-		Clients: s.keys + spreadNodes*s.background(), Way: way,
+		Nodes: s.members, MaxNodes: s.members, Quiet: s.quiet, Limit: s.limit(), Window: s.window,
+		Clients: s.keys + s.members*s.background(), Strangers: s.strangers, Way: way,
 	}, server)
-	f.counting = f.nodes[:spreadNodes-1]
-	for i, n := range f.nodes[:spreadNodes-late] {
+	f.server = server
+	f.counting = f.nodes[:s.members-1]
+	for i, n := range f.nodes[:s.members-late] {
 		n.start()
 		f.eventually(n.name+" to be joined", func() bool { return n.link.Stats().Up })
 		f.sendOthers(i)
@@ -89,7 +97,7 @@ func (f *flooded) sendOthers(i int) {
 func (f *flooded) send(n *node, keys []int) {
 	n.see(keys)
 	for _, k := range keys {
-		if f.sent[k].Add(1) == spreadLimit+1 {
+		if f.sent[k].Add(1) == f.limit()+1 {
 			f.crossed[k].Store(time.Now().UnixNano())
 		}
 	}
@@ -162,7 +170,7 @@ func (f *flooded) sendOn() (stop func()) {
 func (f *flooded) listed(nodes []*node) {
 	f.t.Helper()
 	for _, n := range nodes {
-		f.eventually(n.name+" to refuse all clients of the flood", func() bool { return len(n.blocked()) >= f.keys })
+		f.eventually(n.name+" to refuse all clients of the flood", func() bool { return f.refused(n, 0, f.keys) == f.keys })
 		took := make([]time.Duration, f.keys)
 		n.mu.Lock()
 		for k := range took {
@@ -176,10 +184,20 @@ func (f *flooded) listed(nodes []*node) {
 		slices.Sort(took)
 		f.t.Logf("%s: %s: p50 %v, p99 %v, most %v; held %+v", f.spread, n.name, quantile(took, 0.5).Round(time.Millisecond),
 			quantile(took, 0.99).Round(time.Millisecond), took[f.keys-1].Round(time.Millisecond), n.quarantine.Stats())
-		if wrong := len(n.blocked()) - f.keys; wrong != 0 {
+		if wrong := f.refused(n, f.keys, f.Clients); wrong != 0 {
 			f.t.Errorf("%s refuses %d clients that are not of the flood", n.name, wrong)
 		}
 	}
+}
+
+// refused returns how many of some clients a node refuses.
+func (f *flooded) refused(n *node, first, end int) (count int) {
+	for k := first; k < end; k++ {
+		if n.refuses(address(k)) {
+			count++
+		}
+	}
+	return count
 }
 
 // TestProven: every node that has counts of a flood's clients refuses them by these
@@ -204,22 +222,42 @@ func TestProven(t *testing.T) {
 		}
 	}
 	for _, s := range cases {
+		s.members = 5
 		t.Run(s.String(), func(t *testing.T) {
 			if !full {
 				t.Parallel()
 			}
 			f := newFlooded(t, s, 0, nil)
-			f.step(f.counting, firstStep)
-			f.pushed(firstStep * uint32(len(f.counting)))
-			f.step(f.counting, secondStep)
-			stop := f.sendOn()
-			defer stop()
-			f.listed(f.counting)
+			f.floods()
 			f.honest()
 			other := f.nodes[len(f.counting)]
 			t.Logf("%s has counted none of them: it refuses %d, and holds %d", other.name, len(other.blocked()), other.quarantine.Stats().Held)
 		})
 	}
+}
+
+// floods has the clients of the flood cross the limit together, and waits until all nodes
+// that count them refuse them. It logs what that took.
+func (f *flooded) floods() {
+	f.t.Helper()
+	f.step(f.counting, firstStep)
+	f.pushed(firstStep * uint32(len(f.counting)))
+	server, here := f.server.CPU(), processor(f.t)
+	f.step(f.counting, secondStep)
+	stop := f.sendOn()
+	defer stop()
+	f.listed(f.counting)
+	f.t.Logf("%s: processor time of Redis %v, of all nodes %v", f.spread, f.server.CPU()-server, (processor(f.t) - here).Round(time.Millisecond))
+}
+
+// processor returns the processor time of this process.
+func processor(t testing.TB) time.Duration {
+	t.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 // honest checks that no node takes the flood for a forgery.
@@ -245,7 +283,7 @@ func TestProvenJoined(t *testing.T) {
 			var old atomic.Bool
 			old.Store(late)
 			f := newFlooded(t, spread{keys: size(100, 5000), share: 80, quiet: true}, 2, func(i int, c *redis.Config) {
-				if i == spreadNodes-2 {
+				if i == 3 {
 					c.Addresses = []string{newTap(t, c.Addresses[0], func(command [][]byte) {
 						if old.Load() && calls(command, redis.LibraryName+"_beat") {
 							ages(command)
@@ -258,7 +296,7 @@ func TestProvenJoined(t *testing.T) {
 			f.pushed(firstStep * uint32(len(before)))
 			joined.start()
 			f.eventually(joined.name+" to be joined", func() bool { return joined.link.Stats().Up })
-			f.sendOthers(spreadNodes - 2)
+			f.sendOthers(3)
 			f.step([]*node{joined}, firstStep)
 			f.step(f.counting, secondStep)
 			if late {
@@ -276,6 +314,98 @@ func TestProvenJoined(t *testing.T) {
 			f.honest()
 		})
 	}
+}
+
+// TestProvenOfThePast: what brings the clients over the limit is what a node counted that
+// ended over an hour ago. Nodes that knew it refuse them. One that has joined since holds
+// the blocks, of clients that it has counted, until what it can prove is enough.
+func TestProvenOfThePast(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
+	f := newFlooded(t, spread{keys: size(40, 5000), share: 80, quiet: true, window: 4 * time.Hour}, 1, nil)
+	knew, ended, joined := f.counting[:3], f.counting[3], f.nodes[4]
+	f.step(f.counting, firstStep)
+	f.pushed(firstStep * uint32(len(f.counting)))
+	for _, n := range knew {
+		f.eventually(n.name+" to know the node that ends", func() bool {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			return len(n.beats) == len(f.counting)
+		})
+	}
+	ended.stop()
+	f.forgetNode(ended)
+	joined.start()
+	f.eventually(joined.name+" to be joined", func() bool { return joined.link.Stats().Up })
+	f.sendOthers(4)
+	f.step(append(knew[:3:3], joined), secondStep)
+	f.listed(knew)
+	f.eventually(joined.name+" to have all blocks", func() bool { return joined.list.Len()+joined.quarantine.Stats().Held == f.keys })
+	s := joined.quarantine.Stats()
+	t.Logf("%s, which knows %d of %d requests, refuses %d and holds %d", joined.name, 3*firstStep+4*secondStep, f.sent[0].Load(), joined.list.Len(), s.Held)
+	if s.ConfirmedByCounts != 0 || s.Held == 0 {
+		t.Errorf("%s took counts of a node that it never knew for proof: %+v", joined.name, s)
+	}
+	f.step([]*node{joined}, int(f.limit())-3*firstStep-4*secondStep+1)
+	f.eventually(joined.name+" to refuse all clients", func() bool { return f.refused(joined, 0, f.keys) == f.keys })
+}
+
+// forgetNode has Redis forget a node that ended, as it does after an hour.
+func (f *flooded) forgetNode(n *node) {
+	f.t.Helper()
+	tag, field := "eg:{"+namespace+"/b}:", (&aggregator.Heartbeat{Node: n.name, Boot: n.boot}).Field()
+	pipe := f.redis.Pipeline()
+	pipe.HDel(background, tag+"nodes", field)
+	pipe.ZRem(background, tag+"seen", field)
+	pipe.ZRem(background, tag+"moved", field)
+	if _, err := pipe.Exec(background); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// TestProvenOnManyNodes: what it costs that all nodes of a large fleet prove the same
+// clients.
+func TestProvenOnManyNodes(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
+	f := newFlooded(t, spread{members: size(12, 50), keys: size(40, 1000), share: 95, quiet: true}, 0, nil)
+	f.floods()
+	f.honest()
+}
+
+// TestProvenBesideForgeries: somebody with a node's Redis user writes very many records of
+// clients which each node has seen once. They are asked about, since they are counted; a
+// flood's clients are refused as soon as ever.
+func TestProvenBesideForgeries(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
+	forged := size(2000, 100_000)
+	f := newFlooded(t, spread{keys: 100, share: 95, quiet: true, strangers: forged}, 0, nil)
+	clients, forgeries := f.rng.Perm(forged), make([]netip.Prefix, forged)
+	for i := range clients {
+		clients[i] += f.Clients
+		forgeries[i] = prefix(clients[i])
+	}
+	for _, n := range f.nodes {
+		n.see(clients)
+	}
+	server, here := f.server.CPU(), processor(t)
+	f.forge(forgeries)
+	held := func(n *node) int { return n.quarantine.Stats().Held }
+	for _, n := range f.nodes {
+		f.eventually(n.name+" to have read the forgeries", func() bool { return held(n)+n.list.Len() >= min(forged, 50_000) })
+	}
+	t.Logf("%d forgeries read: processor time of Redis %v, of all nodes %v", forged, f.server.CPU()-server, processor(t)-here)
+	refused := make(map[*node]int)
+	for _, n := range f.nodes {
+		refused[n] = n.list.Len()
+	}
+	f.floods()
+	for _, n := range f.nodes {
+		asked := n.counts.Stats().WatchesReceived
+		t.Logf("%s refuses %d forgeries, holds %d; %d keys were asked about", n.name, refused[n], held(n), asked)
+	}
+	f.honest()
 }
 
 // ages makes a heartbeat one of an earlier year, which counts nowhere.
