@@ -19,7 +19,7 @@ const (
 	// mostDoubts bounds the keys that are remembered, mostAgain those that are
 	// looked at again in one call though nothing is known of the field that does not
 	// count.
-	mostDoubts, mostAgain = 4096, 32
+	mostDoubts, mostAgain = 10_000, 32
 )
 
 // Doubts are the keys whose total is over the limit, and what counts of it is not.

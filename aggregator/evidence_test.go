@@ -168,13 +168,10 @@ func TestDoubtsAreBounded(t *testing.T) {
 
 func TestBudget(t *testing.T) {
 	var b SplitBudget
-	taken := func(now time.Duration) (n int) {
-		for b.Take(1, at(now)) {
-			n++
-		}
-		return n
+	taken := func(now time.Duration) int {
+		return b.Take(2*eachSecond, eachSecond, at(now))
 	}
-	if !b.Take(eachSecond-10, start) || b.Take(11, start) {
+	if b.Take(eachSecond-10, eachSecond, start) != eachSecond-10 || b.Take(11, eachSecond-10, start) != 0 {
 		t.Error("a second's splits")
 	}
 	if n := taken(999 * time.Millisecond); n != 10 {
@@ -209,4 +206,13 @@ func FuzzMost(f *testing.F) {
 		}
 		_ = fmt.Sprint(s.Stranger)
 	})
+}
+
+// Of keys that very many nodes count, each of them looks at few in a second.
+func TestSplitsOfManyFields(t *testing.T) {
+	for fields, want := range map[int][2]int{0: {70_422, 1000}, 5: {8695, 1000}, 50: {163, 40}, 1000: {1, SplitWindows}} {
+		if first, again := SplitsFor(fields); first != want[0] || again != want[1] {
+			t.Errorf("%d fields: %d and %d splits a second, want %d", fields, first, again, want)
+		}
+	}
 }

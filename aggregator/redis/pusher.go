@@ -44,8 +44,11 @@ type Pusher struct {
 	live      bool
 	window    time.Duration // the longest of the rules
 	doubts    aggregator.Doubts
-	budget    aggregator.SplitBudget
-	refreshed time.Time // when the names were last read again
+	firsts    aggregator.SplitBudget // of the keys that are looked at for the first time
+	agains    aggregator.SplitBudget
+	later     []aggregator.SplitLook // that found no room among the firsts
+	fields    int                    // of a split, lately
+	refreshed time.Time              // when the names were last read again
 }
 
 // NewPusher returns the pusher of one node for a caller that keeps its own
@@ -79,6 +82,7 @@ func (p *Pusher) Round(ctx context.Context, now time.Time) error {
 			break
 		}
 	}
+	p.prove(ctx, counts, nil, now) // what waits
 	return t.err()
 }
 

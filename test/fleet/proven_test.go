@@ -396,7 +396,7 @@ func TestProvenBesideForgeries(t *testing.T) {
 		n.see(clients)
 	}
 	server, here := f.server.CPU(), processor(t)
-	f.forge(forgeries)
+	f.forge(forgeries, func(r *aggregator.Record) { r.Block.Rule = ruleName })
 	held := func(n *node) int { return n.quarantine.Stats().Held }
 	for _, n := range f.nodes {
 		f.eventually(n.name+" to have read the forgeries", func() bool { return held(n)+n.list.Len() >= min(forged, 50_000) })
