@@ -18,7 +18,7 @@ import (
 const (
 	asksPace  = 1000                   // a second, of each node
 	asksFleet = 10_000                 // a second, of all nodes together: a twentieth of Redis' time
-	asksTurn  = 100 * time.Millisecond // to choose whose turn it is, thousands are looked at
+	asksTurn  = 250 * time.Millisecond // to choose whose turn it is, thousands are looked at
 )
 
 // pushLoop has the node's counts pushed. Other goroutines only wake it, queue a
@@ -210,5 +210,5 @@ func (p *pushLoop) pushAsked(ctx context.Context) error {
 	if p.asks.Len() > 0 {
 		signal(p.asked)
 	}
-	return p.pusher.PushWatched(ctx, keys, p.node.Now())
+	return p.pusher.PushWatched(ctx, p.pusher.reported(ctx, keys), p.node.Now())
 }

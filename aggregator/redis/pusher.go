@@ -115,6 +115,30 @@ func (p *Pusher) PushWatched(ctx context.Context, keys []aggregator.Key, now tim
 	return t.err()
 }
 
+// reported returns those of the keys of which Redis has something. Of a block that is
+// right it has what the other nodes counted; whoever writes records of very many clients that
+// no node has reported would otherwise have all nodes report them.
+func (p *Pusher) reported(ctx context.Context, keys []aggregator.Key) []aggregator.Key {
+	if len(keys) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	pipe := p.client.Pipeline()
+	var cmds []*goredis.IntCmd
+	for _, k := range keys {
+		cmds = append(cmds, pipe.HLen(ctx, p.names.suspect(k)))
+	}
+	_, _ = pipe.Exec(ctx) // of what fails the push says why
+	var out []aggregator.Key
+	for i, k := range keys {
+		if fields, err := cmds[i].Result(); err != nil || fields > 0 {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
 // addWatches adds keys to the fleet's watch list.
 func (p *Pusher) addWatches(ctx context.Context, keys []aggregator.Key) error {
 	if len(keys) == 0 {
