@@ -20,8 +20,10 @@ type Outcome struct {
 	// Watch: ask the fleet to watch the key, of which the total is near the limit or
 	// has just crossed it.
 	Watch bool
-	// Over: the peak is over the lowest limit of the meter's rules. Nothing follows
-	// before the split proves it (see [Totals.Prove]).
+	// Over: the peak is over the lowest limit of the meter's rules, and this node has
+	// counted some of it. Nothing follows before the split proves it (see [Totals.Prove]).
+	// A node that has counted nothing has no evidence of its own: it has the other nodes'
+	// records, which are weighed.
 	Over bool
 	// Renew: a rule refuses each event by the total, and less of the others' part
 	// is proven in the present slot than Redis has.
@@ -118,7 +120,7 @@ func (n *Totals) apply(id suspectID, m *meter, p *Push, a Answer) (out Outcome, 
 			s.rest, s.restAt = a.Total-min(a.Total, own), p.head
 			out.Renew = m.Refuses && own+s.rest > m.Limit && s.rest > s.proof(p.head)
 		}
-		out.Over = a.Peak > m.Limit
+		out.Over = a.Peak > m.Limit && p.Sum > 0
 		out.Watch = n.asks(&s, m, p, a.Peak)
 	}
 	part.known[id] = s
@@ -132,11 +134,7 @@ func (n *Totals) apply(id suspectID, m *meter, p *Push, a Answer) (out Outcome, 
 func (n *Totals) asks(s *suspect, m *meter, p *Push, peak uint32) bool {
 	crossed := !s.told && p.crosses(peak, m.Limit)
 	s.told = peak > m.Limit && (s.told || crossed)
-	if !n.near(m, peak) || p.Sum == 0 || s.watchSent != 0 && p.head < s.watchSent+watchAgainAfter && !crossed {
-		return false
-	}
-	s.watchSent = p.head
-	return true
+	return n.near(m, peak) && p.Sum > 0 && (s.watchSent == 0 || p.head >= s.watchSent+watchAgainAfter || crossed)
 }
 
 // explained reports whether an unblock explains a mark in Redis.
@@ -168,7 +166,8 @@ func (n *Totals) near(m *meter, total uint32) bool {
 }
 
 // Watch records that the fleet watches a key. From now on every count of the
-// key is pushed for a window, however small. It returns what this node has not
+// key is pushed for a window, however small, and this node does not ask for the same
+// soon: else each node's request had all nodes push once more. It returns what this node has not
 // yet pushed of the key, or a reconcile if it has pushed everything, since
 // Redis must have it now. If it has nothing, the reconcile shows whether
 // somebody pushed in its name. False: it has no such key, or no room for it.
@@ -196,6 +195,7 @@ func (n *Totals) watch(id suspectID, slot uint32) bool {
 	s, known := part.known[id]
 	fresh := s.watchedUntil == 0
 	s.watchedUntil = max(s.watchedUntil, slot+ring.Slots)
+	s.watchSent = max(s.watchSent, slot)
 	if !known && !n.admit(part, id, &s, 0) {
 		return false
 	}

@@ -52,6 +52,12 @@ func (n *Totals) build(id suspectID, s *suspect, now time.Time, as form, room []
 		room[at] = 0
 	}
 	p.Counts = room[at:len(room):len(room)]
+	for _, c := range p.Counts {
+		p.added += uint32(c)
+	}
+	if s.base.at == head { // the same window
+		p.added = min(p.added, p.base.told-min(p.base.told, s.base.told))
+	}
 	p.First = uint32(from + offset)
 	return p, room, true
 }

@@ -17,8 +17,9 @@ const (
 	// a node sends a heartbeat every two seconds.
 	looksAgain = 2 * time.Second
 	// mostDoubts bounds the keys that are remembered, mostAgain those that are
-	// looked at again in one call.
-	mostDoubts, mostAgain = 4096, 32
+	// looked at again in one call though nothing is known of the field that does not
+	// count.
+	mostDoubts, mostAgain = 10_000, 32
 )
 
 // Doubts are the keys whose total is over the limit, and what counts of it is not.
@@ -65,27 +66,32 @@ type DoubtAlarms interface {
 	Calm(kind, about string)
 }
 
-// Report raises or ends the alarm about keys that stay in doubt, and returns the
-// keys to look at again.
-func (d *Doubts) Report(now time.Time, to DoubtAlarms) (again []Key) {
-	again, text := d.due(now)
+// Report raises or ends the alarm about keys that stay in doubt. It returns the keys to
+// look at again: some that it is time for, and all of which the field that did not count
+// is now one of a node, as known reports: its heartbeat was late.
+func (d *Doubts) Report(now time.Time, known func(id [8]byte) bool, to DoubtAlarms) (again, explained []Key) {
+	again, explained, text := d.due(now, known)
 	if text != "" {
 		to.Alarm("forged", "strangers", text)
 	} else {
 		to.Calm("forged", "strangers")
 	}
-	return again
+	return again, explained
 }
 
 // due returns keys to look at again, in no order, and the text of an alarm about a
 // key that has been in doubt for so long that no node explains it: the same one as
 // long as that lasts. The text is "" if there is none.
-func (d *Doubts) due(now time.Time) (again []Key, text string) {
+func (d *Doubts) due(now time.Time, known func(id [8]byte) bool) (again, explained []Key, text string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	maps.DeleteFunc(d.known, func(_ Key, one doubt) bool { return now.Sub(one.last) >= forgets })
 	for k, one := range d.known {
-		if len(again) < mostAgain && now.Sub(one.asked) >= looksAgain {
+		id, ok := one.stranger.ID()
+		switch {
+		case ok && known(id):
+			explained = append(explained, k)
+		case len(again) < mostAgain && now.Sub(one.asked) >= looksAgain:
 			one.asked = now
 			d.known[k] = one
 			again = append(again, k)
@@ -95,11 +101,11 @@ func (d *Doubts) due(now time.Time) (again []Key, text string) {
 		lasting := slices.Collect(maps.Keys(d.known))
 		lasting = slices.DeleteFunc(lasting, func(k Key) bool { return !d.lasts(k) })
 		if len(lasting) == 0 {
-			return again, ""
+			return again, explained, ""
 		}
 		d.named = lasting[0]
 	}
-	return again, fmt.Sprintf("Redis has %s over its limit by counts that no node made (%s): another client writes to Redis: these counts block nothing",
+	return again, explained, fmt.Sprintf("Redis has %s over its limit by counts that no node made (%s): another client writes to Redis: these counts block nothing",
 		d.named.Prefix, d.known[d.named].stranger)
 }
 

@@ -81,7 +81,7 @@ func TestDoubts(t *testing.T) {
 	see := func(k int, now time.Duration) { d.See(evidenceKey(k), SplitField{"\x1b[2Jabcd", 1000}, at(now)) }
 	due := func(when string, now time.Duration, again int, alarms string) {
 		t.Helper()
-		keys, text := d.due(at(now))
+		keys, _, text := d.due(at(now), nobody)
 		if len(keys) != again || !strings.Contains(text, alarms) || (text == "") != (alarms == "") {
 			t.Errorf("%s: %d to look at again, %q; want %d, %q", when, len(keys), text, again, alarms)
 		}
@@ -110,15 +110,40 @@ type alarms map[string]string
 func (a alarms) Alarm(kind, about, text string) { a[kind+" "+about] = text }
 func (a alarms) Calm(kind, about string)        { delete(a, kind+" "+about) }
 
+// nobody is the nodes of a fleet that has none.
+func nobody([8]byte) bool { return false }
+
+// TestLateHeartbeat: all keys that waited for a node to be known are looked at as soon as it
+// is, however many they are, and the others are not.
+func TestLateHeartbeat(t *testing.T) {
+	var d Doubts
+	late, invented := SplitField{"edge-lat", 100}, SplitField{"edge-inv", 100}
+	for i := range 3 * mostAgain {
+		d.See(evidenceKey(i), late, start)
+		d.See(evidenceKey(-1-i), invented, start)
+	}
+	known := func(id [8]byte) bool { return string(id[:]) == late.Name }
+	again, explained := d.Report(at(0), known, alarms{})
+	if len(again) != 0 || len(explained) != 3*mostAgain {
+		t.Errorf("%d to look at again, %d explained", len(again), len(explained))
+	}
+	for _, k := range explained {
+		d.Settle(k)
+	}
+	if again, explained = d.Report(at(looksAgain), known, alarms{}); len(again) != mostAgain || len(explained) != 0 {
+		t.Errorf("%d to look at again, %d explained", len(again), len(explained))
+	}
+}
+
 func TestDoubtsReport(t *testing.T) {
 	var d Doubts
 	active := alarms{}
 	d.See(evidenceKey(1), SplitField{}, start)
 	d.See(evidenceKey(1), SplitField{}, at(evidenceExplains))
-	if again := d.Report(at(evidenceExplains+looksAgain), active); len(again) != 1 || active["forged strangers"] == "" {
+	if again, _ := d.Report(at(evidenceExplains+looksAgain), nobody, active); len(again) != 1 || active["forged strangers"] == "" {
 		t.Errorf("%v, %v", again, active)
 	}
-	if again := d.Report(at(evidenceExplains+forgets), active); len(again) != 0 || len(active) != 0 {
+	if again, _ := d.Report(at(evidenceExplains+forgets), nobody, active); len(again) != 0 || len(active) != 0 {
 		t.Errorf("%v, %v", again, active)
 	}
 }
@@ -130,26 +155,23 @@ func TestDoubtsAreBounded(t *testing.T) {
 	for i := range 2 * mostDoubts {
 		d.See(evidenceKey(i), SplitField{}, start)
 	}
-	again, _ := d.due(at(looksAgain))
+	again, _, _ := d.due(at(looksAgain), nobody)
 	if len(d.known) != mostDoubts || len(again) != mostAgain {
 		t.Errorf("%d known, %d to look at again", len(d.known), len(again))
 	}
 	d.See(evidenceKey(0), SplitField{}, at(time.Minute)) // a known one is still seen
 	d.See(evidenceKey(0), SplitField{}, at(2*time.Minute-1))
-	if _, text := d.due(at(2*time.Minute - 1)); len(d.known) != 1 || !strings.Contains(text, "a total without nodes") {
+	if _, _, text := d.due(at(2*time.Minute-1), nobody); len(d.known) != 1 || !strings.Contains(text, "a total without nodes") {
 		t.Errorf("%d known, %q", len(d.known), text)
 	}
 }
 
 func TestBudget(t *testing.T) {
 	var b SplitBudget
-	taken := func(now time.Duration) (n int) {
-		for b.Take(1, at(now)) {
-			n++
-		}
-		return n
+	taken := func(now time.Duration) int {
+		return b.Take(2*eachSecond, eachSecond, at(now))
 	}
-	if !b.Take(eachSecond-10, start) || b.Take(11, start) {
+	if b.Take(eachSecond-10, eachSecond, start) != eachSecond-10 || b.Take(11, eachSecond-10, start) != 0 {
 		t.Error("a second's splits")
 	}
 	if n := taken(999 * time.Millisecond); n != 10 {
@@ -184,4 +206,13 @@ func FuzzMost(f *testing.F) {
 		}
 		_ = fmt.Sprint(s.Stranger)
 	})
+}
+
+// Of keys that very many nodes count, each of them looks at few in a second.
+func TestSplitsOfManyFields(t *testing.T) {
+	for fields, want := range map[int][2]int{0: {70_422, 1000}, 5: {8695, 1000}, 50: {163, 40}, 1000: {1, SplitWindows}} {
+		if first, again := SplitsFor(fields); first != want[0] || again != want[1] {
+			t.Errorf("%d fields: %d and %d splits a second, want %d", fields, first, again, want)
+		}
+	}
 }

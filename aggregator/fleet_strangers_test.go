@@ -80,7 +80,11 @@ func (s *sim) lookAgain(n *simNode) {
 	if n.cut {
 		return
 	}
-	again := n.doubts.Report(s.local(n), noAlarms{})
+	again, explained := n.doubts.Report(s.local(n), func(id [8]byte) bool { return s.ids[id] }, noAlarms{})
+	for _, k := range explained {
+		n.fleet.Explained(k)
+	}
+	again = append(again, explained...)
 	slices.SortFunc(again, func(a, b aggregator.Key) int { return bytes.Compare(a.Append(nil), b.Append(nil)) })
 	for _, k := range again {
 		if p, ok := n.fleet.Watch(k, s.local(n)); ok {

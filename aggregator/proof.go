@@ -66,6 +66,22 @@ func (n *Totals) Ask(k Key, renew bool, now time.Time) (due, first bool) {
 	return true, first
 }
 
+// Explained says that what proved too little of a key before may prove more now, so that
+// its split is read at once.
+func (n *Totals) Explained(k Key) {
+	id, ok := n.id(k)
+	if !ok {
+		return
+	}
+	part := n.part(id)
+	part.mu.Lock()
+	defer part.mu.Unlock()
+	if s, known := part.known[id]; known {
+		s.refuted = 0
+		part.known[id] = s
+	}
+}
+
 // Prove applies what a split proves: how much nodes, this one included, counted of
 // a key in the window that ends at the epoch's slot head. It reports whether that
 // is over the lowest limit of the meter's rules.

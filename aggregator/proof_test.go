@@ -88,6 +88,10 @@ func TestAsk(t *testing.T) {
 		at += wait * time.Second
 		ask("after its wait", at, false, true, false)
 	}
+	b.Prove(p.Key, p.Head(), 50)
+	ask("too little", at, false, false, false)
+	b.Explained(p.Key)
+	ask("explained", at, false, true, false)
 	b.Prove(p.Key, p.Head(), 101)
 	ask("proven", at, false, true, false)
 	if due, _ := b.Ask(Key{Meter: 7, Prefix: netip.MustParsePrefix("192.0.2.9/32")}, false, boot); due {

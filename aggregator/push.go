@@ -33,6 +33,8 @@ type Push struct {
 	sent uint32
 	// base is that of the suspect once this push is answered.
 	base base
+	// added is what Redis lacks of it at most.
+	added uint32
 }
 
 // Head returns the newest slot of the push: the node's when it was made.
@@ -43,15 +45,10 @@ func (p *Push) Head() uint32 { return p.First + uint32(len(p.Counts)) - 1 }
 // [Totals.Reconcile].
 func (p *Push) IsReconcile() bool { return len(p.Counts) == 1 && p.Counts[0] == 0 }
 
-// crosses reports whether it may be this push that brought a peak over the limit: all
-// that it can have added is what it holds. So of many nodes whose answers are over the
-// limit only few say so. A full push may say so each time.
+// crosses reports whether it may be this push that brought a peak over the limit: so
+// of many nodes whose answers are over the limit few say so, and mostly one.
 func (p *Push) crosses(peak, limit uint32) bool {
-	added := uint32(0)
-	for _, c := range p.Counts {
-		added += uint32(c)
-	}
-	return peak > limit && peak-min(peak, added) <= limit
+	return peak > limit && peak-min(peak, p.added) <= limit
 }
 
 // NodeID returns the name under which Redis files a node's counts: the hash of

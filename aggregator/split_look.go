@@ -9,6 +9,7 @@ type SplitLook struct {
 	Key   Key
 	Peak  uint32
 	Heads []uint32 // the windows to look at end with these slots
+	Sum   uint32   // what this node counted
 	Own   uint32   // how much at most of this node's field counts
 	Act   bool     // the node acts on the total
 	Renew bool     // the node needs the others' part
@@ -17,7 +18,7 @@ type SplitLook struct {
 
 // NewSplitLook returns what follows from the answer to a push.
 func NewSplitLook(p *Push, a Answer, out Outcome) SplitLook {
-	l := SplitLook{Key: p.Key, Peak: a.Peak, Heads: []uint32{p.Head()}, Own: math.MaxUint32, Act: out.Over, Renew: out.Renew, Moved: a.Total < a.Peak}
+	l := SplitLook{Key: p.Key, Peak: a.Peak, Sum: p.Sum, Heads: []uint32{p.Head()}, Own: math.MaxUint32, Act: out.Over, Renew: out.Renew, Moved: a.Total < a.Peak}
 	if out.More {
 		l.Own = p.Sum
 	}

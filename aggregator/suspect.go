@@ -62,7 +62,7 @@ type suspect struct {
 	provenAt      uint32
 	asked         uint32 // the unix second, local, when the split was last read
 	watchedUntil  uint32 // slot at which watching ends
-	watchSent     uint32 // slot in which the fleet was asked to watch it
+	watchSent     uint32 // slot in which the fleet was last asked to watch it, by whichever node
 	sent          uint32 // number of the newest push
 	rank          uint32 // about its count when last looked at: by it keys compete for room
 	base          base   // what is known to be in Redis
@@ -94,12 +94,14 @@ func (p *suspects) mark(id suspectID, s *suspect) {
 	p.enlist(id, s)
 }
 
-// send records that a push of the current counts is being made. The caller
-// holds the lock.
+// send records that a push of the current counts is being made. s keeps the base of
+// the push before it. The caller holds the lock.
 func (p *suspects) send(id suspectID, s *suspect, sent *atomic.Uint32) {
 	p.enlist(id, s)
-	s.dirty, s.due, s.waiting, s.sent, s.base = false, false, true, sent.Add(1), base{}
-	p.known[id] = *s
+	s.dirty, s.due, s.waiting, s.sent = false, false, true, sent.Add(1)
+	unanswered := *s
+	unanswered.base = base{}
+	p.known[id] = unanswered
 }
 
 func (p *suspects) enlist(id suspectID, s *suspect) {

@@ -211,6 +211,50 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
+// TestOneNodeAsksForAll: what another node had the fleet watch is not asked for again,
+// except by the node whose push brought the total over the limit. It is sure of that
+// where it knows what Redis has of it.
+func TestOneNodeAsksForAll(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.Quiet = false })
+	b.hit(visitor, boot, 11)
+	p := b.Collect(boot, false)[0]
+	b.Answered(&p, Answer{Peak: 40, Total: 40}, boot)
+	p, _ = b.Watch(p.Key, boot)
+	if out := b.Answered(&p, Answer{Peak: 60, Total: 60}, boot); out.Watch {
+		t.Error("asked for what the fleet watches")
+	}
+	b.hit(visitor, boot, 2)
+	p = b.Collect(boot, false)[0]
+	if out := b.Answered(&p, Answer{Peak: 104, Total: 104}, boot); out.Watch {
+		t.Error("two more requests brought the total from 102 to 104, and not over 100")
+	}
+	b.hit(visitor, boot, 2)
+	p = b.Collect(boot, false)[0]
+	if out := b.Answered(&p, Answer{Peak: 102, Total: 102}, boot); !out.Watch {
+		t.Error("these two brought it over the limit")
+	}
+	if p.head += watchAgainAfter; !b.Answered(&p, Answer{Peak: 60, Total: 60}, boot).Watch {
+		t.Error("not asked for again a quarter of a window later")
+	}
+}
+
+// TestATotalActsWhereItIsCounted: a node that has counted nothing of a key does not act on
+// its total, however far over the limit.
+func TestATotalActsWhereItIsCounted(t *testing.T) {
+	b := newBench(t, nil)
+	k := Key{Meter: 7, Prefix: netip.MustParsePrefix("203.0.113.45/32")}
+	over := Answer{Peak: 200, Total: 200}
+	p, _ := b.Watch(k, boot)
+	if out := b.Answered(&p, over, boot); out.Over {
+		t.Error("a node acts on what it has not counted")
+	}
+	b.hit(visitor, boot, 1)
+	p, _ = b.Watch(k, boot)
+	if out := b.Answered(&p, over, boot); !out.Over {
+		t.Error("a node does not act on what it has counted")
+	}
+}
+
 func TestWatchedKeysArePushedHoweverLittle(t *testing.T) {
 	b := newBench(t, nil)
 	k := Key{Meter: 7, Prefix: netip.MustParsePrefix("203.0.113.45/32")}

@@ -61,10 +61,10 @@ type Refused func(netip.Prefix) (events uint32, ok bool)
 // Outbox is what waits to be sent. Its methods are safe for concurrent use. Make
 // one with [NewOutbox].
 type Outbox struct {
-	turn    time.Duration // of one block
 	refused Refused
 
-	mu        sync.Mutex // guards the fields below
+	mu        sync.Mutex    // guards the fields below
+	turn      time.Duration // of one block
 	operators []Change
 	sending   bool                    // operators' changes are on their way
 	queue     queue                   // of the blocks, in the order in which they are looked at
@@ -76,7 +76,16 @@ type Outbox struct {
 
 // NewOutbox returns an empty outbox from which pace blocks of rules go in a second.
 func NewOutbox(pace int, refused Refused) *Outbox {
-	return &Outbox{turn: time.Second / time.Duration(pace), refused: refused, waiting: map[netip.Prefix]uint64{}}
+	o := &Outbox{refused: refused, waiting: map[netip.Prefix]uint64{}}
+	o.SetPace(pace)
+	return o
+}
+
+// SetPace has from now on pace blocks of rules go in a second, or one.
+func (o *Outbox) SetPace(pace int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.turn = time.Second / time.Duration(max(1, pace))
 }
 
 // Add adds a change. It returns false if it found no room: an operator's change,

@@ -14,13 +14,14 @@ import (
 	"edgeguard/blocklist/width"
 )
 
-// clients are networks from which clients come: /8, but for those of hosts and groups.
-func clients(bits int) (all []netip.Prefix) {
+// clients are the first networks of a length from which clients come: none of hosts and
+// groups.
+func clients(bits, most int) (all []netip.Prefix) {
 	for o := 1; o < 224; o++ {
 		if o == 10 || o == 127 {
 			continue
 		}
-		for i := range 1 << (bits - 8) {
+		for i := range min(1<<(bits-8), most-len(all)) {
 			a := uint32(o)<<24 | uint32(i)<<(32-bits)
 			all = append(all, netip.PrefixFrom(netip.AddrFrom4([4]byte{byte(a >> 24), byte(a >> 16), byte(a >> 8), byte(a)}), bits))
 		}
@@ -67,11 +68,11 @@ func TestUnsignedSixteens(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := newDoor(t)
 			g.asked(18, requests, 1)
-			all := clients(16)
+			all := clients(16, 1<<16)
 			if waiting := g.writes(all, blocklist.Trust{}, asBlock); waiting != len(all) || g.list.Len() != 0 {
 				t.Errorf("%d of %d wait", waiting, len(all))
 			}
-			g.pass(10 * time.Minute)
+			g.passBy(10*time.Minute, 10*time.Second)
 			if g.refusedOf() != 0 || g.Summary(g.now, g.d, 0).Blocks != len(all) {
 				t.Errorf("%d refused, %+v", g.refusedOf(), g.Summary(g.now, g.d, 0))
 			}
@@ -84,12 +85,12 @@ func TestUnsignedSixteens(t *testing.T) {
 func TestUnsignedWidth(t *testing.T) {
 	g := newDoor(t)
 	g.asked(18, 1000, 2)
-	nets := clients(24)[:70_000]
+	nets := clients(24, 70_000)
 	for n := 0; n < len(nets); n += mostBlocks {
 		g.writes(nets[n:min(n+mostBlocks, len(nets))], blocklist.Trust{}, asBlock)
-		g.pass(time.Minute)
+		g.passBy(time.Minute, 10*time.Second)
 	}
-	g.pass(5 * time.Minute)
+	g.passBy(5*time.Minute, 10*time.Second)
 	most := width.Part(256).V4
 	if got := g.width(blocklist.Unsigned, false).V4; got > most || got < most*9/10 {
 		t.Errorf("%d addresses are refused, of at most %d", got, most)
@@ -116,9 +117,9 @@ func TestStolenEights(t *testing.T) {
 			if name == "unforced" {
 				bits, trust.Forced = 16, false
 			}
-			all := clients(bits)
+			all := clients(bits, 1<<16)
 			g.writes(all, trust, change)
-			g.pass(10 * time.Minute)
+			g.passBy(10*time.Minute, 10*time.Second)
 			allow := name == "allowances"
 			most := width.Part(16).V4
 			got := g.width(blocklist.Signed, allow).V4

@@ -8,6 +8,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/aggregator"
+	"edgeguard/blocklist"
 )
 
 // A flood of addresses that this node's own counts confirm leaves room in the
@@ -34,6 +35,31 @@ func TestFoundMakesRoom(t *testing.T) {
 	if len(asked) != 0 || len(g.budget.charges) != 0 {
 		t.Errorf("asked for %v; charged %v", asked, g.budget.charges)
 	}
+}
+
+// What waits and is proven is in force as the record that the fleet has, on this node's own
+// word. What waits for its width is not one key's.
+func TestReleaseIsTheSameRecord(t *testing.T) {
+	g := newDoor(t)
+	g.asked(18, 1, 1000)
+	b := g.block(client(18, 0).String()+"/32", 7)
+	if err := g.merge(b, false); !errors.Is(err, aggregator.ErrHeld) {
+		t.Fatal(err)
+	}
+	g.Release(g.now, b.Prefix)
+	g.Found(g.now, b.Prefix)
+	if got := g.list.Of(g.now, b.Prefix); got == nil || got.Version != b.Version || got.Origin != b.Origin || !got.Until.Equal(b.Until) || g.list.Trust(b.Prefix).Elsewhere {
+		t.Errorf("%+v, %+v: want %+v", got, g.list.Trust(b.Prefix), b)
+	}
+	if s := g.Stats(); s.Held != 0 || s.ConfirmedByCounts != 1 {
+		t.Errorf("%+v", s)
+	}
+	wide := g.block("198.18.0.0/16", 7)
+	if _, err := g.Admit(g.now, g.d, wide, blocklist.Trust{}); !errors.Is(err, aggregator.ErrHeld) {
+		t.Fatal(err)
+	}
+	g.Release(g.now, wide.Prefix)
+	g.waits(wide.Prefix.String(), true)
 }
 
 // The node's own counts of each held block are asked for, also of a client that the

@@ -132,6 +132,23 @@ func (q *Quarantine) Share(now time.Time, d *detector.Detector, prefix netip.Pre
 	return share, q.limit
 }
 
+// Release is called when what the fleet's nodes counted proves a key over its limit, of
+// which another node's block may wait here. It puts that block in force, as the record that
+// the fleet has. A block of this node's own would end later and replace it on all nodes:
+// of fifty that prove a key one after the other, each would do so.
+func (q *Quarantine) Release(now time.Time, prefix netip.Prefix) {
+	q.admission.Lock()
+	defer q.admission.Unlock()
+	one, ok := q.take(prefix, func(one *Held) bool { return isBlock(&one.Block) && one.Why != Wide })
+	if !ok {
+		return
+	}
+	q.mu.Lock()
+	q.stats.ConfirmedByCounts++
+	q.mu.Unlock()
+	_, _ = q.list.Agree(one.Block, one.Trust, now) // an error means that the list has no use for it
+}
+
 // Found is called when what the fleet's nodes counted confirms that a prefix is
 // rightly blocked. Its share is refunded, which makes room for others. It reports whether
 // the block was in force on others' word until now.

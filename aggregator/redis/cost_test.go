@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -306,5 +307,34 @@ func TestCost(t *testing.T) {
 	t.Logf("a key takes %.0f bytes, each further node %.0f", bytes[0], further)
 	if bytes[0] > 640 || further > 220 {
 		t.Errorf("a key takes %.0f bytes and each further node %.0f: more than 640 and 220", bytes[0], further)
+	}
+}
+
+// BenchmarkSplit measures what the proof of one key costs Redis: who of the nodes
+// counted what, as a pusher asks for 200 keys in one exchange.
+func BenchmarkSplit(b *testing.B) {
+	for _, nodes := range []int{4, 50} {
+		b.Run(fmt.Sprint("nodes=", nodes), func(b *testing.B) {
+			c := newCrowd(b, nodes, 1000)
+			c.round(b, 60, 33)
+			var split spent
+			for b.Loop() {
+				split.on(c, func() (keys int) {
+					for some := range slices.Chunk(c.keys, callKeys) {
+						pipe := c.server.Client().Pipeline()
+						for _, key := range some {
+							pipe.FCallRO(context.Background(), function("split"), []string{key}, c.slot)
+						}
+						if _, err := pipe.Exec(context.Background()); err != nil {
+							b.Fatal(err)
+						}
+						keys += len(some)
+					}
+					return keys
+				})
+			}
+			b.ReportMetric(split.each(), "redis-µs/key")
+			b.ReportMetric(0, "ns/op")
+		})
 	}
 }

@@ -62,6 +62,59 @@ func TestPusherProvesTotals(t *testing.T) {
 	}
 }
 
+// Of more keys than Redis can answer all nodes for, a node proves those first of which it has
+// counted most, and the others as seconds pass.
+func TestPusherProvesTheMostFirst(t *testing.T) {
+	s := startRedis(t, redistest.Options{})
+	other := aggregator.NodeID("edge-b", "00000000000000aa")
+	m, p := pusherOf(t, s, "edge-a", map[[8]byte]string{other: "edge-b"})
+	const nodes = 300
+	most, _ := aggregator.SplitsFor(nodes)
+	p.fields = nodes // as of the keys before these
+	now := time.Now()
+	over := func(addr string, here int) {
+		t.Helper()
+		pushAs(t, s, other, addr, clockguard.Slot(now, testWidth), 1000)
+		m.seeAt(addr, here, now)
+		suspect := p.names.suspect(key(addr))
+		ring, err := s.Client().HGet(context.Background(), suspect, string(other[:])).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range nodes - 2 {
+			if err := s.Client().HSet(context.Background(), suspect, fmt.Sprintf("edge-%03d", i), ring).Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	attacker, clients := "10.0.1.0", make([]string, 2*most-1)
+	for i := range clients {
+		clients[i] = fmt.Sprintf("10.0.0.%d", i)
+		over(clients[i], 1)
+	}
+	over(attacker, 20)
+	blocked := func() (n int) {
+		for _, addr := range clients {
+			if m.blocked(addr) != nil {
+				n++
+			}
+		}
+		return n
+	}
+	round(t, p, now)
+	if m.blocked(attacker) == nil || blocked() != most-1 {
+		t.Errorf("of %d splits one is of the client that sent most: blocked %v, and %d others", most, m.blocked(attacker) != nil, blocked())
+	}
+	round(t, p, now)
+	if got := blocked(); got != most-1 {
+		t.Errorf("%d in the same second", got)
+	}
+	round(t, p, now.Add(time.Second))
+	if got := blocked(); got != len(clients) || len(p.later) != 0 {
+		t.Errorf("%d of %d a second later, %d wait", got, len(clients), len(p.later))
+	}
+}
+
 // A peak of a window that has ended is found, and proven in that window.
 func TestPusherProvesPeaks(t *testing.T) {
 	s := startRedis(t, redistest.Options{})

@@ -378,7 +378,7 @@ local function split(keys, args)
   for i = 1, #all, 2 do
     if all[i] ~= 'f' and sound(all[i + 1], N) then
       local cell, head = unpack('>BI4', all[i + 1])
-      local n = sum(all[i + 1], N, cell, head, last - WINDOW + 1, last)
+      local n = ending(all[i + 1], N, cell, head, last)
       if n > 0 then
         out[#out + 1] = all[i]
         out[#out + 1] = n

@@ -194,8 +194,8 @@ func (l *Link) Changed(b edgeguard.Block, t blocklist.Trust) { l.publisher.chang
 // full, the next round pushes the key.
 func (l *Link) PushNow(k aggregator.Key) { l.pushes.pushNow(k) }
 
-// Ask has what the node counts of a block of another node that it holds pushed: the
-// answer usually confirms the block. It never waits for Redis. Of many such blocks go
+// Ask has what the node counts of a block of another node that it holds pushed, if any node
+// has reported its key: the answer usually confirms the block. It never waits for Redis. Of many such blocks go
 // those first of which the node has counted most, at most a thousand a second; those of
 // which it has counted nothing do not: their total would be no evidence of its own.
 func (l *Link) Ask(b edgeguard.Block) { l.pushes.ask(b) }

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,20 +12,23 @@ import (
 	"edgeguard/aggregator"
 )
 
+// mostLater bounds the keys that wait for a first look. The others are tried with their
+// next push.
+const mostLater = 10_000
+
 // prove passes on the keys of which nodes counted more than the limit. The others
 // wait for another push: a total alone is no evidence.
 func (p *Pusher) prove(ctx context.Context, counts *aggregator.Totals, answered []aggregator.SplitLook, now time.Time) {
-	var keys []aggregator.SplitLook
-	for _, o := range answered {
-		o.Act = o.Act && !p.node.Settled(o.Key, o.Peak)
-		if !o.Act && !o.Renew {
-			continue
+	again, waiting := p.due(counts, answered, now)
+	for len(again)+len(waiting) > 0 {
+		some := again[:min(len(again), callKeys)]
+		if again = again[len(some):]; len(some) == 0 {
+			most, _ := aggregator.SplitsFor(p.fields)
+			n := p.firsts.Take(min(len(waiting), callKeys), most, now)
+			if some, waiting = waiting[:n], waiting[n:]; n == 0 {
+				break
+			}
 		}
-		if due, first := counts.Ask(o.Key, !o.Act, now); due && (first || p.budget.Take(1, now)) {
-			keys = append(keys, o)
-		}
-	}
-	for some := range slices.Chunk(keys, callKeys) {
 		moved, err := p.proveSome(ctx, counts, some, now)
 		if err == nil && len(moved) > 0 {
 			_, err = p.proveSome(ctx, counts, moved, now)
@@ -32,9 +36,36 @@ func (p *Pusher) prove(ctx context.Context, counts *aggregator.Totals, answered 
 		if err != nil {
 			p.stats.failed("split")
 			p.stats.note(fmt.Errorf("split over the nodes: %w", err))
-			return
+			break
 		}
 	}
+	p.later = slices.Clone(waiting[:min(len(waiting), mostLater)])
+}
+
+// due returns the keys whose split is to be read again, and those that are to be looked at
+// for the first time. Of these, there may be more than Redis can answer all nodes for: those
+// go first of which this node has counted most. Whoever raises the counts of very many clients
+// must not hide those that attack.
+func (p *Pusher) due(counts *aggregator.Totals, answered []aggregator.SplitLook, now time.Time) (again, first []aggregator.SplitLook) {
+	settled := func(o aggregator.SplitLook) bool {
+		return !o.Renew && (!o.Act || p.node.Settled(o.Key, o.Peak))
+	}
+	first = slices.DeleteFunc(p.later, settled)
+	_, agains := aggregator.SplitsFor(p.fields)
+	for _, o := range answered {
+		if settled(o) {
+			continue
+		}
+		o.Act = o.Act && !p.node.Settled(o.Key, o.Peak)
+		switch due, new := counts.Ask(o.Key, !o.Act, now); {
+		case due && new:
+			first = append(first, o)
+		case due && p.agains.Take(1, agains, now) == 1:
+			again = append(again, o)
+		}
+	}
+	slices.SortStableFunc(first, func(a, b aggregator.SplitLook) int { return cmp.Compare(b.Sum, a.Sum) })
+	return again, first
 }
 
 // proveSome proves some keys. It returns those to look at again, with other windows.
@@ -43,12 +74,16 @@ func (p *Pusher) proveSome(ctx context.Context, counts *aggregator.Totals, keys 
 	if err != nil {
 		return nil, err
 	}
-	since := aggregator.SplitSince(p.node.Epoch(now), p.window)
-	judge := aggregator.SplitJudge{Own: p.id, Known: func(id [8]byte) bool { return p.nodes.Evidence(id, since) }}
+	p.fields = meanFields(splits)
+	judge := aggregator.SplitJudge{Own: p.id, Known: p.known(now)}
 	if p.refreshNames != nil && now.Sub(p.refreshed) >= time.Second && slices.ContainsFunc(splits, judge.Strange) {
 		p.refreshed = now
 		p.refreshNames(ctx)
+		if slices.ContainsFunc(splits, judge.Strange) {
+			p.nodes.Soon() // one of whom no heartbeat counted before is no news
+		}
 	}
+	_, agains := aggregator.SplitsFor(p.fields)
 	for i, o := range keys {
 		most := judge.Most(splits[i], o.Own)
 		switch {
@@ -58,7 +93,7 @@ func (p *Pusher) proveSome(ctx context.Context, counts *aggregator.Totals, keys 
 			if o.Act && !p.node.Counts().Forgotten(o.Key, o.Heads[most.At]) {
 				p.node.Over(o.Key, most.Counted, aggregator.SplitByNode(most.Fields, p.nodes.Name))
 			}
-		case o.Act && o.Moved && len(o.Heads) == 1 && p.budget.Take(aggregator.SplitWindows, now):
+		case o.Act && o.Moved && len(o.Heads) == 1 && p.agains.Take(aggregator.SplitWindows, agains, now) == aggregator.SplitWindows:
 			o.Heads = aggregator.HeadsAround(o.Heads[0], p.node.Width(o.Key.Meter))
 			moved = append(moved, o)
 		default:
@@ -66,6 +101,12 @@ func (p *Pusher) proveSome(ctx context.Context, counts *aggregator.Totals, keys 
 		}
 	}
 	return moved, nil
+}
+
+// known returns which IDs are of nodes whose counts are evidence at now.
+func (p *Pusher) known(now time.Time) func(id [8]byte) bool {
+	since := aggregator.SplitSince(p.node.Epoch(now), p.window)
+	return func(id [8]byte) bool { return p.nodes.Evidence(id, since) }
 }
 
 // splits returns the fields of each key in each of its windows.
@@ -90,4 +131,15 @@ func (p *Pusher) splits(ctx context.Context, keys []aggregator.SplitLook) ([][][
 		}
 	}
 	return splits, nil
+}
+
+// meanFields returns how many fields a split has.
+func meanFields(splits [][][]aggregator.SplitField) int {
+	looks, fields := 0, 0
+	for _, heads := range splits {
+		for _, one := range heads {
+			looks, fields = looks+1, fields+len(one)
+		}
+	}
+	return fields / max(looks, 1)
 }

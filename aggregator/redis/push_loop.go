@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -12,14 +13,18 @@ import (
 	"edgeguard/aggregator/fleet"
 )
 
-// asksPace is how many held blocks a second have this node's counts pushed: who
-// writes very many records must not have all nodes push without end.
-const asksPace = 1000
+// Held blocks have this node's counts pushed at a pace: who writes very many records must
+// not have all nodes push without end.
+const (
+	asksPace  = 1000                   // a second, of each node
+	asksFleet = 10_000                 // a second, of all nodes together: a twentieth of Redis' time
+	asksTurn  = 250 * time.Millisecond // to choose whose turn it is, thousands are looked at
+)
 
 // pushLoop has the node's counts pushed. Other goroutines only wake it, queue a
 // key, or say that Redis may have lost something; the rest is the loop's, and
 // between two sessions Run's. Of its pusher they use what keeps no state: forget,
-// addWatches and splits; its doubts have a lock of their own.
+// addWatches, splits and known; its doubts have a lock of their own.
 type pushLoop struct {
 	*wire
 	pusher  *Pusher             // its rounds are the loop's, and those of who ends it
@@ -29,6 +34,7 @@ type pushLoop struct {
 	asked   chan struct{}       // asks has some
 	losses  atomic.Uint64       // how often Redis may have lost something
 
+	turn     time.Time      // when the held blocks last had a turn
 	caughtUp uint64         // of losses: all sums were compared since
 	pace     fleet.JoinPace // of comparing after an outage
 }
@@ -51,6 +57,7 @@ func newPushLoop(w *wire, p *Pusher) *pushLoop {
 func (p *pushLoop) run(ctx context.Context) error {
 	timer := time.NewTimer(rand.N(p.config.Push))
 	defer timer.Stop()
+	var turn <-chan time.Time
 	for {
 		var err error
 		select {
@@ -61,12 +68,13 @@ func (p *pushLoop) run(ctx context.Context) error {
 		case k := <-p.watched:
 			err = p.pusher.PushWatched(ctx, p.drain(k), p.node.Now())
 		case <-p.asked:
+			turn = time.After(asksTurn - time.Since(p.turn))
+		case <-turn:
+			turn = nil
 			err = p.pushAsked(ctx)
 		case <-timer.C:
 			var wait time.Duration
-			if wait, err = p.round(ctx); err == nil {
-				err = p.pushAsked(ctx)
-			}
+			wait, err = p.round(ctx)
 			timer.Reset(wait)
 		}
 		if err := p.check(ctx, err); err != nil {
@@ -168,6 +176,19 @@ func (p *pushLoop) pushNow(k aggregator.Key) {
 	}
 }
 
+// lookAgain has those keys pushed again of which what counts of their total was too
+// little, where it may be more by now.
+func (p *pushLoop) lookAgain() {
+	now := p.node.Now()
+	again, explained := p.pusher.doubts.Report(now, p.pusher.known(now), p.node)
+	for _, k := range explained {
+		p.node.Counts().Explained(k)
+	}
+	for _, k := range slices.Concat(explained, again) {
+		p.pushNow(k)
+	}
+}
+
 // ask queues a held block; see [Link.Ask].
 func (p *pushLoop) ask(b edgeguard.Block) {
 	if c := (fleet.Change{Block: b}); c.ByRule() { // nothing is counted of the others
@@ -178,11 +199,16 @@ func (p *pushLoop) ask(b edgeguard.Block) {
 
 // pushAsked pushes what the node has of the held blocks whose turn it is.
 func (p *pushLoop) pushAsked(ctx context.Context) error {
+	p.turn = time.Now()
+	p.asks.SetPace(min(asksPace, asksFleet/max(1, int(p.stats.nodes.Load()))))
 	var keys []aggregator.Key
-	for _, prefix := range p.asks.Next(time.Now(), asksPace) {
+	for _, prefix := range p.asks.Next(p.turn, asksPace) {
 		if k, held := p.node.Held(prefix); held {
 			keys = append(keys, k)
 		}
 	}
-	return p.pusher.PushWatched(ctx, keys, p.node.Now())
+	if p.asks.Len() > 0 {
+		signal(p.asked)
+	}
+	return p.pusher.PushWatched(ctx, p.pusher.reported(ctx, keys), p.node.Now())
 }

@@ -44,8 +44,11 @@ type Pusher struct {
 	live      bool
 	window    time.Duration // the longest of the rules
 	doubts    aggregator.Doubts
-	budget    aggregator.SplitBudget
-	refreshed time.Time // when the names were last read again
+	firsts    aggregator.SplitBudget // of the keys that are looked at for the first time
+	agains    aggregator.SplitBudget
+	later     []aggregator.SplitLook // that found no room among the firsts
+	fields    int                    // of a split, lately
+	refreshed time.Time              // when the names were last read again
 }
 
 // NewPusher returns the pusher of one node for a caller that keeps its own
@@ -79,6 +82,7 @@ func (p *Pusher) Round(ctx context.Context, now time.Time) error {
 			break
 		}
 	}
+	p.prove(ctx, counts, nil, now) // what waits
 	return t.err()
 }
 
@@ -109,6 +113,30 @@ func (p *Pusher) PushWatched(ctx context.Context, keys []aggregator.Key, now tim
 	var t tally
 	p.push(ctx, counts, pushes, now, &t)
 	return t.err()
+}
+
+// reported returns those of the keys of which Redis has something. Of a block that is
+// right it has what the other nodes counted; whoever writes records of very many clients that
+// no node has reported would otherwise have all nodes report them.
+func (p *Pusher) reported(ctx context.Context, keys []aggregator.Key) []aggregator.Key {
+	if len(keys) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	pipe := p.client.Pipeline()
+	var cmds []*goredis.IntCmd
+	for _, k := range keys {
+		cmds = append(cmds, pipe.HLen(ctx, p.names.suspect(k)))
+	}
+	_, _ = pipe.Exec(ctx) // of what fails the push says why
+	var out []aggregator.Key
+	for i, k := range keys {
+		if fields, err := cmds[i].Result(); err != nil || fields > 0 {
+			out = append(out, k)
+		}
+	}
+	return out
 }
 
 // addWatches adds keys to the fleet's watch list.

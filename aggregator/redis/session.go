@@ -163,9 +163,7 @@ func (l *Link) housekeep(ctx context.Context) error {
 		l.node.Calm("version", "record")
 	}
 	l.list.rejections.calm(l.list.mirror.Has)
-	for _, k := range l.pushes.pusher.doubts.Report(l.node.Now(), l.node) {
-		l.pushes.pushNow(k)
-	}
+	l.pushes.lookAgain()
 	if err := l.clears.refloor(ctx, time.Now()); err != nil {
 		return err
 	}

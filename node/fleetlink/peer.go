@@ -50,6 +50,9 @@ func (p *peer) Width(meter uint64) uint32 {
 // Over implements redis.Peer.
 func (p *peer) Over(k aggregator.Key, count uint32, split []aggregator.NodeCount) {
 	now := p.Clock.Now()
+	if held, ok := p.Held(k.Prefix); ok && held == k {
+		p.Quarantine.Release(now, k.Prefix)
+	}
 	p.Pipeline.Over(now, k, count, aggregator.SplitReason(split))
 	if p.Evidence.Split(k.Prefix, split) {
 		p.Touch()

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"edgeguard/aggregator"
 	"edgeguard/internal/redistest"
 )
 
@@ -23,8 +24,9 @@ func newCrowd(t *testing.T) *fleet {
 	return f
 }
 
-// forge publishes records as a client with the fleet's password could.
-func (f *fleet) forge(prefixes []netip.Prefix) {
+// forge publishes records as a client with the fleet's password could: of blocks by hand, or
+// as change has them.
+func (f *fleet) forge(prefixes []netip.Prefix, change func(r *aggregator.Record)) {
 	f.t.Helper()
 	p := &poisoner{f: f}
 	for len(prefixes) > 0 {
@@ -32,7 +34,7 @@ func (f *fleet) forge(prefixes []netip.Prefix) {
 		prefixes = prefixes[len(some):]
 		args := []any{time.Now().UnixMilli()}
 		for _, one := range some {
-			args = append(args, one.String(), p.record(one, nil), "")
+			args = append(args, one.String(), p.record(one, change), "")
 		}
 		if err := f.redis.FCall(background, f.lua+"_publish", publishKeys(), args...).Err(); err != nil {
 			f.t.Fatal(err)
@@ -68,7 +70,7 @@ func TestForgedNetwork(t *testing.T) {
 	t.Parallel()
 	f := newCrowd(t)
 	wide, nobody := netip.MustParsePrefix("198.18.0.0/16"), netip.MustParsePrefix("203.0.0.0/16")
-	f.forge([]netip.Prefix{wide, nobody})
+	f.forge([]netip.Prefix{wide, nobody}, nil)
 	for _, n := range f.nodes {
 		f.eventually(n.name+" to have read both", func() bool {
 			return n.quarantine.Stats().Held == 2
@@ -109,7 +111,7 @@ func TestForgedClients(t *testing.T) {
 	for _, k := range f.rng.Perm(crowd)[:forged] {
 		prefixes = append(prefixes, prefix(k))
 	}
-	f.forge(prefixes)
+	f.forge(prefixes, nil)
 	for _, n := range f.nodes {
 		f.eventually(n.name+" to have read all", func() bool { return len(n.blocked())+n.quarantine.Stats().Held == forged })
 		// All was sent at once, so that the sample is of about 250 clients: a

@@ -140,6 +140,9 @@ func (p peer) Cleared(b netip.Prefix, _ time.Time) { p.member.Clear(p.now(), b) 
 
 func (p peer) Over(k aggregator.Key, peak uint32, split []aggregator.NodeCount) {
 	p.fleet.pass(beforeBlock)
+	if held, ok := p.Held(k.Prefix); ok && held == k {
+		p.quarantine.Release(p.now(), k.Prefix)
+	}
 	p.member.Over(p.now(), k, peak, aggregator.SplitReason(split))
 	if p.member.Blocked(p.now(), k) {
 		p.quarantine.Found(p.now(), k.Prefix)

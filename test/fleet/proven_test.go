@@ -1,186 +1,14 @@
 package fleet
 
 import (
-	"bytes"
-	"fmt"
-	"slices"
-	"sync"
+	"net/netip"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"edgeguard/aggregator"
 	"edgeguard/aggregator/redis"
-	"edgeguard/internal/redistest"
 )
-
-// spread is a flood of clients of which no node sees as many requests as the limit:
-// only the total finds them. As others' blocks they would be held, since together they
-// are most of the requests; by its own counts and a proven total each node that has
-// counts blocks them by itself.
-type spread struct {
-	keys   int
-	share  int // of the flood in all requests, in percent
-	quiet  bool
-	goesOn bool // the clients send on, each to one node after the other
-	window time.Duration
-}
-
-// The limit is crossed by the second step. The last node of a fleet has seen no client
-// of the flood.
-const (
-	spreadNodes = 5
-	spreadLimit = 40
-	firstStep   = 9 // of each node that counts: 36 in all
-	secondStep  = 2
-)
-
-func (s spread) String() string {
-	return fmt.Sprintf("%d keys, %d %% of the requests, quiet %v, goes on %v", s.keys, s.share, s.quiet, s.goesOn)
-}
-
-// others is how many requests each other client sends: less than brings the total near
-// the limit, which would have the fleet watch it.
-const others = 15
-
-// background is how many other clients each node has.
-func (s spread) background() int {
-	return s.keys * (firstStep + secondStep) * (100 - s.share) / s.share / others
-}
-
-// flooded is a fleet in such a flood.
-type flooded struct {
-	*fleet
-	spread
-	counting []*node
-	sent     []atomic.Uint32 // by key
-	crossed  []atomic.Int64  // by key: when the total crossed the limit, in unix ns
-}
-
-// newFlooded starts a fleet in which each node has its background. Not all nodes need
-// be started: late ones are left out.
-func newFlooded(t *testing.T, s spread, late int, way func(i int, c *redis.Config)) *flooded {
-	t.Helper()
-	if s.window == 0 {
-		s.window = 5 * time.Minute
-	}
-	server := redistest.Start(t, redistest.Options{})
-	f := &flooded{spread: s, sent: make([]atomic.Uint32, s.keys), crossed: make([]atomic.Int64, s.keys)}
-	f.fleet = newFleet(t, settings{
-		Nodes: spreadNodes, MaxNodes: spreadNodes, Quiet: s.quiet, Limit: spreadLimit, Window: s.window,
-		Clients: s.keys + spreadNodes*s.background(), Way: way,
-	}, server)
-	f.counting = f.nodes[:spreadNodes-1]
-	for i, n := range f.nodes[:spreadNodes-late] {
-		n.start()
-		f.eventually(n.name+" to be joined", func() bool { return n.link.Stats().Up })
-		f.sendOthers(i)
-	}
-	return f
-}
-
-// sendOthers has a node see its other clients.
-func (f *flooded) sendOthers(i int) {
-	for k := range f.background() {
-		f.nodes[i].see(slices.Repeat([]int{f.keys + i*f.background() + k}, others))
-	}
-}
-
-// send has a node see one request of each of the keys.
-func (f *flooded) send(n *node, keys []int) {
-	n.see(keys)
-	for _, k := range keys {
-		if f.sent[k].Add(1) == spreadLimit+1 {
-			f.crossed[k].Store(time.Now().UnixNano())
-		}
-	}
-}
-
-// step has nodes see some requests of each client, all nodes at a time.
-func (f *flooded) step(nodes []*node, each int) {
-	var running sync.WaitGroup
-	for _, n := range nodes {
-		keys := f.rng.Perm(f.keys)
-		running.Go(func() {
-			for range each {
-				for some := range slices.Chunk(keys, 50) {
-					f.send(n, some)
-				}
-			}
-		})
-	}
-	running.Wait()
-}
-
-// pushed waits until Redis has so many requests of each client.
-func (f *flooded) pushed(want uint32) {
-	f.t.Helper()
-	keys := make([]int, f.keys)
-	for k := range keys {
-		keys[k] = k
-	}
-	f.eventually(fmt.Sprintf("%d requests of each client to be in Redis", want), func() bool {
-		all, err := f.stored(keys, f.slot(time.Now()))
-		if err != nil {
-			f.t.Fatal(err)
-		}
-		keys = slices.DeleteFunc(keys, func(k int) bool { one := all[k]; return one.sum() >= want })
-		return len(keys) == 0
-	})
-}
-
-// sendOn has the clients that are not refused send on until the returned function is
-// called: about one request a second each.
-func (f *flooded) sendOn() (stop func()) {
-	if !f.goesOn {
-		return func() {}
-	}
-	done := make(chan struct{})
-	var running sync.WaitGroup
-	for i, n := range f.counting {
-		running.Go(func() {
-			tick := time.NewTicker(100 * time.Millisecond)
-			defer tick.Stop()
-			for at := i * f.keys / len(f.counting); ; {
-				select {
-				case <-done:
-					return
-				case <-tick.C:
-				}
-				for range f.keys/(10*len(f.counting)) + 1 {
-					if at = (at + 1) % f.keys; !n.refuses(address(at)) {
-						f.send(n, []int{at})
-					}
-				}
-			}
-		})
-	}
-	return func() { close(done); running.Wait() }
-}
-
-// listed waits until the nodes refuse every client, and logs how long after the
-// crossing each did.
-func (f *flooded) listed(nodes []*node) {
-	f.t.Helper()
-	for _, n := range nodes {
-		f.eventually(n.name+" to refuse all clients of the flood", func() bool { return len(n.blocked()) >= f.keys })
-		took := make([]time.Duration, f.keys)
-		n.mu.Lock()
-		for k := range took {
-			at, ok := n.first[prefix(k)]
-			if !ok {
-				f.t.Errorf("%s does not refuse %s", n.name, prefix(k))
-			}
-			took[k] = max(0, at.Sub(time.Unix(0, f.crossed[k].Load())))
-		}
-		n.mu.Unlock()
-		slices.Sort(took)
-		f.t.Logf("%s: %s: p50 %v, p99 %v, most %v; held %+v", f.spread, n.name, quantile(took, 0.5).Round(time.Millisecond),
-			quantile(took, 0.99).Round(time.Millisecond), took[f.keys-1].Round(time.Millisecond), n.quarantine.Stats())
-		if wrong := len(n.blocked()) - f.keys; wrong != 0 {
-			f.t.Errorf("%s refuses %d clients that are not of the flood", n.name, wrong)
-		}
-	}
-}
 
 // TestProven: every node that has counts of a flood's clients refuses them by these
 // and what it can prove, however much of its traffic they are. Nobody confirms
@@ -204,33 +32,17 @@ func TestProven(t *testing.T) {
 		}
 	}
 	for _, s := range cases {
+		s.members = 5
 		t.Run(s.String(), func(t *testing.T) {
 			if !full {
 				t.Parallel()
 			}
 			f := newFlooded(t, s, 0, nil)
-			f.step(f.counting, firstStep)
-			f.pushed(firstStep * uint32(len(f.counting)))
-			f.step(f.counting, secondStep)
-			stop := f.sendOn()
-			defer stop()
-			f.listed(f.counting)
+			f.floods()
 			f.honest()
 			other := f.nodes[len(f.counting)]
 			t.Logf("%s has counted none of them: it refuses %d, and holds %d", other.name, len(other.blocked()), other.quarantine.Stats().Held)
 		})
-	}
-}
-
-// honest checks that no node takes the flood for a forgery.
-func (f *flooded) honest() {
-	f.t.Helper()
-	for _, n := range f.nodes {
-		for _, about := range []string{"counts", "marks", "strangers"} {
-			if text := n.alarm("forged", about); text != "" {
-				f.t.Errorf("%s: %s", n.name, text)
-			}
-		}
 	}
 }
 
@@ -245,7 +57,7 @@ func TestProvenJoined(t *testing.T) {
 			var old atomic.Bool
 			old.Store(late)
 			f := newFlooded(t, spread{keys: size(100, 5000), share: 80, quiet: true}, 2, func(i int, c *redis.Config) {
-				if i == spreadNodes-2 {
+				if i == 3 {
 					c.Addresses = []string{newTap(t, c.Addresses[0], func(command [][]byte) {
 						if old.Load() && calls(command, redis.LibraryName+"_beat") {
 							ages(command)
@@ -258,7 +70,7 @@ func TestProvenJoined(t *testing.T) {
 			f.pushed(firstStep * uint32(len(before)))
 			joined.start()
 			f.eventually(joined.name+" to be joined", func() bool { return joined.link.Stats().Up })
-			f.sendOthers(spreadNodes - 2)
+			f.sendOthers(3)
 			f.step([]*node{joined}, firstStep)
 			f.step(f.counting, secondStep)
 			if late {
@@ -278,9 +90,81 @@ func TestProvenJoined(t *testing.T) {
 	}
 }
 
-// ages makes a heartbeat one of an earlier year, which counts nowhere.
-func ages(command [][]byte) {
-	for i := range command {
-		command[i] = bytes.Replace(command[i], []byte(`"at":"20`), []byte(`"at":"19`), 1)
+// TestProvenOfThePast: what brings the clients over the limit is what a node counted that
+// ended over an hour ago. Nodes that knew it refuse them. One that has joined since holds
+// the blocks, of clients that it has counted, until what it can prove is enough.
+func TestProvenOfThePast(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
+	f := newFlooded(t, spread{keys: size(40, 5000), share: 80, quiet: true, window: 4 * time.Hour}, 1, nil)
+	knew, ended, joined := f.counting[:3], f.counting[3], f.nodes[4]
+	f.step(f.counting, firstStep)
+	f.pushed(firstStep * uint32(len(f.counting)))
+	for _, n := range knew {
+		f.eventually(n.name+" to know the node that ends", func() bool {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			return len(n.beats) == len(f.counting)
+		})
 	}
+	ended.stop()
+	f.forgetNode(ended)
+	joined.start()
+	f.eventually(joined.name+" to be joined", func() bool { return joined.link.Stats().Up })
+	f.sendOthers(4)
+	f.step(append(knew[:3:3], joined), secondStep)
+	f.listed(knew)
+	f.eventually(joined.name+" to have all blocks", func() bool { return joined.list.Len()+joined.quarantine.Stats().Held == f.keys })
+	s := joined.quarantine.Stats()
+	t.Logf("%s, which knows %d of %d requests, refuses %d and holds %d", joined.name, 3*firstStep+4*secondStep, f.sent[0].Load(), joined.list.Len(), s.Held)
+	if s.ConfirmedByCounts != 0 || s.Held == 0 {
+		t.Errorf("%s took counts of a node that it never knew for proof: %+v", joined.name, s)
+	}
+	f.step([]*node{joined}, int(f.limit())-3*firstStep-4*secondStep+1)
+	f.eventually(joined.name+" to refuse all clients", func() bool { return f.refused(joined, 0, f.keys) == f.keys })
+}
+
+// TestProvenOnManyNodes: what it costs that all nodes of a large fleet prove the same
+// clients.
+func TestProvenOnManyNodes(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
+	f := newFlooded(t, spread{members: size(12, 50), keys: size(40, 1000), share: 95, quiet: true}, 0, nil)
+	f.floods()
+	f.honest()
+}
+
+// TestProvenBesideForgeries: somebody with a node's Redis user writes very many records of
+// clients which each node has seen once. They are asked about, since they are counted; a
+// flood's clients are refused as soon as ever.
+func TestProvenBesideForgeries(t *testing.T) {
+	notUnderRace(t)
+	t.Parallel()
+	forged := size(2000, 100_000)
+	f := newFlooded(t, spread{keys: 100, share: 95, quiet: true, strangers: forged}, 0, nil)
+	clients, forgeries := f.rng.Perm(forged), make([]netip.Prefix, forged)
+	for i := range clients {
+		clients[i] += f.Clients
+		forgeries[i] = prefix(clients[i])
+	}
+	for _, n := range f.nodes {
+		n.see(clients)
+	}
+	server, here := f.server.CPU(), processor(t)
+	f.forge(forgeries, func(r *aggregator.Record) { r.Block.Rule = ruleName })
+	held := func(n *node) int { return n.quarantine.Stats().Held }
+	for _, n := range f.nodes {
+		f.eventually(n.name+" to have read the forgeries", func() bool { return held(n)+n.list.Len() >= min(forged, 50_000) })
+	}
+	t.Logf("%d forgeries read: processor time of Redis %v, of all nodes %v", forged, f.server.CPU()-server, processor(t)-here)
+	refused := make(map[*node]int)
+	for _, n := range f.nodes {
+		refused[n] = n.list.Len()
+	}
+	f.floods()
+	for _, n := range f.nodes {
+		asked := n.counts.Stats().WatchesReceived
+		t.Logf("%s refuses %d forgeries, holds %d; %d keys were asked about", n.name, refused[n], held(n), asked)
+	}
+	f.honest()
 }
