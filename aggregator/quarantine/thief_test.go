@@ -126,10 +126,10 @@ func TestUnsignedStarvesNothingSigned(t *testing.T) {
 		},
 		"what waits is full": func(g *door) {
 			g.SetMost(4000)
-			g.writes(clients(16)[:5000], blocklist.Trust{}, asBlock)
+			g.writes(clients(16, 5000), blocklist.Trust{}, asBlock)
 		},
 		"the pace is used": func(g *door) {
-			g.writes(clients(24)[:mostBlocks+1], blocklist.Trust{}, asBlock)
+			g.writes(clients(24, mostBlocks+1), blocklist.Trust{}, asBlock)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -196,7 +196,7 @@ func TestRestartLetsNothingIn(t *testing.T) {
 	g := newDoor(t)
 	g.asked(18, 1000, 3)
 	g.SetMost(400)
-	g.writes(clients(16)[:100], blocklist.Trust{}, asBlock)
+	g.writes(clients(16, 100), blocklist.Trust{}, asBlock)
 	next := newDoor(t)
 	next.SetMost(400)
 	next.Restore(next.now, g.All(), nil)
