@@ -70,7 +70,7 @@ func (t *countTable) enter(key [16]byte, stats *TallyStats) (i int32, known bool
 		t.drop(i)
 		stats.Dropped++
 	}
-	t.entries[i].key, t.entries[i].run = key, t.run
+	t.entries[i].key, t.entries[i].run, t.entries[i].settled = key, t.run, t.run-1
 	t.index[key] = i
 	t.link(i)
 	t.start(i)

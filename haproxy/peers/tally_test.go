@@ -228,6 +228,37 @@ func TestSameProcessAgain(t *testing.T) {
 	}
 }
 
+// What a process inherits while edgeguard is restarted is as old as the handover, also when the
+// one before has ended by then; what it counts later is new, also after another restart.
+func TestRestartInAHandover(t *testing.T) {
+	tally := NewTally(10)
+	l := know(t, tally)
+	l.adds([]uint32{1, 0}, a, 1, 0)
+	handed := l.now
+	l = noon(t, tally, 2, l.now.Add(20*time.Millisecond))
+	l.Resynced(false)
+	l.later(time.Second)
+	l.gets(a, 2, 0)
+	restart := func() {
+		again, err := ReadTally(tally.Append(nil, 0), 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tally = again
+		l = noon(t, tally, 2, l.now.Add(lingers))
+		l.Resynced(false)
+		l.later(time.Second)
+	}
+	restart()
+	if got := l.gets(a, 8, 0); len(got) != 1 || got[0].N != 6 || got[0].At.After(handed) {
+		t.Errorf("%+v, want 6 not after %v: the process before may have counted them", got, handed)
+	}
+	restart()
+	if got := l.gets(a, 9, 0); len(got) != 1 || l.now.Sub(got[0].At) > 2*time.Second {
+		t.Errorf("at %v: %+v, want 1 of now", l.now, got)
+	}
+}
+
 // A process that was reloaded before its keys were known may teach them minutes later: what was
 // seen of them is not new then.
 func TestReloadBeforeTheBaseline(t *testing.T) {
