@@ -18,9 +18,9 @@ const stateHead = "edgeguard-tally\x02"
 
 // Flags of an entry in a state.
 const (
-	isLong = 1 << iota // its key has 16 bytes, else it is an IPv4 address
-	isSeen             // in this run
-	isSettled          // it was seen after the other process had ended
+	isLong    = 1 << iota // its key has 16 bytes, else it is an IPv4 address
+	isSeen                // in this run
+	isSettled             // it was seen after the other process had ended
 )
 
 // Append returns b with the state of the tally at its end. A state that is older than
