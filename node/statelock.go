@@ -27,11 +27,13 @@ const (
 // saves: of two, each would have only its own counts and blocks, and whoever saves last
 // would win. The error says who has it. Where the folder cannot be made or locked, the node
 // runs without, with an alarm: a disk that is full or a network's file system must not
-// leave a site unprotected. A save tries again.
+// leave a site unprotected. A save tries again, also where the lock's file was removed.
 func (s *store) claim(ctx context.Context, patience time.Duration) error {
-	if s.path == "" || s.lock != nil {
+	if s.path == "" || s.lock.Holds() {
 		return nil
 	}
+	s.lock.Release()
+	s.lock = nil
 	folder := filepath.Dir(s.path)
 	if err := os.MkdirAll(folder, 0o750); err != nil {
 		s.alarms.Begins(s.clock.Now(), alarm.State, folder, "the state cannot be saved: "+err.Error())

@@ -143,3 +143,32 @@ func TestRootInAnotherUsersFolder(t *testing.T) {
 		}
 	}
 }
+
+// Who removes the lock lets a second node in. The first notices at its next save: it locks the folder again, or says
+// who has it and saves nothing there.
+func TestLockThatIsRemoved(t *testing.T) {
+	dir := shortDir(t)
+	first := newNode(t, dir, withState).start()
+	lock := filepath.Join(dir, "state", lockName)
+	if err := os.Remove(lock); err != nil {
+		t.Fatal(err)
+	}
+	first.store.save()
+	second := newNode(t, dir, strings.ReplaceAll(withState, "auth.sock", "other.sock"))
+	second.store.patience = 0
+	if err := runOnce(t, second); err == nil || !strings.Contains(err.Error(), "another edgeguard keeps it") {
+		t.Errorf("after a save: %v", err)
+	}
+	if err := os.Remove(lock); err != nil {
+		t.Fatal(err)
+	}
+	third := newNode(t, dir, strings.ReplaceAll(withState, "auth.sock", "other.sock")).start()
+	if first.store.save() != 0 {
+		t.Error("the first saves into the folder of another")
+	}
+	first.eventually("it says so", func() bool { return strings.Contains(first.log.String(), "another edgeguard keeps it") })
+	third.stop()
+	if first.store.save() == 0 {
+		t.Error("the folder is free, and the first does not save")
+	}
+}

@@ -340,9 +340,9 @@ func (w *world) step() {
 	}
 }
 
-// quiet lets time pass with a heartbeat now and then.
+// quiet lets time pass, in which nothing is there to be read.
 func (w *world) quiet(d time.Duration) {
-	for until := w.now.Add(d); w.now.Before(until); w.now = w.now.Add(3 * time.Second) {
+	for until := w.now.Add(d); w.now.Before(until); w.now = w.now.Add(70 * time.Millisecond) {
 		w.learn()
 		w.read(8)
 	}

@@ -3,8 +3,8 @@ package peers
 import "time"
 
 const (
-	// stall is a time without a read that is longer than reads are apart while a
-	// HAProxy sends.
+	// stall is a time without a read that is longer than reads are apart, also those that
+	// find nothing.
 	stall = 100 * time.Millisecond
 	// room is less than the kernel keeps for a connection: a HAProxy of which so
 	// little was read did not wait for room, and has sent all that it counted.

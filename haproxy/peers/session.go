@@ -36,7 +36,8 @@ type Session struct {
 // have one name.
 func (s *Session) Doubled() bool { return s.doubled }
 
-// Round notes that so many bytes were read. It comes before what they say.
+// Round notes that so many bytes were read, or that none were there. It comes before what they
+// say, and for a connection that is read all the time less than stall after the one before.
 func (s *Session) Round(now time.Time, bytes int) {
 	src := s.source
 	src.mu.Lock()
@@ -48,20 +49,11 @@ func (s *Session) Round(now time.Time, bytes int) {
 		s.dump = false
 	}
 	s.pace.round(now, bytes, s.dump)
-	src.upTo, src.runs = s.pace.upTo(), now
+	if src.upTo = s.pace.upTo(); s.pace.held.IsZero() { // else edgeguard was stopped: since when HAProxy has ended is not known
+		src.runs = now
+	}
 	if !src.inHandover() {
 		src.settle()
-	}
-}
-
-// End notes that HAProxy has closed the connection. A quiet one is read each few seconds only,
-// and a process that ends closes it as the next begins.
-func (s *Session) End(now time.Time) {
-	src := s.source
-	src.mu.Lock()
-	defer src.mu.Unlock()
-	if src.current == s && now.Sub(src.runs) < waits { // else edgeguard was stopped: when that was is not known
-		src.runs = now
 	}
 }
 
@@ -96,7 +88,7 @@ func (s *Session) Add(u *Update, into []Increase) []Increase {
 		if !s.table.warm {
 			src.stats.Baseline += s.table.beyond(i, values)
 		}
-		s.table.rebase(i, values)
+		s.table.rebase(i, known, values)
 		return into
 	}
 	added, inherited := s.table.add(i, known, values)

@@ -18,8 +18,9 @@ const stateHead = "edgeguard-tally\x02"
 
 // Flags of an entry in a state.
 const (
-	isLong = 1 << iota // its key has 16 bytes, else it is an IPv4 address
-	isSeen             // in this run
+	isLong    = 1 << iota // its key has 16 bytes, else it is an IPv4 address
+	isSeen                // in this run
+	isSettled             // it was seen after the other process had ended
 )
 
 // Append returns b with the state of the tally at its end. A state that is older than
@@ -70,7 +71,7 @@ func (t *countTable) append(b []byte) []byte {
 	for i := t.oldest; i != none; i = t.entries[i].newer {
 		e := &t.entries[i]
 		addr := netip.AddrFrom16(e.key)
-		flags := bit(!addr.Is4In6()) | bit(e.run == t.run)<<1
+		flags := bit(!addr.Is4In6()) | bit(e.run == t.run)<<1 | bit(e.settled == t.run)<<2
 		b = append(b, flags)
 		b = append(b, e.key[16-keyBytes(flags):]...)
 		b = appendRow(b, t.row(t.last, i))
@@ -184,6 +185,9 @@ func (t *countTable) read(r *stateReader) {
 		t.entries[i].run = t.run
 		if flags&isSeen == 0 {
 			t.entries[i].run--
+		}
+		if flags&isSettled != 0 {
+			t.entries[i].settled = t.run
 		}
 		copy(t.row(t.last, i), rows[0])
 		if t.low != nil {

@@ -70,7 +70,7 @@ func (t *countTable) enter(key [16]byte, stats *TallyStats) (i int32, known bool
 		t.drop(i)
 		stats.Dropped++
 	}
-	t.entries[i].key, t.entries[i].run = key, t.run
+	t.entries[i].key, t.entries[i].run, t.entries[i].settled = key, t.run, t.run-1
 	t.index[key] = i
 	t.link(i)
 	t.start(i)
@@ -121,21 +121,24 @@ func (t *countTable) unlink(i int32) {
 	}
 }
 
-// rebase makes values the last ones without counting them.
-func (t *countTable) rebase(i int32, values []uint32) {
+// rebase makes values the last ones without counting them. What was seen of a known key before
+// the keys of a table were all known is what an earlier process may teach yet.
+func (t *countTable) rebase(i int32, known bool, values []uint32) {
 	t.entries[i].run = t.run
 	copy(t.row(t.last, i), values)
 	if t.low == nil {
 		return
 	}
 	low, high := t.row(t.low, i), t.row(t.high, i)
-	if !t.warm {
-		copy(low, values)
-		copy(high, values)
-		return
-	}
 	for c, v := range values {
-		low[c], high[c] = min(low[c], v), max(high[c], v)
+		switch {
+		case !t.warm && !known:
+			low[c], high[c] = v, max(high[c], v)
+		case !t.warm:
+			high[c] = max(high[c], v)
+		default:
+			low[c], high[c] = min(low[c], v), max(high[c], v)
+		}
 	}
 }
 

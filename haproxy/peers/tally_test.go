@@ -228,6 +228,57 @@ func TestSameProcessAgain(t *testing.T) {
 	}
 }
 
+// What a process inherits while edgeguard is restarted is as old as the handover, also when the
+// one before has ended by then; what it counts later is new, also after another restart.
+func TestRestartInAHandover(t *testing.T) {
+	tally := NewTally(10)
+	l := know(t, tally)
+	l.adds([]uint32{1, 0}, a, 1, 0)
+	handed := l.now
+	l = noon(t, tally, 2, l.now.Add(20*time.Millisecond))
+	l.Resynced(false)
+	l.later(time.Second)
+	l.gets(a, 2, 0)
+	restart := func() {
+		again, err := ReadTally(tally.Append(nil, 0), 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tally = again
+		l = noon(t, tally, 2, l.now.Add(lingers))
+		l.Resynced(false)
+		l.later(time.Second)
+	}
+	restart()
+	if got := l.gets(a, 8, 0); len(got) != 1 || got[0].N != 6 || got[0].At.After(handed) {
+		t.Errorf("%+v, want 6 not after %v: the process before may have counted them", got, handed)
+	}
+	restart()
+	if got := l.gets(a, 9, 0); len(got) != 1 || l.now.Sub(got[0].At) > 2*time.Second {
+		t.Errorf("at %v: %+v, want 1 of now", l.now, got)
+	}
+}
+
+// A process that was reloaded before its keys were known may teach them minutes later: what was
+// seen of them is not new then.
+func TestReloadBeforeTheBaseline(t *testing.T) {
+	tally := NewTally(10)
+	l := noon(t, tally, 1, tallyNoon)
+	l.adds([]uint32{0, 0}, a, 45, 3)
+	l = noon(t, tally, 2, l.now)
+	l.adds([]uint32{0, 0}, a, 1, 0)
+	l.adds([]uint32{0, 0}, b, 1, 0)
+	l.later(10 * time.Second) // HAProxy has waited for long enough
+	l.Resynced(true)
+	if !l.Ask(l.now) || !l.Resynced(true) {
+		t.Error("the second of two resyncs does not show all keys")
+	}
+	l.adds([]uint32{1, 1}, a, 2, 1)
+	l.adds([]uint32{1, 0}, b, 2, 0)
+	l.adds([]uint32{1, 0}, a, 46, 3)
+	l.adds([]uint32{2, 1}, a, 48, 4)
+}
+
 // A process that says soon after it began that it is up to date has learned all that the one
 // before had. What it counts from then on is as old as the read before, also in the second of
 // two reloads; and a key that it does not have begins at 0.
@@ -239,8 +290,7 @@ func TestReloadThatHAProxyEnds(t *testing.T) {
 	l.later(time.Minute)
 	for pid := 2; pid < 5; pid++ {
 		left := l.now
-		l.now = l.now.Add(3 * time.Second) // a quiet connection
-		l.End(l.now)
+		l.now = l.now.Add(50 * time.Millisecond)
 		l = noon(t, tally, pid, l.now)
 		if got := l.gets(a, uint64(pid+4), 0); len(got) != 1 || got[0].N != 1 || !got[0].At.Equal(left) {
 			t.Errorf("process %d: %+v, want 1 of %v: the one before may have counted it", pid, got, left)

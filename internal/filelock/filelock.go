@@ -50,15 +50,23 @@ func lockNamed(f *os.File, alone bool) error {
 	if err := lock(f, alone); err != nil {
 		return err
 	}
-	mine, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if named, err := os.Lstat(f.Name()); err != nil || !os.SameFile(mine, named) {
+	if !isNamed(f) {
 		return ErrInUse
 	}
 	return nil
 }
+
+func isNamed(f *os.File) bool {
+	mine, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := os.Lstat(f.Name())
+	return err == nil && os.SameFile(mine, named)
+}
+
+// Holds reports whether it keeps others out: not if its file was removed. nil is no lock.
+func (l *Lock) Holds() bool { return l != nil && isNamed(l.file) }
 
 // Hold locks a file alone, and writes into it who does, for the others. While another
 // process has it, it tries again until the patience or ctx ends: then the error is

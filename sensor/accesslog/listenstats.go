@@ -13,7 +13,8 @@ type ListenStats struct {
 	Datagrams uint64 // received
 	Cut       uint64 // of them longer than 256 KiB, and not whole
 	// Full counts how often more datagrams were waiting than the kernel's queue
-	// holds (net.unix.max_dgram_qlen): it was full, and some are probably lost.
+	// holds (net.unix.max_dgram_qlen): it was full, and some are probably lost. A sender
+	// whose own buffer is full (net.core.wmem_default) loses lines before that, unseen.
 	Full uint64
 	// Queue is how many datagrams the kernel's queue holds, 0 where it is not
 	// known or does not apply.

@@ -2,6 +2,7 @@ package haproxypeers
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -25,9 +26,13 @@ const (
 	readBuffer = 256 << 10
 	// heartbeatEvery is how long a side may be silent before it sends a heartbeat.
 	heartbeatEvery = 3 * time.Second
-	// silence is how long a read waits. Two in a row without a byte end the session:
-	// one alone may be this process that was stopped, with the bytes waiting.
-	silence = 3 * time.Second
+	// readFor is how long a read waits. One that ends without a byte shows that HAProxy
+	// has counted nothing since: with the pause it is less than what package peers takes
+	// for a stall of this process.
+	readFor = 50 * time.Millisecond
+	// silence is how long HAProxy may send nothing. It is that many reads: a long one is
+	// this process that was stopped, with the bytes waiting.
+	silence = 6 * time.Second
 	// writeFor is how long a write may take: a HAProxy that does not read for so
 	// long is not waited for.
 	writeFor = 5 * time.Second
@@ -80,7 +85,7 @@ func newSession(s *Server, c net.Conn, hello peers.Hello) *session {
 
 var (
 	errRetired = errors.New("it connected again")
-	errSilent  = fmt.Errorf("nothing came for %v, not even a heartbeat", 2*silence)
+	errSilent  = fmt.Errorf("nothing came for %v, not even a heartbeat", silence)
 )
 
 // retire ends a session whose HAProxy has connected again. Nothing that is read from
@@ -149,19 +154,18 @@ func (s *session) read(ctx context.Context, rest []byte) error {
 		if used > 0 && !pause(ctx, readPause) {
 			return ctx.Err()
 		}
-		_ = s.conn.SetReadDeadline(time.Now().Add(silence))
+		_ = s.conn.SetReadDeadline(time.Now().Add(readFor))
 		n, err = s.conn.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
 		switch {
 		case n > 0:
 			quiet = 0
-		case errors.Is(err, os.ErrDeadlineExceeded) && quiet == 0:
-			quiet = 1
-		case errors.Is(err, os.ErrDeadlineExceeded):
-			return errSilent
-		case err != nil:
-			s.tally.End(s.server.config.Now())
+		case !errors.Is(err, os.ErrDeadlineExceeded):
 			return err
+		case quiet == int(silence/readFor):
+			return errSilent
+		default:
+			quiet++
 		}
 	}
 }
@@ -177,7 +181,7 @@ func (s *session) messages(b []byte, n int) (used int, err error) {
 		return 0, errRetired
 	}
 	now := s.server.config.Now()
-	s.tally.Round(now, n)
+	s.tally.Round(now, s.taken(n))
 	for {
 		m, size, err := peers.Next(b[used:])
 		if err == nil && size > 0 {
@@ -196,12 +200,24 @@ func (s *session) messages(b []byte, n int) (used int, err error) {
 	if used > 0 {
 		s.figures.Last = now
 	}
-	s.out.ask = s.tally.Ask(now) || s.out.ask
+	ask := s.tally.Ask(now)
+	if s.out.ask = s.out.ask || ask; used == 0 && !ask {
+		return 0, nil
+	}
 	select {
 	case s.wake <- struct{}{}:
 	default:
 	}
 	return used, nil
+}
+
+// taken returns how much was read at least of what was there, for [peers.Session.Round]. TLS
+// returns one record, and more may be waiting.
+func (s *session) taken(n int) int {
+	if _, records := s.conn.(*tls.Conn); records && n > 0 {
+		return readBuffer
+	}
+	return n
 }
 
 // message handles one message. It needs the lock.

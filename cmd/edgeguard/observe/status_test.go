@@ -3,10 +3,12 @@ package observe
 import (
 	"bytes"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
 	"edgeguard/admin"
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/haproxy"
 )
 
@@ -23,5 +25,34 @@ func TestSourcesSayWhenTheyLastDelivered(t *testing.T) {
 		if !regexp.MustCompile(`(?m)^` + line + ` *$`).MatchString(out.String()) {
 			t.Errorf("no line %q in\n%s", line, out.String())
 		}
+	}
+}
+
+// Of lines that the kernel does not count, status says how many were lost at least, and where HAProxy is asked at most.
+func TestLostLines(t *testing.T) {
+	for want, l := range map[string]admin.Log{
+		"":           {Name: "unixgram:/a"},
+		"3 or more":  {Name: "unixgram:/a", Lost: 3},
+		"3 to 2,451": {Name: "unixgram:/a", Lost: 3, Dropped: 2451},
+		"0 to 1":     {Name: "unixgram:/a", Dropped: 1},
+		"5 or more":  {Name: "unixgram:/a", Lost: 5, Dropped: 4}, // what HAProxy dropped was not asked yet
+		"7":          {Name: "udp:127.0.0.1:514", Lost: 7},
+	} {
+		if got := lost(&l); got != want {
+			t.Errorf("%+v: %q, want %q", l, got, want)
+		}
+	}
+}
+
+// A condition, as of a file of the state that could not be read, is a line of its own, whole and without what a terminal obeys.
+func TestStatusNamesConditions(t *testing.T) {
+	var out bytes.Buffer
+	s := &admin.Stats{Node: "a", Ready: true, Conditions: []string{"node.state could not be used: it is renamed to /state/node.state.aside-1\x1b[2J. Remove it"}}
+	drawStatus(&command.Env{Stdout: &out}, s)
+	if got, want := out.String(), "state     degraded\n          ! node.state could not be used: it is renamed to /state/node.state.aside-1"; !strings.Contains(got, want) || strings.Contains(got, "\x1b") {
+		t.Errorf("%q, want %q and no escape", got, want)
+	}
+	if state(s) == "ok" {
+		t.Error("the command ends well")
 	}
 }
