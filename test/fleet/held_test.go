@@ -64,7 +64,8 @@ func (f *fleet) noneRejected() {
 }
 
 // Fault 8: valid blocks that nobody signed and that are wider than a network of one
-// site are held on every node, and each node's operator confirms for that node alone.
+// site are held on every node. In a fleet with a key the word of one node's operator is signed,
+// and has it in force on all.
 func TestForgedNetwork(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
@@ -86,16 +87,11 @@ func TestForgedNetwork(t *testing.T) {
 			t.Errorf("%s after a full read: %+v, %d refused", n.name, s, n.refused())
 		}
 	}
-	for i, n := range f.nodes {
-		if _, ok, err := n.quarantine.Confirm(n.now(), wide); !ok || err != nil {
-			t.Fatal(n.name, ok, err)
-		}
+	if _, ok, err := f.nodes[0].quarantine.Confirm(f.nodes[0].now(), wide); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	for _, n := range f.nodes {
 		f.eventually(n.name+" to refuse", func() bool { return n.refuses(address(0)) && n.quarantine.Stats().Held == 1 })
-		for _, later := range f.nodes[i+1:] {
-			if later.refused() != 0 {
-				t.Errorf("%s refuses %d clients by another node's word", later.name, later.refused())
-			}
-		}
 	}
 	f.noneRejected()
 }
