@@ -24,8 +24,7 @@ func addresses(c *config.Config) map[string]unixsocket.Access {
 	for _, l := range c.Listen.Admin {
 		all[l.Address.String()] = unixsocket.Access(l.Access)
 	}
-	maps.Copy(all, listeners.SPOEAccess(&c.HAProxy))
-	maps.Copy(all, listeners.PeersAccess(&c.HAProxy))
+	maps.Copy(all, listeners.HAProxyAccess(&c.HAProxy))
 	maps.Copy(all, neighbours.BouncerAccess(&c.CrowdSec))
 	return all
 }

@@ -3,9 +3,8 @@ package node
 import (
 	"context"
 	"fmt"
-	"log/slog"
+	"net"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"edgeguard"
@@ -17,103 +16,79 @@ import (
 	"edgeguard/admin/server"
 	"edgeguard/admin/watch"
 	"edgeguard/config"
+	"edgeguard/internal/lobby"
 	"edgeguard/internal/unixsocket"
 	"edgeguard/node/alarm"
 	"edgeguard/node/checks"
+	"edgeguard/node/listeners"
 	"edgeguard/node/pipeline"
-	"edgeguard/node/sockets"
 	"edgeguard/node/status"
-	"edgeguard/node/supervisor"
 )
 
 // adminAPI is what operators and programs use of a node.
 type adminAPI struct {
-	adminDeps
+	status    *status.Status
+	view      *admin.View
+	operator  *operator
+	events    *admin.Events
+	latency   *metrics.Latency
+	logins    *access.Logins
+	touch     func() // has the state saved soon
+	deps      listeners.Deps
 	rates     watch.Rates
-	listeners supervisor.Group[*adminListener]
-}
-
-// adminDeps is what an admin listener uses of a node.
-type adminDeps struct {
-	status   *status.Status
-	view     *admin.View
-	operator *operator
-	events   *admin.Events
-	latency  *metrics.Latency
-	sockets  *sockets.Sockets
-	alarms   *alarm.Tracker
-	log      *slog.Logger
-	logins   *access.Logins
-	touch    func() // has the state saved soon
-}
-
-// adminListener is one address at which the admin API answers: a service.
-type adminListener struct {
-	adminDeps
-	config  config.Admin
-	address string
-	full    checks.Full
-	server  atomic.Pointer[server.Server]
+	listeners listeners.Listeners[server.Server]
 }
 
 // settle makes the listeners that run those of the config.
 func (a *adminAPI) settle(ctx context.Context, c *config.Config) {
-	var want []*adminListener
+	var want []*listeners.Service[server.Server]
 	a.logins.SetPages(c.Listen.Pages())
 	for _, l := range c.Listen.Admin {
 		address := l.Address.String()
-		full := checks.Full{Alarms: a.alarms, Kind: alarm.AdminFull, Key: "listen.admin", Address: address, Places: l.Connections}
-		want = append(want, &adminListener{adminDeps: a.adminDeps, config: l, address: address, full: full})
+		want = append(want, &listeners.Service[server.Server]{
+			Deps: a.deps, Serves: "admin", Settings: fmt.Sprintf("admin %+v", l), Address: address, Access: unixsocket.Access(l.Access),
+			Start: func(_ context.Context, open func() (net.Listener, error)) (*server.Server, func(context.Context) error, error) {
+				return a.serve(&l, open)
+			},
+			Full:        checks.Full{Alarms: a.deps.Alarms, Kind: alarm.AdminFull, Key: "listen.admin", Address: address, Places: l.Connections},
+			Connections: func(s *server.Server) lobby.Stats { return s.Connections() },
+		})
 	}
 	a.listeners.Settle(ctx, want)
 }
 
-func (l *adminListener) Key() string             { return fmt.Sprintf("admin %+v", l.config) }
-func (l *adminListener) Alarm() (string, string) { return alarm.Listen, l.address }
-func (l *adminListener) Report(*admin.Stats)     {}
-
-// Run answers until ctx is done.
-func (l *adminListener) Run(ctx context.Context, ready func()) error {
+// serve makes the server of a listener and opens it.
+func (a *adminAPI) serve(l *config.Admin, open func() (net.Listener, error)) (*server.Server, func(context.Context) error, error) {
 	c := server.Config{
-		View: l.view, Operator: l.operator, TokenFile: l.config.TokenFile, ReaderTokenFile: l.config.ReaderTokenFile,
-		ProxyAuth: access.ProxyAuth(l.config.ProxyAuth), Connections: l.config.Connections,
-		Audit: l.audit, Metrics: metrics.New(l.status, l.events, l.latency), Log: l.log, Document: openapi.Document, Logins: l.logins,
+		View: a.view, Operator: a.operator, TokenFile: l.TokenFile, ReaderTokenFile: l.ReaderTokenFile,
+		ProxyAuth: access.ProxyAuth(l.ProxyAuth), Connections: l.Connections,
+		Audit: a.audit, Metrics: metrics.New(a.status, a.events, a.latency), Log: a.deps.Log, Document: openapi.Document, Logins: a.logins,
 	}
-	if !l.config.NoConsole {
+	if !l.NoConsole {
 		c.Pages = func(view *admin.View, changes *admin.Changes) map[string]http.Handler {
 			return console.New(view, changes).Routes()
 		}
 	}
-	serverHere, err := server.New(c)
+	s, err := server.New(c)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	listener, err := l.sockets.Open(l.address, unixsocket.Access(l.config.Access))
-	if err != nil {
-		return err
-	}
-	ready()
-	l.log.Info("listening", "for", "admin", "at", l.address)
-	l.server.Store(serverHere)
-	defer func() {
-		l.server.Store(nil)
-		l.alarms.Ends(alarm.AdminFull, l.address)
-	}()
-	return serverHere.Serve(ctx, listener)
+	nl, err := open()
+	return s, func(ctx context.Context) error { return s.Serve(ctx, nl) }, err
 }
 
 // audit logs what an operator did by hand, and has it saved.
-func (l *adminListener) audit(a admin.Audit) {
-	l.touch()
-	l.log.Info("by hand", "who", a.Who, "user", a.User, "role", a.Role, "way", a.Way, "action", a.Action, "target", a.Target, "detail", a.Detail, "result", a.Result)
+func (a *adminAPI) audit(by admin.Audit) {
+	a.touch()
+	a.deps.Log.Info("by hand", "who", by.Who, "user", by.User, "role", by.Role, "way", by.Way, "action", by.Action, "target", by.Target, "detail", by.Detail, "result", by.Result)
 }
 
 // readTokens has the admin listeners that stayed read their tokens again.
 func (a *adminAPI) readTokens() error {
 	for _, l := range a.listeners.All() {
-		if serverHere := l.server.Load(); serverHere != nil {
-			if err := serverHere.ReadTokens(); err != nil {
-				return fmt.Errorf("the previous token of %s stays in use: %w", l.address, err)
+		if s := l.Server(); s != nil {
+			if err := s.ReadTokens(); err != nil {
+				return fmt.Errorf("the previous token of %s stays in use: %w", l.Address, err)
 			}
 		}
 	}
@@ -160,13 +135,4 @@ func (a *adminAPI) noteRates(now time.Time, p *pipeline.Pipeline) {
 		}
 		return t
 	})
-}
-
-// check raises the alarm about listeners that are full.
-func (a *adminAPI) check(now time.Time) {
-	for _, l := range a.listeners.All() {
-		if serverHere := l.server.Load(); serverHere != nil {
-			l.full.Check(now, serverHere.Connections())
-		}
-	}
 }

@@ -3,6 +3,7 @@ package node
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"edgeguard"
@@ -10,7 +11,6 @@ import (
 	"edgeguard/config"
 	"edgeguard/logline"
 	"edgeguard/node/fleetlink"
-	"edgeguard/node/listeners"
 	"edgeguard/node/lists"
 	"edgeguard/sensor/accesslog"
 	"edgeguard/sensor/clientaddr"
@@ -27,14 +27,10 @@ func Check(c *config.Config) error {
 		}
 	}
 	for i, l := range c.Listen.Auth {
-		trust, err := clientaddr.NewTrust(l.Trust, true)
-		if err == nil {
-			_, err = clientaddr.NewFinder(trust, l.Header)
-		}
-		note("listen.auth", i, err)
+		note("listen.auth", i, checkClients(l.Trust, l.Header))
 	}
-	for i := range c.Listen.Envoy {
-		note("listen.envoy", i, listeners.CheckEnvoy(&c.Listen.Envoy[i]))
+	for i, l := range c.Listen.Envoy {
+		note("listen.envoy", i, checkClients(l.Trust, l.Header))
 	}
 	for i, l := range c.Sensors.AccessLog {
 		note("sensors.accesslog", i, checkLog(l))
@@ -50,6 +46,15 @@ func Check(c *config.Config) error {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// checkClients tries how a listener finds the client of a request.
+func checkClients(trusted []netip.Prefix, header string) error {
+	trust, err := clientaddr.NewTrust(trusted, true)
+	if err == nil {
+		_, err = clientaddr.NewFinder(trust, header)
+	}
+	return err
 }
 
 // checkLog tries the format as a follower would, which refuses delimited ones.

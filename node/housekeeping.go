@@ -92,7 +92,7 @@ func (n *Node) housekeeping() *housekeeping {
 		},
 		steps: []func(time.Time){
 			n.alarms.Again, n.sweep, n.fleet.Follow, held.check, nodes.Check, room.Check, n.imports.Check, claims.Check, flood.Check, n.enforcers.Check, n.neighbours.Bouncers.Check,
-			n.sensors.checkLoss, n.sensors.uncounted.Check, n.sensors.checkSilence, n.sensors.checkFull, n.admin.check, n.admin.status.KeepHistory,
+			n.sensors.checkLoss, n.sensors.uncounted.Check, n.sensors.checkSilence, n.sensors.asked.Check, n.admin.listeners.Check, n.admin.status.KeepHistory,
 			func(time.Time) { n.admin.noteRates(n.admin.status.Now(), n.pipeline) },
 		},
 	}

@@ -6,6 +6,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/admin/metrics"
 	"edgeguard/config"
 	"edgeguard/node/alarm"
 	"edgeguard/node/checks"
@@ -16,41 +17,33 @@ import (
 
 // sensors hand in events: forward auth, logs and HAProxies.
 type sensors struct {
-	authDeps
 	logDeps
 	uncounted *checks.UncountedRequests
-	auth      supervisor.Group[*auth]
+	latency   *metrics.Latency // of decisions
+	asked     *listeners.Asked
 	logs      supervisor.Group[*logSource]
-	spoe      listeners.SPOEServices
-	envoy     listeners.EnvoyServices
-	haproxies listeners.PeersServices
+	haproxies listeners.HAProxies
 	crawling  neighbours.CrawlingServices // which of their events are a crawler's
 }
 
 // settle makes the sensors that run those of the config; a stream of log lines
 // may have so many connections.
 func (s *sensors) settle(ctx context.Context, c *config.Config, connections int) {
-	s.crawling.Settle(ctx, s.authDeps.pipeline.Current().Crawlers)
-	s.auth.Settle(ctx, s.auths(c))
-	s.spoe.Settle(ctx, c)
-	s.envoy.Settle(ctx, c)
+	s.crawling.Settle(ctx, s.pipeline.Current().Crawlers)
+	s.asked.Settle(ctx, c)
 	s.logs.Settle(ctx, s.logSources(c, connections))
 	s.haproxies.Settle(ctx, c)
 }
 
 func (s *sensors) stop() {
-	s.auth.Stop()
-	s.spoe.Stop()
-	s.envoy.Stop()
+	s.asked.Stop()
 	s.logs.Stop()
 	s.haproxies.Stop()
 	s.crawling.Stop()
 }
 
 func (s *sensors) report(out *admin.Stats) {
-	s.auth.Report(out)
-	s.spoe.Report(out)
-	s.envoy.Report(out)
+	s.asked.Report(out)
 	s.logs.Report(out)
 	s.haproxies.Report(out)
 	s.crawling.Report(out)
@@ -92,18 +85,6 @@ func (s *sensors) checkSilence(now time.Time) {
 			l.alarms.Begins(now, alarm.Silent, l.name, l.name+": "+text)
 		} else {
 			l.alarms.Ends(alarm.Silent, l.name)
-		}
-	}
-}
-
-// checkFull raises the alarm about listeners for proxies that are full.
-func (s *sensors) checkFull(now time.Time) {
-	s.spoe.CheckFull(now)
-	s.envoy.CheckFull(now)
-	for _, a := range s.auth.All() {
-		if server := a.server.Load(); server != nil {
-			a.full.Check(now, server.Connections())
-			a.late.Check(now, server.Stats().Late)
 		}
 	}
 }

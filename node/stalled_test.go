@@ -76,7 +76,7 @@ func openDesk(u *underTest) *desk {
 	u.eventually("the admin API answers", func() bool {
 		all := u.admin.listeners.All()
 		if len(all) == 1 {
-			d.server = all[0].server.Load()
+			d.server = all[0].Server()
 		}
 		return d.server != nil
 	})

@@ -34,7 +34,6 @@ import (
 	"edgeguard/node/sockets"
 	"edgeguard/node/status"
 	"edgeguard/node/supervisor"
-	"edgeguard/sensor/refusal"
 	"edgeguard/tuning"
 )
 
@@ -107,12 +106,11 @@ func (n *Node) wireSensors(s supervisor.Config, c *config.Config, teacher *hapro
 	latency := metrics.NewLatency()
 	uncounted := &checks.UncountedRequests{Current: n.pipeline.Current, List: n.list, Alarms: n.alarms}
 	n.sensors = &sensors{
-		uncounted: uncounted,
-		auth:      supervisor.Group[*auth]{Config: s}, logs: supervisor.Group[*logSource]{Config: s},
-		haproxies: listeners.PeersServices{
-			Group: supervisor.Group[*listeners.PeersService]{Config: s},
+		uncounted: uncounted, latency: latency,
+		logs: supervisor.Group[*logSource]{Config: s},
+		haproxies: listeners.HAProxies{
 			PeersDeps: listeners.PeersDeps{
-				Pipeline: n.pipeline, Clock: n.clock, Sockets: n.sockets, Log: n.options.Log, Teacher: teacher,
+				Deps: n.listens(), Pipeline: n.pipeline, Clock: n.clock, Teacher: teacher,
 				Tally: func() *peers.Tally { return n.store.tally.Kept }, Missed: uncounted.Missed,
 			},
 		},
@@ -124,22 +122,20 @@ func (n *Node) wireSensors(s supervisor.Config, c *config.Config, teacher *hapro
 		pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, positions: positions, clock: n.clock, alarms: n.alarms, log: n.options.Log,
 		evidence: evidenceFile{Kept: evidence.NewKept()}, history: historyFile{Kept: new(tuning.History)}, tally: newTallyFile(c.Memory),
 	}).in(c.State)
-	observe := func(source string, decide edgeguard.Decider) edgeguard.Decider {
-		return observed(latency, &n.pipeline.Verdicts, source, decide)
-	}
-	n.sensors.spoe = listeners.SPOEServices{
-		Group:    supervisor.Group[*listeners.SPOEService]{Config: s},
-		SPOEDeps: listeners.SPOEDeps{Pipeline: n.pipeline, Clock: n.clock, Sockets: n.sockets, Log: n.options.Log, Uncounter: uncounted.Uncounter, Observe: observe},
-	}
-	n.sensors.envoy = listeners.EnvoyServices{
-		Group: supervisor.Group[*listeners.EnvoyService]{Config: s},
-		EnvoyDeps: listeners.EnvoyDeps{Pipeline: n.pipeline, Clock: n.clock, Sockets: n.sockets, Log: n.options.Log, Uncounter: uncounted.Uncounter, Observe: observe, Policy: func(rule string) (refusal.Policy, bool) {
-			return policy(n.pipeline.Current(), rule)
-		}},
-	}
+	n.sensors.asked = listeners.NewAsked(listeners.AskedDeps{
+		Deps: n.listens(), Pipeline: n.pipeline, Clock: n.clock, Uncounter: uncounted.Uncounter,
+		Observe: func(source string, decide edgeguard.Decider) edgeguard.Decider {
+			return observed(latency, &n.pipeline.Verdicts, source, decide)
+		},
+	}, s)
+	n.sensors.haproxies.Config = s
 	n.sensors.haproxies.Cut, n.sensors.haproxies.Touch = n.store.cut.RLocker(), n.store.touch
-	n.sensors.authDeps = authDeps{n.pipeline, n.clock, latency, n.alarms, n.sockets, n.options.Log, uncounted.Uncounter}
 	n.sensors.logDeps = logDeps{n.pipeline, n.clock, n.alarms, n.options.Log, positions, n.store.cut.RLocker(), n.store.touch, uncounted.Uncounter}
+}
+
+// listens is what listeners use of the node.
+func (n *Node) listens() listeners.Deps {
+	return listeners.Deps{Sockets: n.sockets, Alarms: n.alarms, Log: n.options.Log}
 }
 
 // wireAdmin makes what the admin API shows and changes.
@@ -158,16 +154,13 @@ func (n *Node) wireAdmin(s supervisor.Config, c *config.Config) {
 		Current: func() *pipeline.Generation { return n.pipeline.Current() }, List: n.list, Imported: n.imports.Set, Held: n.quarantine.Sources, Most: confirmShare, Alarms: n.alarms,
 	}
 	n.admin = &adminAPI{
-		adminDeps: adminDeps{
-			status: shown, view: view,
-			operator: &operator{
-				Control: n.lifecycle.overlay, KernelFilter: n.enforcers.Filter, ImportedLists: n.imports, BouncerSide: n.neighbours.Bouncers, pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, clock: n.clock, status: shown, reload: n.Reload,
-				publish: func() { n.fleet.Sign() },
-			},
-			events: events, latency: n.sensors.latency, sockets: n.sockets, alarms: n.alarms, log: n.options.Log, logins: access.NewLogins(), touch: n.store.touch,
+		status: shown, view: view, events: events, latency: n.sensors.latency, logins: access.NewLogins(), touch: n.store.touch, deps: n.listens(),
+		operator: &operator{
+			Control: n.lifecycle.overlay, KernelFilter: n.enforcers.Filter, ImportedLists: n.imports, BouncerSide: n.neighbours.Bouncers, pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, clock: n.clock, status: shown, reload: n.Reload,
+			publish: func() { n.fleet.Sign() },
 		},
-		listeners: supervisor.Group[*adminListener]{Config: s},
 	}
+	n.admin.listeners.Config = s
 	n.journal.publish = n.admin.publish
 }
 

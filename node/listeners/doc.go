@@ -1,4 +1,5 @@
-// Package listeners runs the listeners on which proxies reach a node, other than forward
-// auth: Envoy's gRPC calls, HAProxy's peers protocol, HAProxy's SPOE. Each is a service,
-// which a reload keeps where its settings are the same.
+// Package listeners runs the listeners of a node. Each is a [Service], which a reload keeps
+// where its settings are the same: those at which proxies ask ([Asked]), those of HAProxy's
+// peers protocol ([HAProxies]), and those of the admin API and of bouncers, whose servers their
+// own packages make.
 package listeners

@@ -3,9 +3,8 @@ package listeners
 import (
 	"context"
 	"fmt"
-	"log/slog"
+	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"edgeguard"
@@ -15,11 +14,8 @@ import (
 	teacher "edgeguard/enforce/haproxypeers"
 	"edgeguard/haproxy"
 	"edgeguard/haproxy/peers"
-	"edgeguard/internal/unixsocket"
 	"edgeguard/node/alarm"
 	"edgeguard/node/pipeline"
-	"edgeguard/node/sockets"
-	"edgeguard/node/supervisor"
 	"edgeguard/sensor/haproxypeers"
 )
 
@@ -36,10 +32,9 @@ const (
 
 // PeersDeps is what the service uses of a node.
 type PeersDeps struct {
+	Deps
 	Pipeline *pipeline.Pipeline
 	Clock    *clockguard.Clock
-	Sockets  *sockets.Sockets
-	Log      *slog.Logger
 	Tally    func() *peers.Tally // once the state is restored
 	Cut      sync.Locker         // held while the tally and what it adds are counted together
 	// Touch has the state saved soon. Missed counts requests that are not counted.
@@ -48,61 +43,37 @@ type PeersDeps struct {
 	Teacher *teacher.Teacher
 }
 
-// PeersServices is the listeners for HAProxies of a node.
-type PeersServices struct {
-	supervisor.Group[*PeersService]
+// HAProxies is the listeners for HAProxies of a node.
+type HAProxies struct {
+	Listeners[haproxypeers.Server]
 	PeersDeps
 }
 
 // Settle makes the listeners that run those of a config. One whose rules give HAProxy
 // other columns begins again: its HAProxies connect again within seconds.
-func (g *PeersServices) Settle(ctx context.Context, c *config.Config) {
-	var want []*PeersService
-	cols := haproxy.ColumnsOf(c.Rules)
-	for _, p := range c.HAProxy.Peers {
-		l := &PeersService{PeersDeps: g.PeersDeps, alarms: g.Alarms, config: p, columns: cols, address: p.Listen.String()}
-		l.key = fmt.Sprintf("haproxy %+v %s %d", p, cols.Table(), len(cols.List))
-		want = append(want, l)
+func (p *HAProxies) Settle(ctx context.Context, c *config.Config) {
+	var want []*Service[haproxypeers.Server]
+	columns := haproxy.ColumnsOf(c.Rules)
+	for _, l := range c.HAProxy.Peers {
+		at := &peersAt{PeersDeps: &p.PeersDeps, config: l, columns: columns, address: l.Listen.String()}
+		want = append(want, &Service[haproxypeers.Server]{
+			Deps: p.Deps, Serves: "HAProxy", Address: at.address, Access: doorAccess(&l.HAProxyDoor),
+			Settings: fmt.Sprintf("haproxy.peers %+v %s %d", l, columns.Table(), len(columns.List)), Start: at.start, Figures: at.figures,
+		})
 	}
-	g.Group.Settle(ctx, want)
+	p.Listeners.Settle(ctx, want)
 }
 
-// PeersAccess returns who may open the sockets of the listeners, for [sockets.Sockets]. The
-// listener itself then admits the one user of its config.
-func PeersAccess(s *config.HAProxy) map[string]unixsocket.Access {
-	all := map[string]unixsocket.Access{}
-	for _, p := range s.Peers {
-		all[p.Listen.String()] = unixsocket.Access{}
-		if p.Listen.Unix() {
-			all[p.Listen.String()] = unixsocket.Access{Mode: 0o600}
-		}
-	}
-	return all
+// peersAt is one entry of the config.
+type peersAt struct {
+	*PeersDeps
+	config  config.HAProxyPeers
+	columns *haproxy.Columns
+	address string
 }
 
-// PeersService is one listener: a supervisor.service.
-type PeersService struct {
-	PeersDeps
-	alarms       *alarm.Tracker
-	config       config.HAProxyPeers
-	columns      *haproxy.Columns
-	key, address string
-	// server is nil while the listener does not answer.
-	server atomic.Pointer[haproxypeers.Server]
-}
-
-// Key implements supervisor.service.
-func (l *PeersService) Key() string { return l.key }
-
-// Alarm implements supervisor.service.
-func (l *PeersService) Alarm() (kind, about string) { return alarm.Listen, l.address }
-
-// Report implements supervisor.service.
-func (l *PeersService) Report(to *admin.Stats) {
-	server := l.server.Load()
-	if server == nil {
-		return
-	}
+// figures adds those of the listener.
+func (l *peersAt) figures(server *haproxypeers.Server, to *admin.Stats) {
 	s := server.Stats().ListenerFigures
 	s.Address, s.Count, s.Enforce = l.address, l.config.Count, l.config.Enforce
 	to.HAProxies = append(to.HAProxies, s)
@@ -112,44 +83,35 @@ func (l *PeersService) Report(to *admin.Stats) {
 }
 
 // source is the listener's name among the sources of events.
-func (l *PeersService) source() string { return "haproxy " + l.address }
+func (l *peersAt) source() string { return "haproxy " + l.address }
 
-// Run implements supervisor.service.
-func (l *PeersService) Run(ctx context.Context, ready func()) error {
-	nl, err := l.Sockets.Open(l.address, PeersAccess(&config.HAProxy{Peers: []config.HAProxyPeers{l.config}})[l.address])
+// start opens the listener and makes its server.
+func (l *peersAt) start(_ context.Context, open func() (net.Listener, error)) (*haproxypeers.Server, func(context.Context) error, error) {
+	nl, enter, err := openDoor(&l.config.HAProxyDoor, open)
 	if err != nil {
-		return err
+		return nil, nil, fmt.Errorf("haproxy.peers %s: %w", l.address, err)
 	}
-	t := l.config.TLS
-	door := haproxy.Door{User: l.config.User, TLS: haproxy.TLS{Certificate: t.CertFile, Key: t.KeyFile, ClientCA: t.ClientCAFile}}
-	enter, err := door.Open(nl)
-	if err != nil {
-		_ = nl.Close()
-		return fmt.Errorf("haproxy.peers %s: %w", l.address, err)
-	}
-	ready()
-	l.Log.Info("listening", "for", "HAProxy", "at", l.address)
 	server := haproxypeers.New(l.settings())
-	l.server.Store(server)
-	defer l.server.Store(nil)
-	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() {
-		ended <- server.Serve(ctx, nl, enter)
+	return server, func(ctx context.Context) error {
+		ctx, cancel := context.WithCancel(ctx)
+		ended := make(chan error, 1)
+		go func() {
+			ended <- server.Serve(ctx, nl, enter)
+			cancel()
+		}()
+		l.watch(ctx, server)
 		cancel()
-	}()
-	l.watch(ctx, server)
-	cancel()
-	return <-ended
+		return <-ended
+	}, nil
 }
 
 // settings returns those of the server.
-func (l *PeersService) settings() haproxypeers.Config {
+func (l *peersAt) settings() haproxypeers.Config {
 	c := haproxypeers.Config{
 		Now: l.Clock.Now, Tally: l.Tally(), Cut: l.Cut,
 		Log: func(text string, args ...any) { l.Log.Info(text, append(args, "at", l.address)...) },
 		Happened: func(text string) {
-			l.alarms.Happened(l.Clock.Now(), alarm.HAProxy, l.address, "HAProxy at "+l.address+": "+text)
+			l.Alarms.Happened(l.Clock.Now(), alarm.HAProxy, l.address, "HAProxy at "+l.address+": "+text)
 		},
 	}
 	if l.config.Count {
@@ -168,7 +130,7 @@ func (l *PeersService) settings() haproxypeers.Config {
 
 // counter returns what counts for one HAProxy. The state is saved when it has begun:
 // after that a kill loses nothing, since HAProxy has what it counted later.
-func (l *PeersService) counter() haproxypeers.Counter {
+func (l *peersAt) counter() haproxypeers.Counter {
 	count, begun := l.Pipeline.Increases(l.source(), l.config.Proxied), sync.OnceFunc(l.Touch)
 	return func(now time.Time, table string, increases []peers.Increase) peers.Outcome {
 		out := count(now, table, increases)

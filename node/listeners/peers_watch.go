@@ -15,7 +15,7 @@ import (
 const fix = "put what `edgeguard snippets haproxy-peers` prints into haproxy.cfg, and reload HAProxy"
 
 // watch raises the alarms about the connections of a server, until ctx is done.
-func (l *PeersService) watch(ctx context.Context, server *haproxypeers.Server) {
+func (l *peersAt) watch(ctx context.Context, server *haproxypeers.Server) {
 	w := watcher{listener: l, alone: l.Clock.Now(), named: map[string]bool{}}
 	for supervisor.Pause(ctx, lookEvery) {
 		w.look(l.Clock.Now(), server.Stats())
@@ -25,7 +25,7 @@ func (l *PeersService) watch(ctx context.Context, server *haproxypeers.Server) {
 
 // watcher is what is known of the connections.
 type watcher struct {
-	listener *PeersService
+	listener *peersAt
 	alone    time.Time       // since when no HAProxy is connected
 	named    map[string]bool // the HAProxies with an alarm
 }
@@ -35,10 +35,10 @@ func (w *watcher) look(now time.Time, s haproxypeers.Stats) {
 	l := w.listener
 	if len(s.HAProxies) > 0 {
 		w.alone = now
-		l.alarms.Recovers(alarm.HAProxyAway, l.address)
+		l.Alarms.Recovers(alarm.HAProxyAway, l.address)
 	}
 	if now.Sub(w.alone) >= grace {
-		l.alarms.Begins(now, alarm.HAProxyAway, l.address, l.away(s.Hello))
+		l.Alarms.Begins(now, alarm.HAProxyAway, l.address, l.away(s.Hello))
 	}
 	wrong := map[string]bool{}
 	for _, h := range s.HAProxies {
@@ -47,18 +47,18 @@ func (w *watcher) look(now time.Time, s haproxypeers.Stats) {
 		}
 		about := fmt.Sprintf("%s at %s", h.Name, l.address)
 		wrong[about] = true
-		l.alarms.Begins(now, alarm.HAProxyTable, about, fmt.Sprintf("HAProxy %q at %s: %s: %s", h.Name, l.address, strings.Join(h.Wrong, "; "), fix))
+		l.Alarms.Begins(now, alarm.HAProxyTable, about, fmt.Sprintf("HAProxy %q at %s: %s: %s", h.Name, l.address, strings.Join(h.Wrong, "; "), fix))
 	}
 	for about := range w.named {
 		if !wrong[about] {
-			l.alarms.Recovers(alarm.HAProxyTable, about)
+			l.Alarms.Recovers(alarm.HAProxyTable, about)
 		}
 	}
 	w.named = wrong
 }
 
 // away says that no HAProxy is connected, and what that means.
-func (l *PeersService) away(refused string) string {
+func (l *peersAt) away(refused string) string {
 	text := "no HAProxy is connected to " + l.address
 	switch {
 	case l.config.Count && l.config.Enforce:
@@ -77,8 +77,8 @@ func (l *PeersService) away(refused string) string {
 // end ends the alarms: the listener ends.
 func (w *watcher) end() {
 	l := w.listener
-	l.alarms.Ends(alarm.HAProxyAway, l.address)
+	l.Alarms.Ends(alarm.HAProxyAway, l.address)
 	for about := range w.named {
-		l.alarms.Ends(alarm.HAProxyTable, about)
+		l.Alarms.Ends(alarm.HAProxyTable, about)
 	}
 }

@@ -9,15 +9,16 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"edgeguard/admin"
 	adminserver "edgeguard/admin/server"
 	"edgeguard/clockguard"
 	"edgeguard/config"
 	"edgeguard/crowdsec/lapi"
 	"edgeguard/internal/certfiles"
+	"edgeguard/internal/lobby"
 	"edgeguard/internal/unixsocket"
 	"edgeguard/node/alarm"
 	"edgeguard/node/checks"
+	"edgeguard/node/listeners"
 	"edgeguard/node/lists"
 	"edgeguard/node/sockets"
 	"edgeguard/node/supervisor"
@@ -46,9 +47,10 @@ type BouncerSide struct {
 	keys      *lapi.Keys
 	server    *lapi.Server
 	filled    chan struct{}
-	listeners supervisor.Group[*bouncerListener]
+	listeners listeners.Listeners[adminserver.BoundedServer]
 	feeds     supervisor.Group[*bouncerFeed]
-	silent    map[string]bool // of Check alone: whose alarm is active
+	urls      atomic.Pointer[[]string] // where bouncers connect, as they write it
+	silent    map[string]bool          // of Check alone: whose alarm is active
 }
 
 // NewBouncers returns the bouncers of a node without listeners. Nothing is opened before Load
@@ -57,8 +59,10 @@ func NewBouncers(d BouncerDeps) *BouncerSide {
 	g := supervisor.Config{Alarms: d.Alarms, Now: d.Clock.Now}
 	s := &BouncerSide{
 		BouncerDeps: d, BouncerBacklog: newBacklog(), journal: lapi.NewJournal(), filled: make(chan struct{}), silent: make(map[string]bool),
-		listeners: supervisor.Group[*bouncerListener]{Config: g}, feeds: supervisor.Group[*bouncerFeed]{Config: g},
+		feeds: supervisor.Group[*bouncerFeed]{Config: g},
 	}
+	s.listeners.Config = g
+	s.urls.Store(&[]string{})
 	return s
 }
 
@@ -86,14 +90,19 @@ func (s *BouncerSide) openAgain() *lapi.Keys {
 
 // Settle makes the listeners that run those of a config.
 func (s *BouncerSide) Settle(ctx context.Context, c *config.Config) {
-	var want []*bouncerListener
+	var want []*listeners.Service[adminserver.BoundedServer]
 	var feeds []*bouncerFeed
-	for _, l := range c.CrowdSec.LAPI {
-		at := l.Listen.String()
-		want = append(want, &bouncerListener{services: s, config: l, address: at, full: checks.Full{
-			Alarms: s.Alarms, Kind: alarm.LAPIFull, Key: "crowdsec.lapi", Address: at, Places: l.Connections, Fence: "have a firewall pass your bouncers alone",
-		}})
+	urls := []string{}
+	for i := range c.CrowdSec.LAPI {
+		l := &c.CrowdSec.LAPI[i]
+		want = append(want, s.listener(l))
+		scheme := "http"
+		if l.TLS.CertFile != "" {
+			scheme = "https"
+		}
+		urls = append(urls, scheme+"://"+l.Listen.String()+"/")
 	}
+	s.urls.Store(&urls)
 	if len(want) > 0 {
 		feeds = append(feeds, &bouncerFeed{BouncerDeps: s.BouncerDeps, backlog: s.BouncerBacklog, journal: s.journal, filled: sync.OnceFunc(func() {
 			select {
@@ -122,54 +131,41 @@ func BouncerAccess(c *config.CrowdSec) map[string]unixsocket.Access {
 	return all
 }
 
-// bouncerListener is one listener: a supervisor.service.
-type bouncerListener struct {
-	services *BouncerSide
-	config   config.LAPI
-	address  string
-	full     checks.Full
-	server   atomic.Pointer[adminserver.BoundedServer]
+// listener returns that of an entry of the config.
+func (s *BouncerSide) listener(l *config.LAPI) *listeners.Service[adminserver.BoundedServer] {
+	at := l.Listen.String()
+	return &listeners.Service[adminserver.BoundedServer]{
+		Deps: listeners.Deps{Sockets: s.Sockets, Alarms: s.Alarms, Log: s.Log}, Serves: "bouncers", Settings: fmt.Sprintf("lapi %+v", *l), Address: at,
+		Start: func(ctx context.Context, open func() (net.Listener, error)) (*adminserver.BoundedServer, func(context.Context) error, error) {
+			return s.serve(ctx, l, open)
+		},
+		Full: checks.Full{
+			Alarms: s.Alarms, Kind: alarm.LAPIFull, Key: "crowdsec.lapi", Address: at, Places: l.Connections, Fence: "have a firewall pass your bouncers alone",
+		},
+		Connections: func(s *adminserver.BoundedServer) lobby.Stats { return s.Connections() },
+	}
 }
 
-// Key implements supervisor.service.
-func (l *bouncerListener) Key() string { return fmt.Sprintf("lapi %+v", l.config) }
-
-// Alarm implements supervisor.service.
-func (l *bouncerListener) Alarm() (kind, about string) { return alarm.Listen, l.address }
-
-// Report implements supervisor.service.
-func (l *bouncerListener) Report(*admin.Stats) {}
-
-// Run implements supervisor.service.
-func (l *bouncerListener) Run(ctx context.Context, ready func()) error {
+// serve makes the server of a listener and opens it.
+func (s *BouncerSide) serve(ctx context.Context, l *config.LAPI, open func() (net.Listener, error)) (*adminserver.BoundedServer, func(context.Context) error, error) {
 	serverHere := &adminserver.BoundedServer{
-		Handler: l.services.server, Places: l.config.Connections, // and no Log: strangers would fill it with their handshakes
+		Handler: s.server, Places: l.Connections, // and no Log: strangers would fill it with their handshakes
 		MayListen: func(net.Addr) error { return nil }, // the config was checked
 	}
-	if f := l.config.TLS; f != (config.LAPIFiles{}) {
+	if f := l.TLS; f != (config.LAPIFiles{}) {
 		c, err := certificates(f).Config()
 		if err != nil {
-			return fmt.Errorf("crowdsec.lapi %s: %w", l.address, err)
+			return nil, nil, fmt.Errorf("crowdsec.lapi %s: %w", l.Listen.String(), err)
 		}
 		serverHere.TLS = c
 	}
 	select {
-	case <-l.services.filled: // or bouncers that start would hear of no blocks
+	case <-s.filled: // or bouncers that start would hear of no blocks
 	case <-ctx.Done():
-		return nil
+		return nil, nil, ctx.Err()
 	}
-	listener, err := l.services.Sockets.Open(l.address, unixsocket.Access{})
-	if err != nil {
-		return err
-	}
-	ready()
-	l.services.Log.Info("listening", "for", "bouncers", "at", l.address)
-	l.server.Store(serverHere)
-	defer func() {
-		l.server.Store(nil)
-		l.services.Alarms.Ends(alarm.LAPIFull, l.address)
-	}()
-	return serverHere.Serve(ctx, listener)
+	nl, err := open()
+	return serverHere, func(ctx context.Context) error { return serverHere.Serve(ctx, nl) }, err
 }
 
 func certificates(f config.LAPIFiles) certfiles.Files {

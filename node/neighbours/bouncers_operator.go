@@ -21,11 +21,8 @@ const (
 
 // Bouncers implements admin.BouncerOperator.
 func (s *BouncerSide) Bouncers() admin.BouncerList {
-	out := admin.BouncerList{Listening: []string{}, Bouncers: []admin.Bouncer{}, Ranges: s.journal.Ranges(), Refused: s.server.Refused()}
+	out := admin.BouncerList{Listening: *s.urls.Load(), Bouncers: []admin.Bouncer{}, Ranges: s.journal.Ranges(), Refused: s.server.Refused()}
 	out.Decisions, _ = s.journal.Count()
-	for _, l := range s.listeners.All() {
-		out.Listening = append(out.Listening, l.url())
-	}
 	now := s.Clock.Now()
 	for _, key := range s.keys.All() {
 		b := admin.Bouncer{BouncerFigure: admin.BouncerFigure{Name: key.Name}, Made: key.Made, Kernel: key.Kernel, Packets: key.Kernel == lapi.Yes}
@@ -44,14 +41,6 @@ func (s *BouncerSide) used(b *admin.Bouncer, u *lapi.Usage, now time.Time) {
 	}
 	b.Every, b.Silent, b.Behind, b.Addresses = u.Every.Seconds(), silent(u, now), u.Behind, u.Marks
 	b.Pulls, b.Whole, b.Questions, b.Served, b.Limited, b.Reports = u.Pulls, u.Whole, u.Questions, u.Served, u.Limited, u.Reports
-}
-
-// url returns where bouncers connect, as they write it.
-func (l *bouncerListener) url() string {
-	if l.config.TLS.CertFile != "" {
-		return "https://" + l.address + "/"
-	}
-	return "http://" + l.address + "/"
 }
 
 // silent reports whether the bouncers of a key have not pulled for long. Those that only
@@ -116,11 +105,7 @@ func (s *BouncerSide) Report(out *admin.Stats) {
 // Check raises the alarms about bouncers that stay away and about listeners that are
 // full. It is called once a second.
 func (s *BouncerSide) Check(now time.Time) {
-	for _, l := range s.listeners.All() {
-		if server := l.server.Load(); server != nil {
-			l.full.Check(now, server.Connections())
-		}
-	}
+	s.listeners.Check(now)
 	listens, known := len(s.listeners.All()) > 0, make(map[string]bool)
 	for _, key := range s.keys.All() {
 		u, ok := s.server.Usage(key.Name)

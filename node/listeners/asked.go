@@ -1,0 +1,168 @@
+package listeners
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"edgeguard"
+	"edgeguard/admin"
+	"edgeguard/clockguard"
+	"edgeguard/config"
+	"edgeguard/internal/lobby"
+	"edgeguard/internal/unixsocket"
+	"edgeguard/node/checks"
+	"edgeguard/node/pipeline"
+	"edgeguard/node/supervisor"
+	"edgeguard/sensor/envoy"
+	"edgeguard/sensor/httpauth"
+	"edgeguard/sensor/refusal"
+	"edgeguard/sensor/spoe"
+)
+
+// drainTime is how long a node that ends waits for answers under way.
+const drainTime = 2 * time.Second
+
+// AskedDeps is what the listeners use of a node at which proxies ask.
+type AskedDeps struct {
+	Deps
+	Pipeline *pipeline.Pipeline
+	Clock    *clockguard.Clock
+	// Observe returns a decider that counts the verdicts of a source and measures it.
+	Observe func(source string, decide edgeguard.Decider) edgeguard.Decider
+	// Uncounter returns what a source calls with requests that it cannot count.
+	Uncounter func(source string) edgeguard.Uncounter
+}
+
+// Asked is the listeners of a node at which proxies ask about each request while it waits:
+// by forward auth, by gRPC from Envoy, by SPOE from HAProxy.
+type Asked struct {
+	AskedDeps
+	auth  Listeners[httpauth.Server]
+	spoe  Listeners[spoe.Server]
+	envoy Listeners[envoy.Server]
+}
+
+// NewAsked returns those of a node without listeners.
+func NewAsked(d AskedDeps, c supervisor.Config) *Asked {
+	a := &Asked{AskedDeps: d}
+	a.auth.Config, a.spoe.Config, a.envoy.Config = c, c, c
+	return a
+}
+
+// Settle makes the listeners that run those of a config.
+func (a *Asked) Settle(ctx context.Context, c *config.Config) {
+	a.auth.Settle(ctx, a.auths(c))
+	a.spoe.Settle(ctx, a.spoes(c))
+	a.envoy.Settle(ctx, a.envoys(c))
+}
+
+// Stop ends all of them.
+func (a *Asked) Stop() {
+	a.auth.Stop()
+	a.spoe.Stop()
+	a.envoy.Stop()
+}
+
+// Report adds the figures of all.
+func (a *Asked) Report(to *admin.Stats) {
+	a.auth.Report(to)
+	a.spoe.Report(to)
+	a.envoy.Report(to)
+}
+
+// Check raises the conditions of all.
+func (a *Asked) Check(now time.Time) {
+	a.auth.Check(now)
+	a.spoe.Check(now)
+	a.envoy.Check(now)
+}
+
+// asking is a server that proxies ask.
+type asking interface {
+	Serve(net.Listener) error
+	Shutdown(context.Context) error
+	Connections() lobby.Stats
+}
+
+// askedAt is one entry of the config.
+type askedAt struct {
+	*AskedDeps
+	entry, name string // in the config; for people
+	source      string // its name among the sources of events
+	address     string
+	full        string // the kind of the alarm when it is full
+	places      int
+}
+
+// figures are what a server of each kind counts. Events are without questions that have no
+// client.
+type figures struct{ events, passed, late uint64 }
+
+// service returns the listener of an entry with these settings. Start makes its server and
+// opens it; read returns its figures.
+func service[S any, P interface {
+	*S
+	asking
+}](at askedAt, access unixsocket.Access, settings any, start func(open func() (net.Listener, error)) (P, net.Listener, error), read func(P) figures) *Service[S] {
+	return &Service[S]{
+		Deps: at.Deps, Serves: at.name, Address: at.address, Access: access, Settings: fmt.Sprintf("%s %+v", at.entry, settings),
+		Start: func(_ context.Context, open func() (net.Listener, error)) (*S, func(context.Context) error, error) {
+			server, nl, err := start(open)
+			if err != nil {
+				return nil, nil, fmt.Errorf("%s %s: %w", at.entry, at.address, err)
+			}
+			return server, func(ctx context.Context) error { return at.answer(ctx, server, nl) }, nil
+		},
+		Figures: func(s *S, to *admin.Stats) {
+			f := read(s)
+			to.Sources = append(to.Sources, admin.Source{Name: at.source, Events: f.events, Late: f.late})
+			to.Decisions = append(to.Decisions, admin.Decisions{Source: at.source, Action: "pass", Count: f.passed})
+		},
+		Full:        checks.Full{Alarms: at.Alarms, Kind: at.full, Key: at.entry, Address: at.address, Places: at.places},
+		Connections: func(s *S) lobby.Stats { return P(s).Connections() },
+		Late:        checks.Late{Alarms: at.Alarms, Address: at.address},
+		Lates:       func(s *S) uint64 { return read(s).late },
+	}
+}
+
+// answer answers until ctx is done, and then waits for the answers under way.
+func (at *askedAt) answer(ctx context.Context, s asking, nl net.Listener) error {
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(nl) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	defer cancel()
+	if err := s.Shutdown(deadline); err != nil {
+		at.Log.Warn("answers under way were cut off", "at", at.address, "error", err)
+	}
+	return <-ended
+}
+
+// decide returns what counts the requests of the source and judges them, or only looks up
+// who is blocked.
+func (at *askedAt) decide(counts bool) edgeguard.Decider {
+	if !counts {
+		return at.Observe(at.source, at.Pipeline.LookUp)
+	}
+	return at.Observe(at.source, at.Pipeline.Decide)
+}
+
+// alarm reports what happened at the listener.
+func (at *askedAt) alarm(kind, text string) {
+	at.Alarms.Happened(at.Clock.Now(), kind, at.address, at.name+" at "+at.address+": "+text)
+}
+
+// policy returns what a rule allows; false for a manual block.
+func (at *askedAt) policy(rule string) (refusal.Policy, bool) {
+	r, m := at.Pipeline.Current().Rule(rule)
+	if r == nil {
+		return refusal.Policy{}, false
+	}
+	return refusal.Policy{Quota: r.Limit, Window: m.Window}, true
+}

@@ -1,0 +1,40 @@
+package listeners
+
+import (
+	"net"
+
+	"edgeguard/config"
+	"edgeguard/internal/unixsocket"
+	"edgeguard/node/alarm"
+	"edgeguard/sensor/clientaddr"
+	"edgeguard/sensor/httpauth"
+)
+
+// auths returns the listeners for forward auth.
+func (a *Asked) auths(c *config.Config) (all []*Service[httpauth.Server]) {
+	for _, l := range c.Listen.Auth {
+		address := l.Address.String()
+		at := askedAt{&a.AskedDeps, "listen.auth", "forward auth", "auth " + address, address, alarm.AuthFull, l.Connections}
+		start := func(open func() (net.Listener, error)) (*httpauth.Server, net.Listener, error) {
+			trust, err := clientaddr.NewTrust(l.Trust, true)
+			if err != nil {
+				return nil, nil, err
+			}
+			server, err := httpauth.New(httpauth.Config{
+				Decide: at.decide(l.Emit != 0), LookUp: l.Emit == 0, Policy: at.policy, Now: a.Clock.Now,
+				Trust: trust, Header: l.Header, Fronted: l.Fronted, Connections: l.Connections,
+				Uncounted: a.Uncounter(at.source), Alarm: at.alarm,
+			})
+			if err != nil {
+				return nil, nil, err
+			}
+			nl, err := open()
+			return server, nl, err
+		}
+		all = append(all, service(at, unixsocket.Access(l.Access), l, start, func(s *httpauth.Server) figures {
+			f := s.Stats()
+			return figures{f.Passed + f.Refused + f.Overlong - f.Repeated - f.NoClient, f.Passed, f.Late}
+		}))
+	}
+	return all
+}
