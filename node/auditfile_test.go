@@ -15,11 +15,12 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func fileIn(path string) *auditFile {
-	return &auditFile{Path: path, Kept: new(watch.Ring[admin.Audit])}
+func fileIn(path string) *snapshot.SideFile[*watch.Ring[admin.Audit]] {
+	f := auditSide(filepath.Dir(path), new(watch.Ring[admin.Audit]))
+	return &f
 }
 
-func (f *auditFile) all() []admin.Audit {
+func allOf(f *snapshot.SideFile[*watch.Ring[admin.Audit]]) []admin.Audit {
 	all, _ := f.Kept.Page(0, 2*watch.MostRecent)
 	return all
 }
@@ -40,7 +41,7 @@ func TestSaved(t *testing.T) {
 		if err := again.Load(noon); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := again.all(), f.all(); !reflect.DeepEqual(got, want) {
+		if got, want := allOf(again), allOf(f); !reflect.DeepEqual(got, want) {
 			t.Fatalf("%d are read, want %d", len(got), len(want))
 		}
 		early := fileIn(path)
@@ -48,7 +49,7 @@ func TestSaved(t *testing.T) {
 		if err := early.Load(noon); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := early.all(), f.all(); got[0].Action != "end overlay" || !reflect.DeepEqual(got[1:], want[:min(len(want), watch.MostRecent-1)]) {
+		if got, want := allOf(early), allOf(f); got[0].Action != "end overlay" || !reflect.DeepEqual(got[1:], want[:min(len(want), watch.MostRecent-1)]) {
 			t.Fatalf("what was added before is not the newest of %d", len(got))
 		}
 	}
@@ -95,8 +96,8 @@ func TestLongTexts(t *testing.T) {
 		t.Fatalf("%v, %v", info, err)
 	}
 	again := fileIn(path)
-	if err := again.Load(noon); err != nil || len(again.all()) != 20 || again.all()[0].Action != "block" || again.all()[0].Result == "" {
-		t.Errorf("%v, %d are read", err, len(again.all()))
+	if err := again.Load(noon); err != nil || len(allOf(again)) != 20 || allOf(again)[0].Action != "block" || allOf(again)[0].Result == "" {
+		t.Errorf("%v, %d are read", err, len(allOf(again)))
 	}
 }
 
@@ -107,7 +108,7 @@ func TestTorn(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := fileIn(path)
-	if err := f.Load(noon); err == nil || !strings.Contains(err.Error(), ".aside-1") || len(f.all()) > 0 {
+	if err := f.Load(noon); err == nil || !strings.Contains(err.Error(), ".aside-1") || len(allOf(f)) > 0 {
 		t.Errorf("%v", err)
 	}
 }

@@ -17,17 +17,20 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/admin/watch"
 	"edgeguard/aggregator/quarantine"
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
 	"edgeguard/detector"
 	"edgeguard/internal/filelock"
 	"edgeguard/node/alarm"
+	"edgeguard/node/evidence"
 	"edgeguard/node/pipeline"
 	"edgeguard/node/supervisor"
 	"edgeguard/ring"
 	"edgeguard/sensor/accesslog"
 	"edgeguard/snapshot"
+	"edgeguard/tuning"
 )
 
 const (
@@ -52,9 +55,9 @@ type store struct {
 	pipeline   *pipeline.Pipeline
 	list       *blocklist.List
 	quarantine *quarantine.Quarantine
-	evidence   evidenceFile
-	history    historyFile
-	audit      auditFile
+	evidence   snapshot.SideFile[*evidence.Kept]
+	history    snapshot.SideFile[*tuning.History]
+	audit      snapshot.SideFile[*watch.Ring[admin.Audit]]
 	tally      tallyFile
 	positions  *positions
 	clock      *clockguard.Clock
@@ -76,12 +79,17 @@ func (s *store) in(folder string) *store {
 	s.changed, s.patience = make(chan struct{}, 1), lockPatience
 	if folder != "" {
 		s.path = filepath.Join(folder, stateName)
-		s.evidence.Path = filepath.Join(folder, evidenceFileName)
-		s.history.Path = filepath.Join(folder, HistoryFileName)
-		s.audit.Path = filepath.Join(folder, auditFileName)
 		s.tally.Path = filepath.Join(folder, tallyFileName)
 	}
 	return s
+}
+
+// inState returns the path of a file in the folder of the state; empty without one.
+func inState(folder, name string) string {
+	if folder == "" {
+		return ""
+	}
+	return filepath.Join(folder, name)
 }
 
 // restore loads the state of the last run. A file that cannot be used is
@@ -91,14 +99,10 @@ func (s *store) restore() *snapshot.Loaded {
 		return nil
 	}
 	now := s.clock.Now()
-	if err := s.evidence.Load(now); err != nil {
-		s.alarms.Happened(now, alarm.State, s.evidence.Path, err.Error())
-	}
-	if err := s.history.Load(now); err != nil {
-		s.alarms.Happened(now, alarm.State, s.history.Path, err.Error())
-	}
-	if err := s.audit.Load(now); err != nil {
-		s.alarms.Happened(now, alarm.State, s.audit.Path, err.Error())
+	for _, side := range s.beside() {
+		if err := side.Load(now); err != nil {
+			s.alarms.Happened(now, alarm.State, side.File(), err.Error())
+		}
 	}
 	var steps []detector.Step
 	var blocks []snapshot.Block
@@ -138,6 +142,16 @@ func (s *store) restore() *snapshot.Loaded {
 	s.log.Info("state restored", "taken", loaded.Taken.UTC().Format(time.RFC3339), "keys", loaded.Windows,
 		"blocks", s.list.Len(), "refused", refused, "logs", loaded.Positions)
 	return &loaded
+}
+
+// beside returns the files beside the state.
+func (s *store) beside() []anySide { return []anySide{&s.audit, &s.evidence, &s.history} }
+
+// anySide is a [snapshot.SideFile] of anything.
+type anySide interface {
+	File() string
+	Load(now time.Time) error
+	Save(snapshot.Cut) error
 }
 
 // checkAside makes a condition of each file of the state that could not be used, until it is
@@ -292,7 +306,10 @@ func (s *store) write() (sum uint64, err error) {
 	now := s.clock.Now()
 	g := s.pipeline.Current()
 	cut := snapshot.Cut{Node: g.Config.Node, Taken: now, Offset: s.clock.Offset()}
-	beside := errors.Join(s.audit.Save(cut), s.evidence.Save(cut), s.history.Save(cut)) // before the blocks that the evidence is about
+	var beside error
+	for _, side := range s.beside() { // before the blocks that the evidence is about
+		beside = errors.Join(beside, side.Save(cut))
+	}
 	w, err := snapshot.Create(s.path, cut)
 	if err != nil {
 		return 0, err

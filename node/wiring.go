@@ -120,7 +120,7 @@ func (n *Node) wireSensors(s supervisor.Config, c *config.Config, teacher *hapro
 	positions := &positions{pipeline: n.pipeline, logs: &n.sensors.logs}
 	n.store = (&store{
 		pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, positions: positions, clock: n.clock, alarms: n.alarms, log: n.options.Log,
-		evidence: evidenceFile{Kept: evidence.NewKept()}, history: historyFile{Kept: new(tuning.History)}, tally: newTallyFile(c.Memory),
+		evidence: evidenceSide(c.State, evidence.NewKept()), history: historySide(c.State, new(tuning.History)), tally: newTallyFile(c.Memory),
 	}).in(c.State)
 	n.sensors.asked = listeners.NewAsked(listeners.AskedDeps{
 		Deps: n.listens(), Pipeline: n.pipeline, Clock: n.clock, Uncounter: uncounted.Uncounter,
@@ -142,7 +142,7 @@ func (n *Node) listens() listeners.Deps {
 func (n *Node) wireAdmin(s supervisor.Config, c *config.Config) {
 	shown, events := status.New(n.sources()), admin.NewEvents(c.Node)
 	view := admin.NewView(shown, events)
-	n.store.audit.Kept = view.Audits()
+	n.store.audit = auditSide(c.State, view.Audits())
 	n.lifecycle.overlay = overlay.New(overlay.Deps{
 		State: c.State, Now: n.clock.Now, Epoch: n.clock.Epoch, Replace: n.retune, List: n.list, Outcome: view.Outcome, ConfirmShare: confirmShare,
 		Detector: func() *detector.Detector { return n.pipeline.Current().Detector }, Alarms: n.alarms, Log: n.options.Log,

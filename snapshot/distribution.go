@@ -1,9 +1,6 @@
 package snapshot
 
 import (
-	"errors"
-	"io/fs"
-	"iter"
 	"time"
 )
 
@@ -30,25 +27,4 @@ func (d *decoder) distribution(c *Distribution) {
 	c.Window = time.Duration(d.uint32()) * time.Second
 	c.At = d.time()
 	c.Form = d.bytes()
-}
-
-// SaveDistributions writes a file of distributions alone.
-func SaveDistributions(path string, cut Cut, all iter.Seq[Distribution]) error {
-	w, err := Create(path, cut)
-	if err != nil {
-		return err
-	}
-	defer w.Close()
-	for one := range all {
-		w.Distribution(one)
-	}
-	return w.Commit()
-}
-
-// LoadDistributions reads such a file, as [Load]. A file that is not there is empty.
-func LoadDistributions(path string, now time.Time, take func(Distribution)) error {
-	if _, err := Load(path, now, Sink{Distribution: take}); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
 }

@@ -1,9 +1,6 @@
 package snapshot
 
 import (
-	"errors"
-	"io/fs"
-	"iter"
 	"math"
 	"time"
 
@@ -65,25 +62,4 @@ func (d *decoder) evidence(v *edgeguard.Evidence) {
 	for range parts {
 		v.Split = append(v.Split, edgeguard.Part{Node: d.text(), Count: d.uint32()})
 	}
-}
-
-// SaveEvidence writes a file of evidence alone.
-func SaveEvidence(path string, cut Cut, all iter.Seq[edgeguard.Evidence]) error {
-	w, err := Create(path, cut)
-	if err != nil {
-		return err
-	}
-	defer w.Close()
-	for e := range all {
-		w.Evidence(&e)
-	}
-	return w.Commit()
-}
-
-// LoadEvidence reads such a file, as [Load]. A file that is not there is empty.
-func LoadEvidence(path string, now time.Time, take func(*edgeguard.Evidence)) error {
-	if _, err := Load(path, now, Sink{Evidence: take}); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
 }

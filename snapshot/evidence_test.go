@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,26 +13,50 @@ import (
 	"edgeguard"
 )
 
-// TestEvidenceFile: what is saved is loaded, in its order, by the wall clock.
-func TestEvidenceFile(t *testing.T) {
+// What is saved beside a state is loaded, in its order, by the wall clock, and is written
+// again only after a change.
+func TestSideFile(t *testing.T) {
 	rng, path := seeded(t), filepath.Join(t.TempDir(), "node.evidence")
-	take := func(into *[]edgeguard.Evidence) func(*edgeguard.Evidence) {
-		return func(e *edgeguard.Evidence) { *into = append(*into, *e) }
+	changes := uint64(1)
+	side := func(path string, kept *[]edgeguard.Evidence) *SideFile[*[]edgeguard.Evidence] {
+		return &SideFile[*[]edgeguard.Evidence]{
+			Path: path, Kept: kept, Changes: func() uint64 { return changes },
+			Write: func(w *Writer, _ time.Time) {
+				for i := range *kept {
+					w.Evidence(&(*kept)[i])
+				}
+			},
+			Restore: func(_ time.Time, load func(Sink) error) error {
+				return load(Sink{Evidence: func(e *edgeguard.Evidence) { *kept = append(*kept, *e) }})
+			},
+		}
 	}
-	var got []edgeguard.Evidence
-	if err := LoadEvidence(path, noon, take(&got)); err != nil || got != nil {
+	var got, want []edgeguard.Evidence
+	if err := side(path, &got).Load(noon); err != nil || got != nil {
 		t.Fatalf("without a file: %v, %v", got, err)
 	}
-	var want []edgeguard.Evidence
 	for range 1000 {
 		want = append(want, randomEvidence(rng))
 	}
-	cut := Cut{Node: "edge-1", Taken: noon.Add(-time.Hour), Offset: time.Hour}
-	if err := SaveEvidence(path, cut, slices.Values(want)); err != nil {
-		t.Fatal(err)
-	}
-	if err := LoadEvidence(path, noon, take(&got)); err != nil {
-		t.Fatal(err)
+	cut, saved := Cut{Node: "edge-1", Taken: noon.Add(-time.Hour), Offset: time.Hour}, side(path, &want)
+	for _, written := range []bool{true, false, true} {
+		if err := saved.Save(cut); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(path); (err == nil) != written {
+			t.Fatalf("written: %v, want %v", err, written)
+		}
+		if !written {
+			changes++
+			continue
+		}
+		got = nil
+		if err := side(path, &got).Load(noon); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for i := range want {
 		want[i].Since, want[i].Until = want[i].Since.Add(time.Hour), want[i].Until.Add(time.Hour)
@@ -44,11 +67,14 @@ func TestEvidenceFile(t *testing.T) {
 	if err := os.WriteFile(path, []byte("torn"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := LoadEvidence(path, noon, nil); !errors.Is(err, errForeign) || !strings.Contains(err.Error(), path+".aside-1") {
+	if err := side(path, &got).Load(noon); !errors.Is(err, errForeign) || !strings.Contains(err.Error(), path+".aside-1") {
 		t.Errorf("a file of something else: %v", err)
 	}
-	if err := SaveEvidence(filepath.Join(path, "no", "folder"), cut, slices.Values(want)); err == nil || errors.Is(err, fs.ErrExist) {
-		t.Errorf("where there is no folder: %v", err)
+	nowhere := side(filepath.Join(path, "no", "folder"), &want)
+	for range 2 { // what could not be written is tried again
+		if err := nowhere.Save(cut); err == nil || errors.Is(err, fs.ErrExist) {
+			t.Errorf("where there is no folder: %v", err)
+		}
 	}
 }
 

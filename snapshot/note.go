@@ -1,8 +1,6 @@
 package snapshot
 
 import (
-	"errors"
-	"io/fs"
 	"iter"
 	"time"
 )
@@ -10,24 +8,20 @@ import (
 // MaxNote is how many bytes a note may have.
 const MaxNote = maxText
 
-// SaveNotes writes a file of notes alone: texts that only their writer reads.
+// Note writes a text that only its writer reads.
+func (w *Writer) Note(text []byte) { w.open(kindNote).bytes(text) }
+
+// SaveNotes writes a file of notes alone.
 func SaveNotes(path string, cut Cut, notes iter.Seq[[]byte]) error {
-	w, err := Create(path, cut)
-	if err != nil {
-		return err
-	}
-	defer w.Close()
-	for text := range notes {
-		w.open(kindNote).bytes(text)
-	}
-	return w.Commit()
+	return save(path, cut, func(w *Writer) {
+		for text := range notes {
+			w.Note(text)
+		}
+	})
 }
 
 // LoadNotes reads such a file, as [Load]. A file that is not there is empty. take may
 // not keep a note.
 func LoadNotes(path string, now time.Time, take func([]byte)) error {
-	if _, err := Load(path, now, Sink{Note: take}); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return loadIfThere(path, now, Sink{Note: take})
 }

@@ -31,18 +31,18 @@ func (n *ownNode) remember(windows map[time.Time][]uint32) {
 		n.t.Fatal(err)
 	}
 	m := &c.Rules.Meters[c.Rules.Rules[0].Meter]
-	err = snapshot.SaveDistributions(filepath.Join(n.Path("state"), node.HistoryFileName), snapshot.Cut{Taken: time.Now()}, func(yield func(snapshot.Distribution) bool) {
-		for _, at := range slices.SortedFunc(maps.Keys(windows), time.Time.Compare) {
-			var d tuning.Distribution
-			for _, count := range windows[at] {
-				d.Add(count)
-			}
-			if !yield(snapshot.Distribution{Fingerprint: m.Fingerprint, Window: m.Window, At: at, Form: d.Sparse()}) {
-				return
-			}
-		}
-	})
+	w, err := snapshot.Create(filepath.Join(n.Path("state"), node.HistoryFileName), snapshot.Cut{Taken: time.Now()})
 	if err != nil {
+		n.t.Fatal(err)
+	}
+	for _, at := range slices.SortedFunc(maps.Keys(windows), time.Time.Compare) {
+		var d tuning.Distribution
+		for _, count := range windows[at] {
+			d.Add(count)
+		}
+		w.Distribution(snapshot.Distribution{Fingerprint: m.Fingerprint, Window: m.Window, At: at, Form: d.Sparse()})
+	}
+	if err := w.Commit(); err != nil {
 		n.t.Fatal(err)
 	}
 	n.Launch()
