@@ -111,39 +111,7 @@ func (p *jsonParser) Sure() netip.Addr { return netip.Addr{} }
 // object reads the object at the start of b and returns its length, -1 if it is
 // none.
 func (p *jsonParser) object(b []byte, level jsonLevel) int {
-	i := scan.JSONBlank(b, 0)
-	if i == len(b) || b[i] != '{' {
-		return -1
-	}
-	if i = scan.JSONBlank(b, i+1); i < len(b) && b[i] == '}' {
-		return i + 1
-	}
-	for i < len(b) && b[i] == '"' {
-		end := scan.QuoteEnd(b, i+1)
-		if end < 0 {
-			return -1
-		}
-		key := b[i+1 : end]
-		if i = scan.JSONBlank(b, end+1); i == len(b) || b[i] != ':' {
-			return -1
-		}
-		i = scan.JSONBlank(b, i+1)
-		n := p.member(key, b[i:], level)
-		if n < 0 {
-			return -1
-		}
-		if i = scan.JSONBlank(b, i+n); i == len(b) {
-			return -1
-		}
-		if b[i] == '}' {
-			return i + 1
-		}
-		if b[i] != ',' {
-			return -1
-		}
-		i = scan.JSONBlank(b, i+1)
-	}
-	return -1
+	return scan.JSONObject(b, func(key, rest []byte) int { return p.member(key, rest, level) })
 }
 
 // member takes the value at the start of b for what its key says, and returns

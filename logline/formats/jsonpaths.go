@@ -60,39 +60,7 @@ func (p *pathsParser) SetLatest(at time.Time) { p.clock.Latest = at }
 // object reads the object at the start of b and returns its length, -1 if it is
 // none. It goes no deeper than the paths do.
 func (p *pathsParser) object(b []byte, n *pathNode) int {
-	i := scan.JSONBlank(b, 0)
-	if i == len(b) || b[i] != '{' {
-		return -1
-	}
-	if i = scan.JSONBlank(b, i+1); i < len(b) && b[i] == '}' {
-		return i + 1
-	}
-	for i < len(b) && b[i] == '"' {
-		end := scan.QuoteEnd(b, i+1)
-		if end < 0 {
-			return -1
-		}
-		key := b[i+1 : end]
-		if i = scan.JSONBlank(b, end+1); i == len(b) || b[i] != ':' {
-			return -1
-		}
-		i = scan.JSONBlank(b, i+1)
-		size := p.member(b[i:], n.at(key))
-		if size < 0 {
-			return -1
-		}
-		if i = scan.JSONBlank(b, i+size); i == len(b) {
-			return -1
-		}
-		if b[i] == '}' {
-			return i + 1
-		}
-		if b[i] != ',' {
-			return -1
-		}
-		i = scan.JSONBlank(b, i+1)
-	}
-	return -1
+	return scan.JSONObject(b, func(key, rest []byte) int { return p.member(rest, n.at(key)) })
 }
 
 // member reads the value at the start of b, which is at the node, if it is one,

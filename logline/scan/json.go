@@ -1,5 +1,44 @@
 package scan
 
+// JSONObject reads the object at the start of b and returns its length, -1 if it is none.
+// Member is called with each key, as it is written, and all from its value on, of which it
+// returns the length or -1.
+func JSONObject(b []byte, member func(key, rest []byte) int) int {
+	i := JSONBlank(b, 0)
+	if i == len(b) || b[i] != '{' {
+		return -1
+	}
+	if i = JSONBlank(b, i+1); i < len(b) && b[i] == '}' {
+		return i + 1
+	}
+	for i < len(b) && b[i] == '"' {
+		end := QuoteEnd(b, i+1)
+		if end < 0 {
+			return -1
+		}
+		key := b[i+1 : end]
+		if i = JSONBlank(b, end+1); i == len(b) || b[i] != ':' {
+			return -1
+		}
+		i = JSONBlank(b, i+1)
+		n := member(key, b[i:])
+		if n < 0 {
+			return -1
+		}
+		if i = JSONBlank(b, i+n); i == len(b) {
+			return -1
+		}
+		if b[i] == '}' {
+			return i + 1
+		}
+		if b[i] != ',' {
+			return -1
+		}
+		i = JSONBlank(b, i+1)
+	}
+	return -1
+}
+
 // JSONValue returns the length of the JSON value at the start of b, -1 if it has
 // no end. Nesting needs no stack: only its depth counts.
 func JSONValue(b []byte) int {
