@@ -102,12 +102,15 @@ func sameBlock(a, b edgeguard.Block) bool {
 	return a == b && apart < corrected
 }
 
-// What waits, and was counted here, has the fleet asked for its total.
+// What waits, was counted here and reported by another node, has the fleet asked for its
+// total.
 func TestHeldAsksTheFleet(t *testing.T) {
 	t.Parallel()
-	a, _ := startFleet(t, redistest.Start(t, redistest.Options{}))
+	a, b := startFleet(t, redistest.Start(t, redistest.Options{}))
 	const clients = 150
+	b.crowd("203.0.", clients, 12) // over half of the limit: it is reported
 	a.crowd("203.0.", clients, 8)
+	pass(5, a, b) // what they asked each other for themselves is answered
 	asked := a.pipeline.Current().Member.Totals.Stats().WatchesReceived // what the nodes asked each other to watch
 	held := 0
 	for k := range clients {
