@@ -34,6 +34,7 @@ func TestNewClientsBetweenReloads(t *testing.T) {
 		defer ticker.Stop()
 		next, reloads = ticker.C, 14
 	}
+	e.until("HAProxy has connected", func() bool { return e.process() != 0 }) // one that starts misses the signal
 	for i := range reloads {
 		if full {
 			<-next
