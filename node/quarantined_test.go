@@ -110,7 +110,7 @@ func TestHeldAsksTheFleet(t *testing.T) {
 	const clients = 150
 	b.crowd("203.0.", clients, 12) // over half of the limit: it is reported
 	a.crowd("203.0.", clients, 8)
-	pass(5, a, b) // what they asked each other for themselves is answered
+	pass(5, a, b)                                                       // what they asked each other for themselves is answered
 	asked := a.pipeline.Current().Member.Totals.Stats().WatchesReceived // what the nodes asked each other to watch
 	held := 0
 	for k := range clients {
