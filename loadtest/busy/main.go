@@ -109,6 +109,9 @@ func (o *options) measureBeside(ctx context.Context, e *edge, out io.Writer) err
 				}
 				took, err := b.round(ctx)
 				stop()
+				if err == nil {
+					err = b.remove(ctx)
+				}
 				if err != nil {
 					return err
 				}
