@@ -159,10 +159,12 @@ func TestLockThatIsRemoved(t *testing.T) {
 	if err := runOnce(t, second); err == nil || !strings.Contains(err.Error(), "another edgeguard keeps it") {
 		t.Errorf("after a save: %v", err)
 	}
+	first.store.saving.Lock() // or it takes the folder again before the third
 	if err := os.Remove(lock); err != nil {
 		t.Fatal(err)
 	}
 	third := newNode(t, dir, strings.ReplaceAll(withState, "auth.sock", "other.sock")).start()
+	first.store.saving.Unlock()
 	if first.store.save() != 0 {
 		t.Error("the first saves into the folder of another")
 	}
