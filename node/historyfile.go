@@ -15,8 +15,9 @@ const HistoryFileName = "node.history"
 // historySide returns the file in a folder of a history. A distribution in it that is
 // none is left out when it is loaded, and the error says so.
 func historySide(folder string, kept *tuning.History) snapshot.SideFile[*tuning.History] {
+	path := inState(folder, HistoryFileName)
 	return snapshot.SideFile[*tuning.History]{
-		Path: inState(folder, HistoryFileName), Kept: kept, Changes: kept.Changes,
+		Path: path, Kept: kept, Changes: kept.Changes,
 		Write: func(w *snapshot.Writer, _ time.Time) {
 			for m, one := range kept.All() {
 				w.Distribution(snapshot.Distribution{Fingerprint: m.Fingerprint, Window: m.Window, At: one.At, Form: one.Counts})
@@ -26,7 +27,7 @@ func historySide(folder string, kept *tuning.History) snapshot.SideFile[*tuning.
 			var wrong error
 			err := load(snapshot.Sink{Distribution: func(one snapshot.Distribution) {
 				if err := kept.Restore(now, tuning.Meter{Fingerprint: one.Fingerprint, Window: one.Window}, one.At, one.Form); err != nil {
-					wrong = fmt.Errorf("history: of %v: %w; it is left out", one.At, err)
+					wrong = fmt.Errorf("history %s: of %v: %w; it is left out", path, one.At, err)
 				}
 			}})
 			return errors.Join(err, wrong)
