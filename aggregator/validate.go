@@ -29,6 +29,17 @@ func Travels(prefix netip.Prefix) bool {
 	return prefix.Bits() >= widestV6
 }
 
+// Narrow reports whether a record of this prefix waits on no node for its width although
+// nobody signed it: one of /24 (IPv4) or /48 (IPv6) and narrower. Allowances are weighed by
+// nothing else. The one customer who is blocked is all of what is over a limit: weighed by its
+// share, an allowance of his address would wait for ever.
+func Narrow(prefix netip.Prefix) bool {
+	if prefix.Addr().Is4() {
+		return prefix.Bits() >= 24
+	}
+	return prefix.Bits() >= 48
+}
+
 // CheckRecord decodes a record that came from the fleet and rejects one that is
 // impossible or dangerous whoever wrote it: one that does not parse, is wider
 // than /16 (IPv4) or /32 (IPv6) without having been forced, begins in the

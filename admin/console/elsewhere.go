@@ -13,10 +13,6 @@ import (
 // waitsForEach is what only an operator on each of the others ends.
 const waitsForEach = " Without a fleet key it waits on each of the other nodes until an operator confirms it there."
 
-// narrowV4 and narrowV6 are the widest blocks and allowances that do not wait everywhere
-// without a key.
-const narrowV4, narrowV6 = 24, 48
-
 // blockElsewhere says, before an operator makes a block, what the other nodes of the
 // fleet do with it. signed says that the fleet's key signs it.
 func blockElsewhere(prefix netip.Prefix, forced, signed bool) string {
@@ -25,7 +21,7 @@ func blockElsewhere(prefix netip.Prefix, forced, signed bool) string {
 		return " It is in force on this node alone: the others reject what is so wide."
 	case forced && signed:
 		return " It is signed with the fleet's key: no other node waits for a confirmation, unless all from other nodes is too wide there."
-	case !signed && wider(prefix, narrowV4, narrowV6):
+	case !signed && !aggregator.Narrow(prefix):
 		return waitsForEach
 	}
 	return " On another node it waits for a confirmation if it would refuse more than confirm_share there."
@@ -36,17 +32,10 @@ func allowanceElsewhere(prefix netip.Prefix, signed bool) string {
 	switch {
 	case !aggregator.Travels(prefix):
 		return " It is in force on this node alone: the others reject what is so wide."
-	case !signed && wider(prefix, narrowV4, narrowV6):
+	case !signed && !aggregator.Narrow(prefix):
 		return waitsForEach
 	}
 	return ""
-}
-
-func wider(p netip.Prefix, v4, v6 int) bool {
-	if p.Addr().Is4() {
-		return p.Bits() < v4
-	}
-	return p.Bits() < v6
 }
 
 // elsewhereRow is what is in force from one source that is not this node.

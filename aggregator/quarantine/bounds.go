@@ -1,6 +1,9 @@
 package quarantine
 
-import "edgeguard/blocklist/width"
+import (
+	"edgeguard/aggregator"
+	"edgeguard/blocklist/width"
+)
 
 // How wide the blocks and the allowances may be that are in force on others' word, each
 // together: of nodes with the fleet's key a sixteenth of the address space, of whoever can
@@ -21,7 +24,7 @@ func (q *Quarantine) tooWide(one *Held) bool {
 	most := unsignedMost
 	if one.Trust.Signed {
 		most = signedMost
-	} else if !narrow(one.Prefix) {
+	} else if !aggregator.Narrow(one.Prefix) {
 		return true
 	}
 	if !single(one.Prefix) {

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"edgeguard"
+	"edgeguard/aggregator"
 	"edgeguard/blocklist"
 )
 
@@ -30,15 +31,8 @@ func (w Why) String() string {
 	return fmt.Sprintf("why(%d)", uint8(w))
 }
 
-// The unsigned blocks and allowances that do not wait for their width are these and
-// narrower ones. Allowances are weighed by nothing else. The
-// one customer who is blocked is all of what is over a limit: weighed by its share, an
-// allowance of his address would wait for ever.
-const (
-	narrowV4, narrowV6 = 24, 48
-	// singleV6 is the widest IPv6 network that a rule's default key blocks.
-	singleV4, singleV6 = 32, 64
-)
+// singleV6 is the widest IPv6 network that a rule's default key blocks.
+const singleV4, singleV6 = 32, 64
 
 func within(p netip.Prefix, v4, v6 int) bool {
 	if p.Addr().Is4() {
@@ -47,7 +41,6 @@ func within(p netip.Prefix, v4, v6 int) bool {
 	return p.Bits() >= v6
 }
 
-func narrow(p netip.Prefix) bool { return within(p, narrowV4, narrowV6) }
 func single(p netip.Prefix) bool { return within(p, singleV4, singleV6) }
 func wide(p netip.Prefix) bool   { return !within(p, edgeguard.WidestV4, edgeguard.WidestV6) }
 
@@ -65,7 +58,7 @@ func operators(b *edgeguard.Block, t blocklist.Trust) bool { return t.Forced || 
 // not have it.
 func whyHeld(one *Held) Why {
 	switch {
-	case one.Lifted && wide(one.Prefix), !one.Lifted && !one.Trust.Signed && !narrow(one.Prefix),
+	case one.Lifted && wide(one.Prefix), !one.Lifted && !one.Trust.Signed && !aggregator.Narrow(one.Prefix),
 		one.Trust.Signed && operators(&one.Block, one.Trust):
 		return Wide
 	case !isBlock(&one.Block):

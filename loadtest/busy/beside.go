@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -101,7 +100,7 @@ func get(ctx context.Context, c *http.Client, address string, header http.Header
 		return err
 	}
 	defer answer.Body.Close()
-	if _, err := io.Copy(io.Discard, bufio.NewReader(answer.Body)); err != nil {
+	if _, err := io.Copy(io.Discard, answer.Body); err != nil {
 		return err
 	}
 	if answer.StatusCode != http.StatusOK {

@@ -126,7 +126,7 @@ func allowAddCommand(e *command.Env) *cobra.Command {
 					alone = ", on this node only: so wide an allowance is not sent to other nodes"
 				}
 				fmt.Fprintf(e.Stdout, "%s is allowed until %s%s\n", output.Prefix(a.Prefix), allowedUntil(a), alone)
-				if alone == "" && wider(a.Prefix, 24, 48) { // quarantine holds wider ones
+				if alone == "" && !aggregator.Narrow(a.Prefix) {
 					at.sayHeld(ctx, node, a.Prefix.String())
 				}
 				return nil

@@ -221,7 +221,7 @@ func blocksAddCommand(e *command.Env) *cobra.Command {
 					fmt.Fprintln(e.Stdout, "the node is in mode monitor: no request is refused, and lists stay empty")
 				}
 				unsigned := status.Fleet != nil && status.Fleet.KeyMode == ""
-				if alone == "" && (request.Force || unsigned && wider(b.Prefix, 24, 48)) { // quarantine holds wider ones
+				if alone == "" && (request.Force || unsigned && !aggregator.Narrow(b.Prefix)) {
 					at.sayHeld(ctx, node, b.Prefix.String())
 				}
 				return nil

@@ -20,7 +20,7 @@ func TestNobodyAsked(t *testing.T) {
 		"asked":          {admin.Stats{Sources: []admin.Source{{Name: "auth 127.0.0.1:9180", Events: 1}}}, nil},
 		"asked by SPOE":  {admin.Stats{Sources: append(unasked[:1:1], admin.Source{Name: "spoe unix:/s", Events: 1})}, []severity{fine}},
 		"a list":         {admin.Stats{Sources: unasked, Enforcers: []admin.Enforcer{{Name: "list /l"}}}, []severity{fine}},
-		"HAProxy taught": {admin.Stats{Sources: unasked, HAProxies: []haproxy.ListenerFigures{{Enforce: true}}}, []severity{fine}},
+		"HAProxy taught": {admin.Stats{Sources: unasked, Enforcers: []admin.Enforcer{{Name: "haproxy peers"}}}, []severity{fine}},
 		"HAProxy counts": {admin.Stats{Sources: unasked, HAProxies: []haproxy.ListenerFigures{{Count: true}}}, []severity{doubt}},
 	} {
 		one.stats.Started, one.stats.Time = time.Unix(1_800_000_000, 0), time.Unix(1_800_000_060, 0)

@@ -11,7 +11,6 @@ import (
 	"edgeguard/admin/client"
 	"edgeguard/config"
 	"edgeguard/config/yaml"
-	"edgeguard/haproxy"
 	"edgeguard/internal/words"
 	"edgeguard/node/alarm"
 )
@@ -65,8 +64,7 @@ func (x *examination) node(ctx context.Context, c *config.Config) {
 // are not refused there. Where something else refuses them that need not be a mistake.
 func (x *examination) asked(s *admin.Stats) {
 	askers, is := s.Askers(), doubt
-	teaches := slices.ContainsFunc(s.HAProxies, func(h haproxy.ListenerFigures) bool { return h.Enforce })
-	if len(askers) > 0 || len(s.Ways()) > 0 || teaches {
+	if len(askers) > 0 || len(s.Ways()) > 0 {
 		is = fine
 	}
 	for _, source := range s.Sources {
