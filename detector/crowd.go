@@ -28,11 +28,11 @@ type crowd struct {
 	recent   *recent // made with the first request
 }
 
-// of returns the crowd that an address belongs to.
-func (s *crowds) of(addr netip.Addr) *crowd {
+// crowdOf returns which crowd an address belongs to.
+func crowdOf(addr netip.Addr) uint64 {
 	b := addr.As16()
 	h := binary.LittleEndian.Uint64(b[:8]) ^ binary.LittleEndian.Uint64(b[8:])*0x9e3779b97f4a7c15
-	return &s.all[h*0xff51afd7ed558ccd>>58]
+	return h * 0xff51afd7ed558ccd >> 58
 }
 
 // sampledOf returns how many of the next n of a running count are sampled.
@@ -49,12 +49,13 @@ func sampledOf(count, n uint64) uint32 {
 // Note notes requests of one address that were sampled at the second now: of those
 // that it made, every eighth. spared says that the address may not be blocked.
 func (s *crowds) Note(now uint32, addr netip.Addr, spared bool, requests uint32) {
-	c := s.of(addr)
+	which := crowdOf(addr)
+	c := &s.all[which]
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.majority.note(now/dominanceSpan, addr, spared, requests)
 	if c.recent == nil {
-		c.recent = new(recent)
+		c.recent = &recent{drawn: which << 56} // no two crowds draw alike
 	}
 	c.recent.note(now/recentWidth, addr, requests)
 }

@@ -84,6 +84,27 @@ func TestSampleOracle(t *testing.T) {
 	}
 }
 
+// Clients that come in the order of their addresses, as in a scan or a test, are sampled
+// as evenly as others: the mean square of the error is that of the 256 addresses kept.
+// Crowds that draw alike choose alike in time, and so in address.
+func TestSampleOfASweep(t *testing.T) {
+	const clients, networks, sweeps = 12_000, 16, 200
+	d := sampler(t, nil, shard.NewMemory(16<<20), blocklist.New(blocklist.Config{}))
+	now, squares, want := time.Unix(1_800_000_000, 0), 0.0, networks*256./clients
+	for range sweeps {
+		now = now.Add(5 * time.Minute) // a sample of this sweep alone
+		for k := range clients {
+			ask(d, now, netip.AddrFrom4([4]byte{198, 18, byte(k >> 8), byte(k)}))
+		}
+		miss := d.Sample(now).Share(netip.MustParsePrefix("198.18.16.0/20"), everyone) - want
+		squares += miss * miss
+	}
+	got, most := math.Sqrt(squares/sweeps), math.Sqrt(want*(1-want)/256)
+	if t.Logf("standard error %.4f, of an even choice %.4f", got, most); got > 1.2*most {
+		t.Errorf("standard error %.4f, want %.4f", got, most)
+	}
+}
+
 // recent is how many requests are in the slots that a sample looks at.
 func recent(all []asked, now time.Time) (total float64) {
 	for _, one := range all {

@@ -86,20 +86,26 @@ type guardedNode struct {
 // the limit.
 func startGuarded(t *testing.T, mode keyMode) *guarded {
 	t.Helper()
+	return startGuardedWith(t, mode, "", (*guardedNode).crowd)
+}
+
+// startGuardedWith is startGuarded with further settings of the fleet, and another crowd.
+func startGuardedWith(t *testing.T, mode keyMode, extra string, crowd func(*guardedNode)) *guarded {
+	t.Helper()
 	g := newGuarded(t)
 	g.mode = mode
 	if _, err := redis.Install(background, g.redis); err != nil {
 		t.Fatal(err)
 	}
 	for i := range guardedNodes {
-		g.nodes = append(g.nodes, g.newNode(fmt.Sprintf("edge-%d", i+1), mode, ""))
+		g.nodes = append(g.nodes, g.newNode(fmt.Sprintf("edge-%d", i+1), mode, extra))
 	}
 	for _, n := range g.nodes {
 		n.Launch()
 	}
 	for _, n := range g.nodes {
 		n.joined()
-		n.crowd()
+		crowd(n)
 	}
 	return g
 }
