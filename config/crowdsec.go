@@ -17,14 +17,8 @@ type CrowdSec struct {
 // LAPI is one listener for CrowdSec's bouncers, which enforce the node's blocks.
 type LAPI struct {
 	Listen      yaml.Address // tcp
-	TLS         LAPIFiles
+	TLS         ListenerTLS
 	Connections int // open at most
-}
-
-// LAPIFiles are the certificates of a listener, in PEM.
-type LAPIFiles struct {
-	CertFile, KeyFile string
-	ClientCAFile      string // who signs the certificates of the bouncers; empty: they need none
 }
 
 // lapiListen is where bouncers connect by default. CrowdSec itself listens at port 8080.
@@ -52,29 +46,18 @@ func readLAPI(n yaml.Node) LAPI {
 	l := LAPI{Connections: defaultConnections}
 	n.Mapping(yaml.Fields{
 		"listen":      func(n yaml.Node) { l.Listen = n.Address("tcp") },
-		"tls":         l.TLS.read,
+		"tls":         func(n yaml.Node) { l.TLS.read(n, false, "set both: bouncers verify the certificate") },
 		"connections": func(n yaml.Node) { l.Connections = int(n.Whole(leastLAPIConnections, mostLAPIConnections)) },
 	})
 	if l.Listen.Network == "" && !n.Touched("listen") {
 		l.Listen, _ = yaml.ParseAddress(lapiListen)
 		n.Claim(l.Listen)
 	}
-	if !l.Listen.Local() && l.TLS == (LAPIFiles{}) && !n.Touched("listen", "tls") {
+	if !l.Listen.Local() && l.TLS == (ListenerTLS{}) && !n.Touched("listen", "tls") {
 		n.WrongField("listen", fmt.Sprintf("other hosts can reach %s, and without TLS whoever is between reads the keys of the bouncers", l.Listen),
 			"listen at "+lapiListen+", or set tls with cert_file and key_file")
 	}
 	return l
-}
-
-func (f *LAPIFiles) read(n yaml.Node) {
-	n.Mapping(yaml.Fields{
-		"cert_file":      func(n yaml.Node) { f.CertFile = n.AbsPath() },
-		"key_file":       func(n yaml.Node) { f.KeyFile = n.AbsPath() },
-		"client_ca_file": func(n yaml.Node) { f.ClientCAFile = n.AbsPath() },
-	})
-	if (f.CertFile == "" || f.KeyFile == "") && !n.Touched("cert_file", "key_file") {
-		n.Wrong("requires cert_file and key_file", "set both: bouncers verify the certificate")
-	}
 }
 
 // Write writes the section, if it says anything.
@@ -88,7 +71,7 @@ func (s *CrowdSec) Write(p *yaml.Printer) {
 	}
 	for i, l := range s.LAPI {
 		path := yaml.ItemPath("crowdsec.lapi", i)
-		p.Field(2, "- {listen", p.Quote(yaml.JoinPath(path, "listen"), l.Listen.String())+l.TLS.text(p, yaml.JoinPath(path, "tls"))+
+		p.Field(2, "- {listen", p.Quote(yaml.JoinPath(path, "listen"), l.Listen.String())+l.TLS.text(p, path)+
 			", connections: "+strconv.Itoa(l.Connections)+"}")
 	}
 	if s.Decisions != nil {
@@ -97,16 +80,4 @@ func (s *CrowdSec) Write(p *yaml.Printer) {
 	if s.Alerts != nil {
 		s.Alerts.write(p)
 	}
-}
-
-// text returns the files as a field, with a comma before it; nothing without them.
-func (f LAPIFiles) text(p *yaml.Printer, path string) string {
-	if f == (LAPIFiles{}) {
-		return ""
-	}
-	text := ", tls: {cert_file: " + p.Quote(yaml.JoinPath(path, "cert_file"), f.CertFile) + ", key_file: " + p.Quote(yaml.JoinPath(path, "key_file"), f.KeyFile)
-	if f.ClientCAFile != "" {
-		text += ", client_ca_file: " + p.Quote(yaml.JoinPath(path, "client_ca_file"), f.ClientCAFile)
-	}
-	return text + "}"
 }

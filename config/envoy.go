@@ -16,7 +16,7 @@ type EnvoyListeners []EnvoyListener
 type EnvoyListener struct {
 	Address yaml.Address // tcp or unix
 	yaml.Access
-	TLS         EnvoyFiles
+	TLS         ListenerTLS
 	Connections int // open at most
 	// Trust are the Envoys and the proxies in front of them: the trusted proxies unless the
 	// file says otherwise. A peer on a unix socket, or with a certificate, is always one.
@@ -28,12 +28,6 @@ type EnvoyListener struct {
 	// Count is false where requests are looked up and not counted, because another source
 	// counts them.
 	Count bool
-}
-
-// EnvoyFiles are the certificates of a listener over TCP, in PEM.
-type EnvoyFiles struct {
-	CertFile, KeyFile string // of edgeguard
-	ClientCAFile      string // who signs the certificates of the Envoys; empty: they need none
 }
 
 // Counts reports whether requests are counted that Envoy asks about.
@@ -63,33 +57,24 @@ func readEntry(n yaml.Node) EnvoyListener {
 		"connections": func(n yaml.Node) { l.Connections = int(n.Whole(envoyLeastConnections, envoyMostConnections)) },
 		"mode":        func(n yaml.Node) { l.Mode = n.Mode() },
 		"group":       func(n yaml.Node) { l.Group = n.Group() },
-		"tls":         l.TLS.read,
-		"trust":       func(n yaml.Node) { l.Trust = append([]netip.Prefix{}, n.Prefixes()...) },
-		"header":      func(n yaml.Node) { l.Header = n.Header() },
-		"fronted":     func(n yaml.Node) { l.Fronted = n.Truth() },
-		"emit":        func(n yaml.Node) { l.Count = n.Choice("request", "nothing") == "request" },
+		"tls": func(n yaml.Node) {
+			l.TLS.read(n, false, "set both; client_ca_file also admits Envoys by their certificates")
+		},
+		"trust":   func(n yaml.Node) { l.Trust = append([]netip.Prefix{}, n.Prefixes()...) },
+		"header":  func(n yaml.Node) { l.Header = n.Header() },
+		"fronted": func(n yaml.Node) { l.Fronted = n.Truth() },
+		"emit":    func(n yaml.Node) { l.Count = n.Choice("request", "nothing") == "request" },
 	})
 	l.Access = n.Access(l.Address, l.Access, yaml.GroupMode, "any user can ask with any client address")
 	switch {
 	case n.Touched("address", "tls"):
-	case l.Address.Unix() && l.TLS != EnvoyFiles{}:
+	case l.Address.Unix() && l.TLS != ListenerTLS{}:
 		n.WrongField("tls", "is for TCP, and "+l.Address.String()+" is a unix socket", "remove it: the socket's mode says who may ask")
-	case !l.Address.Local() && l.TLS == EnvoyFiles{}:
+	case !l.Address.Local() && l.TLS == ListenerTLS{}:
 		n.Warn(fmt.Sprintf("%s is reachable from other hosts, and has no tls: whoever can send from an address in trust can have any address blocked", l.Address),
 			"set tls, or listen at 127.0.0.1 or on a unix socket, or protect it with a firewall")
 	}
 	return l
-}
-
-func (f *EnvoyFiles) read(n yaml.Node) {
-	n.Mapping(yaml.Fields{
-		"cert_file":      func(n yaml.Node) { f.CertFile = n.AbsPath() },
-		"key_file":       func(n yaml.Node) { f.KeyFile = n.AbsPath() },
-		"client_ca_file": func(n yaml.Node) { f.ClientCAFile = n.AbsPath() },
-	})
-	if (f.CertFile == "" || f.KeyFile == "") && !n.Touched("cert_file", "key_file") {
-		n.Wrong("requires cert_file and key_file", "set both; client_ca_file also admits Envoys by their certificates")
-	}
 }
 
 // Write writes the list, if it is not empty.
@@ -110,16 +95,7 @@ func (l *EnvoyListener) text(p *yaml.Printer, path string) string {
 		emit = "request"
 	}
 	text := fmt.Sprintf("%s, trust: %s, emit: %s", p.Quote(yaml.JoinPath(path, "address"), l.Address.String()), p.Prefixes(yaml.JoinPath(path, "trust"), l.Trust), emit)
-	if l.TLS != (EnvoyFiles{}) {
-		file := func(name, value string) string {
-			return name + ": " + p.Quote(yaml.JoinPath(yaml.JoinPath(path, "tls"), name), value)
-		}
-		text += ", tls: {" + file("cert_file", l.TLS.CertFile) + ", " + file("key_file", l.TLS.KeyFile)
-		if l.TLS.ClientCAFile != "" {
-			text += ", " + file("client_ca_file", l.TLS.ClientCAFile)
-		}
-		text += "}"
-	}
+	text += l.TLS.text(p, path)
 	if l.Header != "" {
 		text += ", header: " + yaml.Quote(l.Header)
 	}

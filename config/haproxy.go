@@ -36,14 +36,17 @@ type HAProxySPOE struct {
 // it is a unix socket with one user, or TCP with certificates of both sides.
 type HAProxyDoor struct {
 	Listen yaml.Address
-	User   string       // whose processes may connect; of a unix socket alone
-	TLS    HAProxyFiles // of TCP alone
+	User   string      // whose processes may connect; of a unix socket alone
+	TLS    ListenerTLS // of TCP alone
 }
 
-// HAProxyFiles are the certificates of a door, in PEM.
-type HAProxyFiles struct {
-	CertFile, KeyFile string // of edgeguard
-	ClientCAFile      string // who signs the certificates of the HAProxies
+// Access is who may open the door's socket: its user's processes, which the door itself
+// admits by their user.
+func (d *HAProxyDoor) Access() yaml.Access {
+	if !d.Listen.Unix() {
+		return yaml.Access{}
+	}
+	return yaml.Access{Mode: yaml.OwnMode}
 }
 
 // Asks reports whether requests are counted that HAProxy asks about.
@@ -123,7 +126,7 @@ func (d *HAProxyDoor) Fields() yaml.Fields {
 	return yaml.Fields{
 		"listen": func(n yaml.Node) { d.Listen = n.Address("unix", "tcp") },
 		"user":   func(n yaml.Node) { d.User = readUser(n) },
-		"tls":    d.TLS.read,
+		"tls":    func(n yaml.Node) { d.TLS.read(n, true, "set all three: both sides must have a certificate") },
 	}
 }
 
@@ -136,17 +139,6 @@ func readUser(n yaml.Node) string {
 	return text
 }
 
-func (f *HAProxyFiles) read(n yaml.Node) {
-	n.Mapping(yaml.Fields{
-		"cert_file":      func(n yaml.Node) { f.CertFile = n.AbsPath() },
-		"key_file":       func(n yaml.Node) { f.KeyFile = n.AbsPath() },
-		"client_ca_file": func(n yaml.Node) { f.ClientCAFile = n.AbsPath() },
-	})
-	if (f.CertFile == "" || f.KeyFile == "" || f.ClientCAFile == "") && !n.Touched("cert_file", "key_file", "client_ca_file") {
-		n.Wrong("requires cert_file, key_file and client_ca_file", "set all three: both sides must have a certificate")
-	}
-}
-
 // Settle fills in the defaults of a door that was read, and refuses one that is open
 // to everybody; danger is what he could do.
 func (d *HAProxyDoor) Settle(n yaml.Node, socket, danger string) {
@@ -156,14 +148,14 @@ func (d *HAProxyDoor) Settle(n yaml.Node, socket, danger string) {
 	}
 	switch {
 	case n.Touched("listen", "tls", "user"):
-	case d.Listen.Unix() && d.TLS != HAProxyFiles{}:
+	case d.Listen.Unix() && d.TLS != ListenerTLS{}:
 		n.WrongField("tls", "is for TCP, and "+d.Listen.String()+" is a unix socket", "remove it: the kernel vouches for the user")
 	case d.Listen.Unix() && d.User == "":
 		d.User = user
 	case d.Listen.Unix():
 	case d.User != "":
 		n.WrongField("user", "is known of a unix socket alone, and "+d.Listen.String()+" is TCP", "listen at unix:"+socket+", or set tls instead of user")
-	case d.TLS == HAProxyFiles{}:
+	case d.TLS == ListenerTLS{}:
 		n.WrongField("listen", fmt.Sprintf("whoever can connect to %s can %s: HAProxy's protocol has no password, and loopback is open to every user of this host", d.Listen, danger),
 			"listen at unix:"+socket+", or set tls with certificates for both sides")
 	}
@@ -197,9 +189,5 @@ func (d *HAProxyDoor) Text(p *yaml.Printer, path string) string {
 	if d.Listen.Unix() {
 		return text + ", user: " + yaml.Quote(d.User)
 	}
-	file := func(name, value string) string {
-		return name + ": " + p.Quote(yaml.JoinPath(yaml.JoinPath(path, "tls"), name), value)
-	}
-	return fmt.Sprintf("%s, tls: {%s, %s, %s}", text,
-		file("cert_file", d.TLS.CertFile), file("key_file", d.TLS.KeyFile), file("client_ca_file", d.TLS.ClientCAFile))
+	return text + d.TLS.text(p, path)
 }

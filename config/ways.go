@@ -5,14 +5,10 @@ import "edgeguard"
 // Ways names what can refuse what this node blocks: the listeners at which proxies ask, and
 // what has a copy of the blocks. Whether anybody goes by them is not in a config.
 func (c *Config) Ways() (all []string) {
-	for _, l := range c.Listen.Auth {
-		all = append(all, "forward auth at "+l.Address.String())
-	}
-	for _, l := range c.HAProxy.SPOE {
-		all = append(all, "SPOE at "+l.Listen.String())
-	}
-	for _, l := range c.Listen.Envoy {
-		all = append(all, "Envoy at "+l.Address.String())
+	for _, l := range c.Listeners() {
+		if l.Asked {
+			all = append(all, l.Name+" at "+l.Address.String())
+		}
 	}
 	return append(all, c.Copies()...)
 }

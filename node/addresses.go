@@ -2,30 +2,19 @@ package node
 
 import (
 	"errors"
-	"maps"
 	"slices"
 
 	"edgeguard/config"
 	"edgeguard/internal/unixsocket"
-	"edgeguard/node/listeners"
-	"edgeguard/node/neighbours"
 	"edgeguard/node/sockets"
 )
 
 // addresses returns where the config listens, and who may connect.
 func addresses(c *config.Config) map[string]unixsocket.Access {
 	all := make(map[string]unixsocket.Access)
-	for _, l := range c.Listen.Auth {
+	for _, l := range c.Listeners() {
 		all[l.Address.String()] = unixsocket.Access(l.Access)
 	}
-	for _, l := range c.Listen.Envoy {
-		all[l.Address.String()] = unixsocket.Access(l.Access)
-	}
-	for _, l := range c.Listen.Admin {
-		all[l.Address.String()] = unixsocket.Access(l.Access)
-	}
-	maps.Copy(all, listeners.HAProxyAccess(&c.HAProxy))
-	maps.Copy(all, neighbours.BouncerAccess(&c.CrowdSec))
 	return all
 }
 

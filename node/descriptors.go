@@ -2,7 +2,6 @@ package node
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"edgeguard/config"
@@ -32,28 +31,27 @@ const (
 	leastOther = 4
 )
 
-// places is how many connections there may be: of forward auth, and of all the
-// rest.
+// places is how many connections there may be: of those at which proxies ask, and of all
+// the rest.
 type places struct{ auth, others int }
 
 // wantedPlaces returns the connections that the config asks for, and how many
 // other files the node needs.
 func wantedPlaces(c *config.Config) (want places, own int) {
-	own = ownFiles + listFiles*len(c.Enforce.Files) + listenerFiles*(len(c.Listen.Auth)+len(c.Listen.Admin)+len(c.Listen.Envoy)+len(c.HAProxy.SPOE)) + logFiles*len(c.Sensors.AccessLog) + (haproxyFiles+listenerFiles)*len(c.HAProxy.Peers)
+	own = ownFiles + listFiles*len(c.Enforce.Files) + logFiles*len(c.Sensors.AccessLog)
 	if c.Fleet != nil {
 		own += fleetFiles
 	}
-	for _, l := range c.Listen.Auth {
-		want.auth += l.Connections
-	}
-	for _, l := range c.HAProxy.SPOE {
-		want.auth += l.Connections
-	}
-	for _, l := range c.Listen.Envoy {
-		want.auth += l.Connections
-	}
-	for _, l := range c.Listen.Admin {
-		want.others += l.Connections
+	for _, l := range c.Listeners() {
+		own += listenerFiles
+		switch {
+		case l.Connections == nil:
+			own += haproxyFiles
+		case l.Asked:
+			want.auth += *l.Connections
+		default:
+			want.others += *l.Connections
+		}
 	}
 	for _, l := range c.Sensors.AccessLog {
 		if isStream(l) {
@@ -90,30 +88,20 @@ func withinFiles(now time.Time, c *config.Config, alarms *alarm.Tracker) (_ *con
 		alarms.Ends(alarm.Files, "")
 		return c, stream
 	}
-	less := *c
-	less.Listen.Auth, less.Listen.Admin = append([]config.Auth(nil), c.Listen.Auth...), append([]config.Admin(nil), c.Listen.Admin...)
-	for i := range less.Listen.Auth {
-		l := &less.Listen.Auth[i]
-		l.Connections = portion(l.Connections, given.auth, want.auth, leastAuth)
-	}
-	less.HAProxy.SPOE = slices.Clone(c.HAProxy.SPOE)
-	for i := range less.HAProxy.SPOE {
-		l := &less.HAProxy.SPOE[i]
-		l.Connections = portion(l.Connections, given.auth, want.auth, leastAuth)
-	}
-	less.Listen.Envoy = slices.Clone(c.Listen.Envoy)
-	for i := range less.Listen.Envoy {
-		l := &less.Listen.Envoy[i]
-		l.Connections = portion(l.Connections, given.auth, want.auth, leastAuth)
-	}
-	for i := range less.Listen.Admin {
-		l := &less.Listen.Admin[i]
-		l.Connections = portion(l.Connections, given.others, want.others, leastOther)
+	less := c.OwnListeners()
+	for _, l := range less.Listeners() {
+		switch {
+		case l.Connections == nil:
+		case l.Asked:
+			*l.Connections = portion(*l.Connections, given.auth, want.auth, leastAuth)
+		default:
+			*l.Connections = portion(*l.Connections, given.others, want.others, leastOther)
+		}
 	}
 	alarms.Begins(now, alarm.Files, "", fmt.Sprintf(
-		"this process may open only %d files: forward auth, SPOE and Envoy get %d connections of %d, admin and logs %d of %d; raise it to %d (systemd: LimitNOFILE=, else ulimit -n) and restart, or lower `connections`",
+		"this process may open only %d files: forward auth, SPOE and Envoy get %d connections of %d, the others %d of %d; raise it to %d (systemd: LimitNOFILE=, else ulimit -n) and restart, or lower `connections`",
 		limit, given.auth, want.auth, given.others, want.others, own+want.auth+want.others))
-	return &less, stream
+	return less, stream
 }
 
 // portion returns one listener's part of what all of its kind were given.

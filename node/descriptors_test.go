@@ -32,3 +32,31 @@ func TestUnitsLimitIsEnough(t *testing.T) {
 		t.Errorf("%d", need)
 	}
 }
+
+// Each listener's connections are wanted, and lowered in a copy: the config stays as it was
+// read.
+func TestEveryListenerIsCounted(t *testing.T) {
+	const each = 300
+	c := config.Default()
+	c.Listen.Auth = []config.Auth{{Connections: each}}
+	c.Listen.Envoy = config.EnvoyListeners{{Connections: each}}
+	c.Listen.Admin = []config.Admin{{Connections: each}}
+	c.HAProxy.SPOE = []config.HAProxySPOE{{Connections: each}}
+	c.CrowdSec.LAPI = []config.LAPI{{Connections: each}}
+	want, own := wantedPlaces(c)
+	if want != (places{auth: 3 * each, others: 2 * each}) {
+		t.Errorf("%+v", want)
+	}
+	c.HAProxy.Peers = make([]config.HAProxyPeers, 1)
+	if _, with := wantedPlaces(c); with != own+haproxyFiles+listenerFiles {
+		t.Errorf("with peers %d files, without %d", with, own)
+	}
+	for _, l := range c.OwnListeners().Listeners() {
+		if l.Connections != nil {
+			*l.Connections = 1
+		}
+	}
+	if same, _ := wantedPlaces(c); same != want {
+		t.Errorf("lowered in the copy, the config has %+v", same)
+	}
+}

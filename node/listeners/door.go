@@ -5,28 +5,7 @@ import (
 
 	"edgeguard/config"
 	"edgeguard/haproxy"
-	"edgeguard/internal/unixsocket"
 )
-
-// HAProxyAccess returns who may open the sockets of HAProxy's listeners. The listener itself
-// then admits the one user of its config.
-func HAProxyAccess(c *config.HAProxy) map[string]unixsocket.Access {
-	all := map[string]unixsocket.Access{}
-	for _, l := range c.Peers {
-		all[l.Listen.String()] = doorAccess(&l.HAProxyDoor)
-	}
-	for _, l := range c.SPOE {
-		all[l.Listen.String()] = doorAccess(&l.HAProxyDoor)
-	}
-	return all
-}
-
-func doorAccess(d *config.HAProxyDoor) unixsocket.Access {
-	if !d.Listen.Unix() {
-		return unixsocket.Access{}
-	}
-	return unixsocket.Access{Mode: 0o600}
-}
 
 // openDoor opens a listener for HAProxy, and returns how its connections enter.
 func openDoor(d *config.HAProxyDoor, open func() (net.Listener, error)) (net.Listener, haproxy.Enter, error) {

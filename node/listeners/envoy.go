@@ -45,7 +45,7 @@ func (at *askedAt) envoySettings(l *config.EnvoyListener) (envoy.Config, error) 
 		return envoy.Config{}, err
 	}
 	var secret *tls.Config
-	if f := l.TLS; f != (config.EnvoyFiles{}) {
+	if f := l.TLS; f != (config.ListenerTLS{}) {
 		if secret, err = (certfiles.Files{Certificate: f.CertFile, Key: f.KeyFile, ClientCA: f.ClientCAFile, Protocols: []string{"h2"}}).Config(); err != nil {
 			return envoy.Config{}, err
 		}

@@ -14,6 +14,7 @@ import (
 	teacher "edgeguard/enforce/haproxypeers"
 	"edgeguard/haproxy"
 	"edgeguard/haproxy/peers"
+	"edgeguard/internal/unixsocket"
 	"edgeguard/node/alarm"
 	"edgeguard/node/pipeline"
 	"edgeguard/sensor/haproxypeers"
@@ -57,7 +58,7 @@ func (p *HAProxies) Settle(ctx context.Context, c *config.Config) {
 	for _, l := range c.HAProxy.Peers {
 		at := &peersAt{PeersDeps: &p.PeersDeps, config: l, columns: columns, address: l.Listen.String()}
 		want = append(want, &Service[haproxypeers.Server]{
-			Deps: p.Deps, Serves: "HAProxy", Address: at.address, Access: doorAccess(&l.HAProxyDoor),
+			Deps: p.Deps, Serves: "HAProxy", Address: at.address, Access: unixsocket.Access(l.Access()),
 			Settings: fmt.Sprintf("haproxy.peers %+v %s %d", l, columns.Table(), len(columns.List)), Start: at.start, Figures: at.figures,
 		})
 	}

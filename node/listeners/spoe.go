@@ -4,6 +4,7 @@ import (
 	"net"
 
 	"edgeguard/config"
+	"edgeguard/internal/unixsocket"
 	"edgeguard/node/alarm"
 	"edgeguard/sensor/spoe"
 )
@@ -27,7 +28,7 @@ func (a *Asked) spoes(c *config.Config) (all []*Service[spoe.Server]) {
 			}
 			return server, nl, err
 		}
-		all = append(all, service(at, doorAccess(&l.HAProxyDoor), l, start, func(s *spoe.Server) figures {
+		all = append(all, service(at, unixsocket.Access(l.Access()), l, start, func(s *spoe.Server) figures {
 			f := s.Stats()
 			return figures{f.Passed + f.Refused - f.NoClient, f.Passed, f.Late}
 		}))

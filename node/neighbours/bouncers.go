@@ -15,7 +15,6 @@ import (
 	"edgeguard/crowdsec/lapi"
 	"edgeguard/internal/certfiles"
 	"edgeguard/internal/lobby"
-	"edgeguard/internal/unixsocket"
 	"edgeguard/node/alarm"
 	"edgeguard/node/checks"
 	"edgeguard/node/listeners"
@@ -122,15 +121,6 @@ func (s *BouncerSide) Stop() {
 	s.feeds.Stop()
 }
 
-// BouncerAccess returns where the listeners listen, for [sockets.Sockets].
-func BouncerAccess(c *config.CrowdSec) map[string]unixsocket.Access {
-	all := map[string]unixsocket.Access{}
-	for _, l := range c.LAPI {
-		all[l.Listen.String()] = unixsocket.Access{}
-	}
-	return all
-}
-
 // listener returns that of an entry of the config.
 func (s *BouncerSide) listener(l *config.LAPI) *listeners.Service[adminserver.BoundedServer] {
 	at := l.Listen.String()
@@ -152,7 +142,7 @@ func (s *BouncerSide) serve(ctx context.Context, l *config.LAPI, open func() (ne
 		Handler: s.server, Places: l.Connections, // and no Log: strangers would fill it with their handshakes
 		MayListen: func(net.Addr) error { return nil }, // the config was checked
 	}
-	if f := l.TLS; f != (config.LAPIFiles{}) {
+	if f := l.TLS; f != (config.ListenerTLS{}) {
 		c, err := certificates(f).Config()
 		if err != nil {
 			return nil, nil, fmt.Errorf("crowdsec.lapi %s: %w", l.Listen.String(), err)
@@ -168,7 +158,7 @@ func (s *BouncerSide) serve(ctx context.Context, l *config.LAPI, open func() (ne
 	return serverHere, func(ctx context.Context) error { return serverHere.Serve(ctx, nl) }, err
 }
 
-func certificates(f config.LAPIFiles) certfiles.Files {
+func certificates(f config.ListenerTLS) certfiles.Files {
 	return certfiles.Files{Certificate: f.CertFile, Key: f.KeyFile, ClientCA: f.ClientCAFile, Protocols: []string{"http/1.1"}}
 }
 

@@ -231,11 +231,11 @@ func TestTLSFiles(t *testing.T) {
 	}
 	cert, key := by.pair(x509.ExtKeyUsageServerAuth)
 	_, foreign := by.pair(x509.ExtKeyUsageServerAuth)
-	good := config.LAPIFiles{CertFile: file("cert", cert), KeyFile: file("key", key)}
+	good := config.ListenerTLS{CertFile: file("cert", cert), KeyFile: file("key", key)}
 	if _, err := certificates(good).Config(); err != nil {
 		t.Error(err)
 	}
-	for name, f := range map[string]config.LAPIFiles{
+	for name, f := range map[string]config.ListenerTLS{
 		"foreign": {CertFile: good.CertFile, KeyFile: file("foreign", foreign)},
 		"absent":  {CertFile: filepath.Join(folder, "absent"), KeyFile: good.KeyFile},
 		"garbage": {CertFile: good.CertFile, KeyFile: good.KeyFile, ClientCAFile: file("garbage", []byte("none"))},

@@ -33,7 +33,7 @@ func TestAsStranger(t *testing.T) {
 	if err != nil || r.Wrong != 0 {
 		t.Errorf("%v: %s", err, out)
 	}
-	for _, about := range []string{"forward auth", "admin", "state", "log " + log} {
+	for _, about := range []string{"listen.auth[0]", "listen.admin[0]", "state", "log " + log} {
 		if f := r.of(about); f.Severity != doubt || f.Text != "not checked: this user may not, and edgeguard.service runs the node as nobody; run edgeguard doctor as root" {
 			t.Errorf("%+v", f)
 		}

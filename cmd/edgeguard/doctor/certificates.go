@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"edgeguard/config"
 	"edgeguard/internal/words"
 )
 
@@ -13,11 +14,8 @@ import (
 // so weeks before.
 const soon = 7 * 24 * time.Hour
 
-// certificates are the files of a listener, of whichever section.
-type certificates struct{ CertFile, KeyFile, ClientCAFile string }
-
 // certificates looks at the files of a listener, and at the times of what is in them.
-func (x *examination) certificates(about string, f certificates) {
+func (x *examination) certificates(about string, f config.ListenerTLS) {
 	for _, file := range []string{f.CertFile, f.KeyFile, f.ClientCAFile} {
 		x.readable(about, file)
 	}

@@ -24,34 +24,13 @@ import (
 
 // listeners tries each address. One in use is what a running node does.
 func (x *examination) listeners(c *config.Config) {
-	for _, l := range c.Listen.Auth {
-		x.listener("forward auth "+l.Address.String(), l.Address)
-		x.access("forward auth "+l.Address.String(), l.Access)
-	}
-	for _, l := range c.HAProxy.SPOE {
-		about := "haproxy.spoe " + l.Listen.String()
-		x.listener(about, l.Listen)
-		x.certificates(about, certificates(l.TLS))
-	}
-	for _, l := range c.HAProxy.Peers {
-		about := "haproxy.peers " + l.Listen.String()
-		x.listener(about, l.Listen)
-		x.certificates(about, certificates(l.TLS))
-	}
-	for _, l := range c.CrowdSec.LAPI {
-		about := "crowdsec.lapi " + l.Listen.String()
-		x.listener(about, l.Listen)
-		x.certificates(about, certificates(l.TLS))
-	}
-	for _, l := range c.Listen.Envoy {
-		about := "listen.envoy " + l.Address.String()
+	for _, l := range c.Listeners() {
+		about := l.Key + " " + l.Address.String()
 		x.listener(about, l.Address)
 		x.access(about, l.Access)
-		x.certificates(about, certificates(l.TLS))
+		x.certificates(about, l.TLS)
 	}
 	for _, l := range c.Listen.Admin {
-		x.listener("admin "+l.Address.String(), l.Address)
-		x.access("admin "+l.Address.String(), l.Access)
 		x.readable("admin token", l.TokenFile)
 		x.readable("admin token of readers", l.ReaderTokenFile)
 		x.readable("secret of the proxy", l.ProxyAuth.SecretFile)

@@ -143,7 +143,7 @@ func TestAsUnit(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	// The folder of the sockets is there only while the unit runs.
-	if f := r.of("admin unix:"); f.Severity != fine || !strings.Contains(f.Text, "systemd makes "+filepath.Dir(file)+"/run when edgeguard.service starts") {
+	if f := r.of("listen.admin[0] unix:"); f.Severity != fine || !strings.Contains(f.Text, "systemd makes "+filepath.Dir(file)+"/run when edgeguard.service starts") {
 		t.Errorf("%+v", f)
 	}
 	// The child's unit has a group that this one has not: the log cannot be read.

@@ -25,17 +25,8 @@ func secretsOf(c *config.Config) []secret {
 	for i, l := range c.Blocklists {
 		all = append(all, secret{fmt.Sprintf("blocklists[%d].header_file", i), l.HeaderFile})
 	}
-	for i, l := range c.Listen.Envoy {
-		all = append(all, secret{fmt.Sprintf("listen.envoy[%d].tls.key_file", i), l.TLS.KeyFile})
-	}
-	for i, l := range c.HAProxy.Peers {
-		all = append(all, secret{fmt.Sprintf("haproxy.peers[%d].tls.key_file", i), l.TLS.KeyFile})
-	}
-	for i, l := range c.HAProxy.SPOE {
-		all = append(all, secret{fmt.Sprintf("haproxy.spoe[%d].tls.key_file", i), l.TLS.KeyFile})
-	}
-	for i, l := range c.CrowdSec.LAPI {
-		all = append(all, secret{fmt.Sprintf("crowdsec.lapi[%d].tls.key_file", i), l.TLS.KeyFile})
+	for _, l := range c.Listeners() {
+		all = append(all, secret{l.Key + ".tls.key_file", l.TLS.KeyFile})
 	}
 	for i, a := range c.Enforce.AWSWAF {
 		all = append(all, secret{fmt.Sprintf("enforce.awswaf[%d].credentials_file", i), a.CredentialsFile})

@@ -32,9 +32,9 @@ func TestOpenSecrets(t *testing.T) {
 	c.Enforce.AWSWAF = []config.AWSWAF{{CredentialsFile: file}}
 	c.Enforce.Cloudflare = []config.Cloudflare{{TokenFile: file}}
 	c.Notify.Webhooks = []config.Webhook{{Receiver: config.Receiver{URLFile: file, Headers: []config.NotifyHeader{{File: file}}}, SecretFile: file}}
-	c.Listen.Envoy = []config.EnvoyListener{{TLS: config.EnvoyFiles{KeyFile: file}}}
-	c.HAProxy = config.HAProxy{Peers: []config.HAProxyPeers{{HAProxyDoor: config.HAProxyDoor{TLS: config.HAProxyFiles{KeyFile: file}}}}, SPOE: []config.HAProxySPOE{{HAProxyDoor: config.HAProxyDoor{TLS: config.HAProxyFiles{KeyFile: file}}}}}
-	c.CrowdSec.LAPI = []config.LAPI{{TLS: config.LAPIFiles{KeyFile: file}}}
+	c.Listen.Envoy = []config.EnvoyListener{{TLS: config.ListenerTLS{KeyFile: file}}}
+	c.HAProxy = config.HAProxy{Peers: []config.HAProxyPeers{{HAProxyDoor: config.HAProxyDoor{TLS: config.ListenerTLS{KeyFile: file}}}}, SPOE: []config.HAProxySPOE{{HAProxyDoor: config.HAProxyDoor{TLS: config.ListenerTLS{KeyFile: file}}}}}
+	c.CrowdSec.LAPI = []config.LAPI{{TLS: config.ListenerTLS{KeyFile: file}}}
 	told := strings.Join(OpenSecrets(c), "\n")
 	for _, key := range []string{
 		"blocklists[0].header_file", "enforce.awswaf[0].credentials_file", "enforce.cloudflare[0].token_file",
