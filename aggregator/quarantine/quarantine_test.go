@@ -415,7 +415,8 @@ func (g *door) cameBefore(prefix netip.Prefix) bool {
 
 func TestSummarySaysWho(t *testing.T) {
 	for want, w := range map[string]Summary{
-		"2 blocks by edge-2 and others would refuse 41 % of":              {Blocks: 2, Origin: "edge-2", Others: true, Share: 0.41},
+		"2 blocks by edge-2 and others would refuse 41 % of": {Blocks: 2, Origin: "edge-2", Others: true, Share: 0.41},
+		"2 blocks by edge-2 would refuse 0 % of the last 5 minutes' requests here and await confirmation, 1 for their width: edgeguard blocks held": {Blocks: 2, Wide: 1, Origin: "edge-2"},
 		`1 block by "\x1b[2J" would refuse 41 % of`:                       {Blocks: 1, Origin: "\x1b[2J", Share: 0.41},
 		fmt.Sprintf(`1 block by %s`, strings.Repeat("x", 64)) + "… would": {Blocks: 1, Origin: strings.Repeat("x", 99)},
 	} {

@@ -20,6 +20,8 @@ type Summary struct {
 	// Paced need no confirmation: they wait since too many came within a minute. Unseen
 	// networks wait for a confirmation, or until this node has seen enough requests.
 	Paced, Unseen int
+	// Wide are the blocks that wait for how much of the address space they cover.
+	Wide int
 	// Some would refuse less than the limit, and wait because blocks in force have Used too
 	// much of it.
 	Some        bool
@@ -87,6 +89,9 @@ func (w *Summary) count(one *Held) {
 		w.Allowances++
 	default:
 		w.Blocks++
+		if one.Why == Wide {
+			w.Wide++
+		}
 	}
 }
 
@@ -127,6 +132,9 @@ func (w Summary) String() string {
 	if w.Blocks > 0 {
 		text := fmt.Sprintf("%s%s would refuse %.0f %% of the last 5 minutes' requests here and %s confirmation",
 			plural(w.Blocks, "block"), by, 100*w.Share, verb(w.Blocks, "await"))
+		if w.Wide > 0 {
+			text += fmt.Sprintf(", %d for their width", w.Wide)
+		}
 		if w.Some {
 			text += fmt.Sprintf(", or room, while other nodes' blocks in force have used %.0f of the %.0f %% of confirm_share", 100*w.Used, 100*w.Limit)
 		}
