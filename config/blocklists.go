@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/config/key"
 	"edgeguard/config/yaml"
 	"edgeguard/feed"
 )
@@ -47,34 +48,34 @@ const (
 // crowdSecList is the owner of CrowdSec's decisions, which no list can have.
 const crowdSecList = "crowdsec"
 
-// Read reads the section.
-func (s *Blocklists) Read(n yaml.Node) {
-	n.List(func(n yaml.Node) {
-		l := readList(n)
-		switch {
-		case slices.ContainsFunc(*s, func(o BlocklistSource) bool { return o.Name == l.Name && l.Name != "" }):
-			n.WrongField("name", fmt.Sprintf("%q is already the name of a list", l.Name), "give each its own name")
-		case len(*s) == mostLists:
-			n.Wrong(fmt.Sprintf("is one list more than %d", mostLists), "remove it, or merge lists into a file")
-		}
-		*s = append(*s, l)
-	})
+func newList() BlocklistSource { return BlocklistSource{Stale: usualStale, Most: usualMost} }
+
+func (l *BlocklistSource) keys() key.List {
+	return key.List{
+		key.Text("name", &l.Name, readName, "up to 32 letters, digits, `.`, `_`, `-`", "the owner of its blocks. `crowdsec` is taken").Usual("required"),
+		key.Value("url", &l.URL, readURL, "`https`; `http` to this host only", "where it is. A user or password in it is an error. Variables are expanded").Usual("one of both"),
+		key.Path("file", &l.File, "a file instead").Usual("one of both"),
+		key.Path("ca_file", &l.CAFile, "certificates to trust, in PEM").Usual("the system's"),
+		key.Path("header_file", &l.HeaderFile, "a file with one line, `Name: value`, that is sent along, such as `Authorization: Bearer …`"),
+		key.Span("every", &l.Every, leastLook, mostEvery, "from one fetch to the next, up to a tenth later: of a URL at least `10m`; see below").Usual("`1h`, of a file `1m`"),
+		key.Span("stale", &l.Stale, leastStale, mostStale, "after so long without a good answer its blocks end; at least twice `every`. "+
+			"What a block shows as its end is up to a quarter later, and moves with each good answer"),
+		key.Whole("most", &l.Most, 1, feed.MaxEntries, "a list with more entries awaits confirmation"),
+		key.Truth("wide", &l.Wide, "`true`: prefixes wider than /16 (IPv6 /32) are blocked too, down to /8 (/19)"),
+		key.Truth("private", &l.Private, "`true`: the host of `url` may have an address of your own network. "+
+			"An address in the `url` itself needs no such leave").If(l.Private),
+	}
 }
 
-func readList(n yaml.Node) BlocklistSource {
-	l := BlocklistSource{Stale: usualStale, Most: usualMost}
-	n.Mapping(yaml.Fields{
-		"name":        func(n yaml.Node) { l.Name = readName(n) },
-		"url":         func(n yaml.Node) { l.URL = readURL(n) },
-		"file":        func(n yaml.Node) { l.File = n.AbsPath() },
-		"every":       func(n yaml.Node) { l.Every = n.Span(leastLook, mostEvery) },
-		"stale":       func(n yaml.Node) { l.Stale = n.Span(leastStale, mostStale) },
-		"most":        func(n yaml.Node) { l.Most = int(n.Whole(1, feed.MaxEntries)) },
-		"wide":        func(n yaml.Node) { l.Wide = n.Truth() },
-		"private":     func(n yaml.Node) { l.Private = n.Truth() },
-		"ca_file":     func(n yaml.Node) { l.CAFile = n.AbsPath() },
-		"header_file": func(n yaml.Node) { l.HeaderFile = n.AbsPath() },
-	})
+func (s *Blocklists) read(n yaml.Node) BlocklistSource {
+	l := newList()
+	l.keys().Read(n)
+	switch {
+	case slices.ContainsFunc(*s, func(o BlocklistSource) bool { return o.Name == l.Name && l.Name != "" }):
+		n.WrongField("name", fmt.Sprintf("%q is already the name of a list", l.Name), "give each its own name")
+	case len(*s) == mostLists:
+		n.Wrong(fmt.Sprintf("is one list more than %d", mostLists), "remove it, or merge lists into a file")
+	}
 	if l.Name == "" && !n.Touched("name") {
 		n.Wrong("has no name", "set name, such as spamhaus-drop: it is the owner of the blocks")
 	}
@@ -133,26 +134,4 @@ func readURL(n yaml.Node) string {
 		n.Wrong(wrong, fix)
 	}
 	return text
-}
-
-// Write writes the section, if there is a list.
-func (s Blocklists) Write(p *yaml.Printer) {
-	if len(s) == 0 {
-		return
-	}
-	p.Field(0, "blocklists", "")
-	for i, l := range s {
-		path := yaml.ItemPath("blocklists", i)
-		text := yaml.Quote(l.Name)
-		for _, one := range []struct{ key, value string }{{"url", l.URL}, {"file", l.File}, {"ca_file", l.CAFile}, {"header_file", l.HeaderFile}} {
-			if one.value != "" {
-				text += ", " + one.key + ": " + p.Quote(yaml.JoinPath(path, one.key), one.value)
-			}
-		}
-		text += fmt.Sprintf(", every: %s, stale: %s, most: %d, wide: %t", yaml.Duration(l.Every), yaml.Duration(l.Stale), l.Most, l.Wide)
-		if l.Private {
-			text += ", private: true"
-		}
-		p.Field(1, "- {name", text+"}")
-	}
 }

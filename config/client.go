@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"edgeguard/config/key"
 	"edgeguard/config/yaml"
 )
 
@@ -49,16 +50,26 @@ const (
 
 var machineName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.@-]{0,127}$`)
 
+func newDecisions() *CrowdSecDecisions {
+	return &CrowdSecDecisions{Every: usualEvery, Most: usualEntries}
+}
+
+func (d *CrowdSecDecisions) keys() key.List {
+	const some = "up to 64 texts; small and large letters are the same"
+	return append(d.LAPIServer.keys(),
+		key.Path("key_file", &d.KeyFile, "a file with the key that `cscli bouncers add NAME` prints. It is read at each question, so that a new key needs no reload").Usual("required"),
+		key.Span("every", &d.Every, leastEvery, mostCrowdSecEvery, "time between two questions. The whole list is read once an hour, and after each failure"),
+		key.Whole("most", &d.Most, 1, mostEntries, "how many may be held. See also [how many blocks](#how-many-blocks)"),
+		key.Words("origins", &d.Origins, words, some, "who must have made them, such as `[CAPI, lists]` "+
+			"(`CAPI` is the community, `cscli` and `crowdsec` are your own)").Usual("all"),
+		key.Words("scenarios_containing", &d.Containing, words, some, "texts of which the scenario must contain one").Usual("all"),
+		key.Words("scenarios_not_containing", &d.NotContaining, words, some, "texts of which the scenario must contain none"),
+	)
+}
+
 func readDecisions(n yaml.Node) *CrowdSecDecisions {
-	d := &CrowdSecDecisions{Every: usualEvery, Most: usualEntries}
-	fields := d.LAPIServer.fields()
-	fields["key_file"] = func(n yaml.Node) { d.KeyFile = n.AbsPath() }
-	fields["every"] = func(n yaml.Node) { d.Every = n.Span(leastEvery, mostCrowdSecEvery) }
-	fields["most"] = func(n yaml.Node) { d.Most = int(n.Whole(1, mostEntries)) }
-	fields["origins"] = func(n yaml.Node) { d.Origins = words(n) }
-	fields["scenarios_containing"] = func(n yaml.Node) { d.Containing = words(n) }
-	fields["scenarios_not_containing"] = func(n yaml.Node) { d.NotContaining = words(n) }
-	n.Mapping(fields)
+	d := newDecisions()
+	d.keys().Read(n)
 	d.LAPIServer.settle(n)
 	if d.KeyFile == "" && !n.Touched("key_file") {
 		n.Wrong("has no key_file", "set it to a file with the key that `cscli bouncers add edgeguard` prints")
@@ -66,13 +77,18 @@ func readDecisions(n yaml.Node) *CrowdSecDecisions {
 	return d
 }
 
+func (a *CrowdSecAlerts) keys() key.List {
+	return append(a.LAPIServer.keys(),
+		key.Like("machine_id", &a.Machine, machineName, "the name that `cscli machines add` was given",
+			"the name of `cscli machines add NAME --password PASSWORD`").Usual("required"),
+		key.Path("password_file", &a.PasswordFile, "a file with its password").Usual("required"),
+		key.Truth("manual", &a.Manual, "report blocks by hand too"),
+	)
+}
+
 func readAlerts(n yaml.Node) *CrowdSecAlerts {
 	a := &CrowdSecAlerts{}
-	fields := a.LAPIServer.fields()
-	fields["machine_id"] = func(n yaml.Node) { a.Machine = n.Like(machineName, "the name that `cscli machines add` was given") }
-	fields["password_file"] = func(n yaml.Node) { a.PasswordFile = n.AbsPath() }
-	fields["manual"] = func(n yaml.Node) { a.Manual = n.Truth() }
-	n.Mapping(fields)
+	a.keys().Read(n)
 	a.LAPIServer.settle(n)
 	if (a.Machine == "" || a.PasswordFile == "") && !n.Touched("machine_id", "password_file") {
 		n.Wrong("requires machine_id and password_file", "set both to what `cscli machines add NAME --password PASSWORD` was given")
@@ -92,12 +108,13 @@ func words(n yaml.Node) []string {
 	return all
 }
 
-// fields returns how the fields of a server are read.
-func (s *LAPIServer) fields() yaml.Fields {
-	return yaml.Fields{
-		"url":      func(n yaml.Node) { s.URL = readLAPIURL(n) },
-		"ca_file":  func(n yaml.Node) { s.CAFile = n.AbsPath() },
-		"insecure": func(n yaml.Node) { s.Insecure = n.Truth() },
+// keys are those of a server.
+func (s *LAPIServer) keys() key.List {
+	return key.List{
+		key.Value("url", &s.URL, readLAPIURL, "`https://` beyond this host", "where its LAPI is. `http://` elsewhere is an error, "+
+			"because the secret would pass in plain text").Usual("required"),
+		key.Path("ca_file", &s.CAFile, "certificates that sign the LAPI's, in PEM. It is read again when the LAPI's certificate is refused").Usual("those of the host"),
+		key.Truth("insecure", &s.Insecure, "`true`: `http://` to another host, where a firewall, a VPN or a network of containers protects it"),
 	}
 }
 
@@ -143,36 +160,4 @@ func (s *LAPIServer) settle(n yaml.Node) {
 func loopback(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
-}
-
-func (d *CrowdSecDecisions) write(p *yaml.Printer) {
-	const section = "crowdsec.decisions"
-	p.Field(1, "decisions", "")
-	d.LAPIServer.write(p, section)
-	p.Given(2, section, "key_file", d.KeyFile)
-	p.Field(2, "every", yaml.Duration(d.Every))
-	p.Field(2, "most", fmt.Sprint(d.Most))
-	for _, list := range []struct {
-		name  string
-		texts []string
-	}{{"origins", d.Origins}, {"scenarios_containing", d.Containing}, {"scenarios_not_containing", d.NotContaining}} {
-		if len(list.texts) > 0 {
-			p.Field(2, list.name, yaml.Flow(list.texts))
-		}
-	}
-}
-
-func (a *CrowdSecAlerts) write(p *yaml.Printer) {
-	const section = "crowdsec.alerts"
-	p.Field(1, "alerts", "")
-	a.LAPIServer.write(p, section)
-	p.Field(2, "machine_id", yaml.Quote(a.Machine))
-	p.Given(2, section, "password_file", a.PasswordFile)
-	p.Field(2, "manual", fmt.Sprint(a.Manual))
-}
-
-func (s *LAPIServer) write(p *yaml.Printer, section string) {
-	p.Given(2, section, "url", s.URL)
-	p.Given(2, section, "ca_file", s.CAFile)
-	p.Field(2, "insecure", fmt.Sprint(s.Insecure))
 }

@@ -1,13 +1,14 @@
 package config
 
 import (
-	"fmt"
 	"net/netip"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
+	"edgeguard/config/key"
 	"edgeguard/config/yaml"
 )
 
@@ -65,31 +66,44 @@ var (
 	mark    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:-]{1,31}$`)
 )
 
-// fields are those of both kinds.
-func (l *CloudList) fields(leastEvery time.Duration, most uint32, more yaml.Fields) yaml.Fields {
-	more["most"] = func(n yaml.Node) { l.Most = int(n.Whole(1, most)) }
-	more["every"] = func(n yaml.Node) { l.Every = n.Span(leastEvery, longestEvery) }
-	more["mark"] = func(n yaml.Node) { l.Mark = n.Like(mark, "letters, digits, _, ., : and -, at most 32") }
-	more["endpoint"] = func(n yaml.Node) { l.Endpoint = readEndpoint(n) }
-	more["on_remove"] = func(n yaml.Node) { l.KeepRemoved = n.Choice("empty", "keep") == "keep" }
-	return more
+// keys are those of both kinds.
+func (l *CloudList) keys(leastEvery time.Duration, most uint32) key.List {
+	return key.List{
+		key.Whole("most", &l.Most, 1, most, "how many prefixes a list may have, in each set. The hottest stay"),
+		key.Span("every", &l.Every, leastEvery, longestEvery, "the shortest time between two updates"),
+		key.Like("mark", &l.Mark, mark, "letters, digits, _, ., : and -, at most 32",
+			"the first word of a set's description, or the comment of an item: what has it is edgeguard's to take out"),
+		key.Either("on_remove", &l.KeepRemoved, "empty", "keep",
+			"what happens when the config no longer has the list: what is edgeguard's is taken out, or stays"),
+		key.Value("endpoint", &l.Endpoint, readEndpoint, "an https address; http on loopback only",
+			"another address of the API, such as a VPC endpoint").Usual("the service's own"),
+	}
 }
 
 func newCommon() CloudList {
 	return CloudList{Most: defaultMost, Every: defaultEvery, Mark: defaultMark}
 }
 
+func newAWSWAF() AWSWAF { return AWSWAF{Scope: "REGIONAL", CloudList: newCommon()} }
+
+func (a *AWSWAF) keys() key.List {
+	return append(key.List{
+		key.Like("region", &a.Region, region, "a region such as eu-central-1",
+			"that of the set's ARN; with `scope: CLOUDFRONT` it is `us-east-1`").Usual("required"),
+		key.Choice("scope", &a.Scope, []string{"REGIONAL", "CLOUDFRONT"}, "the scope of the sets"),
+		key.Group("ipv4", a.V4.keys, a.V4.check, "the `name` and `id` of a set: its ARN ends with `ipset/NAME/ID`. Without it, IPv4 is left out"),
+		key.Group("ipv6", a.V6.keys, a.V6.check, "the same of IPv6. One of both is required"),
+		key.Path("credentials_file", &a.CredentialsFile,
+			"a file as `~/.aws/credentials`, or the JSON of `aws configure export-credentials`. It is read for each call").
+			Usual("the variables `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`"),
+		key.Like("profile", &a.Profile, profile, "the name of a profile in credentials_file", "the part of the file").Usual("`default`"),
+	}, a.CloudList.keys(leastAWS, mostAWS)...)
+}
+
 // readAWSWAF reads a pair of IP sets.
-func readAWSWAF(n yaml.Node) AWSWAF {
-	a := AWSWAF{Scope: "REGIONAL", CloudList: newCommon()}
-	n.Mapping(a.fields(leastAWS, mostAWS, yaml.Fields{
-		"region":           func(n yaml.Node) { a.Region = n.Like(region, "a region such as eu-central-1") },
-		"scope":            func(n yaml.Node) { a.Scope = n.Choice("REGIONAL", "CLOUDFRONT") },
-		"ipv4":             func(n yaml.Node) { a.V4 = readSet(n) },
-		"ipv6":             func(n yaml.Node) { a.V6 = readSet(n) },
-		"credentials_file": func(n yaml.Node) { a.CredentialsFile = n.AbsPath() },
-		"profile":          func(n yaml.Node) { a.Profile = n.Like(profile, "the name of a profile in credentials_file") },
-	}))
+func (s *Enforcers) readAWSWAF(n yaml.Node) AWSWAF {
+	a := newAWSWAF()
+	a.keys().Read(n)
 	switch {
 	case a.Scope == "CLOUDFRONT" && a.Region == "" && !n.Touched("region"):
 		a.Region = cloudFront
@@ -107,30 +121,43 @@ func readAWSWAF(n yaml.Node) AWSWAF {
 	if a.Profile != "" && a.CredentialsFile == "" && !n.Touched("credentials_file") {
 		n.WrongField("profile", "has no file that it is in", "set credentials_file, or remove it")
 	}
+	for _, other := range s.AWSWAF {
+		if a.V4.ID != "" && a.V4 == other.V4 || a.V6.ID != "" && a.V6 == other.V6 {
+			n.Wrong("has an IP set of another entry", "give each its own sets: they would empty each other's")
+		}
+	}
 	return a
 }
 
-func readSet(n yaml.Node) (s AWSWAFSet) {
-	n.Mapping(yaml.Fields{
-		"name": func(n yaml.Node) { s.Name = n.Like(setName, "the name of the IP set") },
-		"id":   func(n yaml.Node) { s.ID = n.Like(setID, "the ID of the IP set: the last part of its ARN") },
-	})
+func (s *AWSWAFSet) keys() key.List {
+	return key.List{
+		key.Like("name", &s.Name, setName, "the name of the IP set", ""),
+		key.Like("id", &s.ID, setID, "the ID of the IP set: the last part of its ARN", ""),
+	}
+}
+
+func (s *AWSWAFSet) check(n yaml.Node) {
 	if s.Name == "" && !n.Touched("name") {
 		n.Wrong("has no name", "set name and id: its ARN ends with ipset/NAME/ID")
 	} else if s.ID == "" && !n.Touched("id") {
 		n.Wrong("has no id", "set name and id: its ARN ends with ipset/NAME/ID")
 	}
-	return s
+}
+
+func newCloudflare() Cloudflare { return Cloudflare{CloudList: newCommon()} }
+
+func (c *Cloudflare) keys() key.List {
+	return append(key.List{
+		key.Like("account", &c.Account, hexID, "the account's ID: 32 hex digits", "the account that has the list").Usual("required"),
+		key.Like("list", &c.ID, hexID, "the list's ID, which is not its name: 32 hex digits", "the list").Usual("required"),
+		key.Path("token_file", &c.TokenFile, "a file with an API token. It is read for each call").Usual("required"),
+	}, c.CloudList.keys(leastCloudflare, mostCloudflare)...)
 }
 
 // readCloudflare reads a list of Cloudflare's.
-func readCloudflare(n yaml.Node) Cloudflare {
-	c := Cloudflare{CloudList: newCommon()}
-	n.Mapping(c.fields(leastCloudflare, mostCloudflare, yaml.Fields{
-		"account":    func(n yaml.Node) { c.Account = n.Like(hexID, "the account's ID: 32 hex digits") },
-		"list":       func(n yaml.Node) { c.ID = n.Like(hexID, "the list's ID, which is not its name: 32 hex digits") },
-		"token_file": func(n yaml.Node) { c.TokenFile = n.AbsPath() },
-	}))
+func (s *Enforcers) readCloudflare(n yaml.Node) Cloudflare {
+	c := newCloudflare()
+	c.keys().Read(n)
 	for _, missing := range []struct{ name, value, fix string }{
 		{"account", c.Account, "set it to the account's ID: 32 hex digits of the dashboard's address"},
 		{"list", c.ID, "set it to the list's ID: 32 hex digits"},
@@ -139,6 +166,9 @@ func readCloudflare(n yaml.Node) Cloudflare {
 		if missing.value == "" && !n.Touched(missing.name) {
 			n.Wrong("has no "+missing.name, missing.fix)
 		}
+	}
+	if slices.ContainsFunc(s.Cloudflare, func(other Cloudflare) bool { return other.ID == c.ID && c.ID != "" }) {
+		n.Wrong("has the list of another entry", "give each its own list: they would empty each other's")
 	}
 	return c
 }
@@ -163,56 +193,4 @@ func readEndpoint(n yaml.Node) string {
 func isLoopback(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return err == nil && addr.IsLoopback()
-}
-
-// writeAWSWAF and WriteCloudflare write the settings of all lists of a kind; nothing for
-// none.
-func writeAWSWAF(p *yaml.Printer, all []AWSWAF) {
-	if len(all) > 0 {
-		p.Field(1, "awswaf", "")
-	}
-	for i, a := range all {
-		at := yaml.ItemPath("enforce.awswaf", i)
-		text := fmt.Sprintf("%s, scope: %s", yaml.Quote(a.Region), a.Scope)
-		for _, s := range []struct {
-			name string
-			set  AWSWAFSet
-		}{{"ipv4", a.V4}, {"ipv6", a.V6}} {
-			if s.set.ID != "" {
-				text += fmt.Sprintf(", %s: {name: %s, id: %s}", s.name, yaml.Quote(s.set.Name), yaml.Quote(s.set.ID))
-			}
-		}
-		if a.CredentialsFile != "" {
-			text += ", credentials_file: " + p.Quote(yaml.JoinPath(at, "credentials_file"), a.CredentialsFile)
-		}
-		if a.Profile != "" {
-			text += ", profile: " + yaml.Quote(a.Profile)
-		}
-		p.Field(2, "- {region", text+a.text(p, at)+"}")
-	}
-}
-
-// writeCloudflare is described above.
-func writeCloudflare(p *yaml.Printer, all []Cloudflare) {
-	if len(all) > 0 {
-		p.Field(1, "cloudflare", "")
-	}
-	for i, c := range all {
-		at := yaml.ItemPath("enforce.cloudflare", i)
-		p.Field(2, "- {account", fmt.Sprintf("%s, list: %s, token_file: %s", yaml.Quote(c.Account), yaml.Quote(c.ID),
-			p.Quote(yaml.JoinPath(at, "token_file"), c.TokenFile))+c.text(p, at)+"}")
-	}
-}
-
-// text returns what both kinds have, as the end of a mapping.
-func (l *CloudList) text(p *yaml.Printer, at string) string {
-	onRemove := "empty"
-	if l.KeepRemoved {
-		onRemove = "keep"
-	}
-	text := fmt.Sprintf(", most: %d, every: %s, mark: %s, on_remove: %s", l.Most, yaml.Duration(l.Every), yaml.Quote(l.Mark), onRemove)
-	if l.Endpoint != "" {
-		text += ", endpoint: " + p.Quote(yaml.JoinPath(at, "endpoint"), l.Endpoint)
-	}
-	return text
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"edgeguard"
+	"edgeguard/config/key"
 	"edgeguard/config/yaml"
 	"edgeguard/crawlers"
 	"edgeguard/rules"
@@ -61,37 +62,56 @@ type Config struct {
 // a copy for an enforcer that is being written (docs/benchmarks.md).
 const BlockBytes = 1 << 10
 
-// Sensors is where events come from, besides forward auth.
-type Sensors struct {
-	AccessLog []AccessLog
-	Packet    *Packet // nil for none
-}
+const (
+	// leastMemory is the least that memory may be.
+	leastMemory = 16 << 20
+	// leastBlocks and mostBlocks are what max_blocks and max_imported may be.
+	leastBlocks, mostBlocks = 1000, 1 << 24
+	// mostSamples is what samples may be, and its default.
+	mostSamples = 16
+)
 
-// AccessLog is one log that is followed: a file or a socket.
-type AccessLog struct {
-	File        string
-	Listen      yaml.Address // unixgram, unix, tcp or udp
-	yaml.Access              // to Listen
-	UDP
-	Format string // "combined" by default
-	// Emit is what a line may count as. The default is all that the format can
-	// report.
-	Emit edgeguard.Kind
-	// RefusedWith are statuses with which the server turns a blocked client away, beside
-	// those of edgeguard.TreatmentOf.
-	RefusedWith []uint16
-}
-
-// UDP is what only a log that is received by UDP has.
-type UDP struct {
-	From          []netip.Prefix // who may send, where other hosts can
-	ReceiveBuffer int64          // bytes; 0 for the sensor's default
-}
-
-// Packet is a network interface that is listened to.
-type Packet struct {
-	Interface string
-	Kinds     edgeguard.Kind
+// keys are the file's own. r reads the presets; it may be nil to print.
+func (c *Config) keys(r *reader) key.List {
+	return key.List{
+		key.Text("node", &c.Node, plain, "text", "the name that blocks made here carry").Usual("the host's name"),
+		key.Either("mode", &c.Monitor, "enforce", "monitor", "`monitor`: nothing is enforced, not even blocks made by hand. Would-be blocks are made, "+
+			"shown and expire like real ones. Forward auth lets everything pass, and lists stay empty"),
+		key.Group("listen", c.Listen.keys, nil, "").Lines(),
+		key.Prefixes("trusted_proxies", &c.TrustedProxies, "the proxies that may name their client").Usual("loopback"),
+		key.Prefixes("allowlist", &c.Allowlist, "what is never blocked and never counted. It wins over everything. For the whole fleet, at run time: `edgeguard allow`"),
+		key.Prefixes("protected", &c.Protected, "what is blocked only with `--force` on this node, besides what is found on the host; see below"),
+		key.Of("own_hosts", &c.OwnHosts, yaml.Node.Words, yaml.Flow, "names", "the names of your site, such as `[example.org, \"*.example.org\"]`. "+
+			"Rules tell by them whether a Referer is your own: [what a page can provoke](rules.md#what-a-page-can-provoke)").If(c.OwnHosts != nil),
+		key.Of("wide", &c.Wide, readWide, rules.Wide.String, "`default`, `off`, `report`, `strict`", "what rules do about IPv6 networks wider than their keys, "+
+			"unless a rule says otherwise. See [rules.md](rules.md#wide-networks)"),
+		key.Size("memory", &c.Memory, leastMemory, "the bound on all counts together. A key costs about 50 bytes while it is cold and at most 165; "+
+			"each IPv6 /56 and /48 counted beside them is a key too. A change requires a restart"),
+		key.Whole("max_blocks", &c.MaxBlocks, leastBlocks, mostBlocks, "how many blocks the list may hold, see [below](#how-many-blocks). "+
+			"A reload changes it").Usual("a block for each KiB of `memory`"),
+		key.Whole("max_imported", &c.MaxImported, leastBlocks, mostBlocks, "how many entries of other people's lists are held, "+
+			"see [below](#imported-blocks). A reload changes it").Usual("an entry for each 2 KiB of `memory`"),
+		key.Truth("roll_up", &c.RollUp, "`true`: an IPv6 /56 is blocked while a quarter of its /64 are, see [below](#how-many-blocks)"),
+		key.At("state", &c.State, yaml.Node.AbsPath, (*yaml.Printer).Quote, "an absolute path",
+			"the folder of what survives a restart; `serve` without a config has none. [One node](operations.md#one-node-a-folder) at a time uses it. A change requires a restart"),
+		key.Truth("overlay", &c.Overlay, "thresholds and candidates may be changed while the node runs, by [the API](api.md#rules) and the console; see below"),
+		key.Whole("samples", &c.Samples, 0, mostSamples, "how many requests are kept of a key that is blocked or near a limit; `0` keeps none. "+
+			"See [below](#samples-of-requests). A change requires a restart"),
+		key.Either("samples_for", &c.SamplesForReaders, "operator", "reader", "who may see them: `operator`, or `reader` for every client with a login. "+
+			"Paths can hold personal data"),
+		key.Group("log", c.Log.keys, nil, "what the node writes to standard error; see below").Usual("`{format: text, level: info}`"),
+		key.Section("presets", r.readPresets, nil),
+		key.Section("rules", c.readRules, c.writeRules),
+		key.Group("sensors", c.Sensors.keys, nil, "").Lines(),
+		key.Group("haproxy", c.HAProxy.keys, nil, "").Lines(),
+		key.Group("crowdsec", c.CrowdSec.keys, nil, "").Lines(),
+		key.Items("blocklists", &c.Blocklists, c.Blocklists.read, (*BlocklistSource).keys),
+		key.Group("enforce", c.Enforce.keys, nil, "").Lines(),
+		key.Group("notify", c.Notify.keys, c.Notify.check, "").Lines(),
+		key.Section("floods", c.Floods.keys().Read, c.Floods.write),
+		key.Items("crawlers", &c.Crawlers, c.readCrawler, crawlerKeys),
+		key.Optional("fleet", &c.Fleet, readFleet, (*Fleet).keys).Lines(),
+	}
 }
 
 // Load reads and checks a file. The error is an [*Errors] where the content is
@@ -115,7 +135,7 @@ func Parse(name string, data []byte) (*Config, error) {
 	r := &reader{File: yaml.OpenFile(name)}
 	c := defaults()
 	if root, ok := r.Document(data); ok {
-		c.read(root, r)
+		c.keys(r).Read(root)
 	}
 	r.settle(c)
 	r.checkCrawlers(c)

@@ -6,33 +6,38 @@ import (
 	"strings"
 
 	"edgeguard"
+	"edgeguard/config/key"
 	"edgeguard/config/yaml"
 	"edgeguard/crawlers"
 	"edgeguard/rules"
 )
 
-// readCrawlers reads who may say that he is a crawler, and how that is verified.
-func (c *Config) readCrawlers(n yaml.Node) {
-	n.List(func(n yaml.Node) {
-		var s crawlers.Spec
-		n.Mapping(yaml.Fields{
-			"name":   func(n yaml.Node) { s.Name, _ = n.Text() },
-			"agent":  func(n yaml.Node) { s.Agents = n.Words() },
-			"ranges": func(n yaml.Node) { s.Ranges = n.Values() },
-			"dns":    func(n yaml.Node) { s.DNS = n.Words() },
-		})
-		if s.Agents == nil {
-			s.Agents = []string{s.Name}
-		}
-		if field, err := s.Check(); err != nil && !n.Touched("name", "agent", "ranges", "dns") {
-			text, fix, _ := strings.Cut(err.Error(), "; ")
-			n.WrongField(field, text, fix)
-		}
-		if slices.ContainsFunc(c.Crawlers, func(o crawlers.Spec) bool { return o.Name == s.Name }) || len(c.Crawlers) == crawlers.Most {
-			n.Wrong(fmt.Sprintf("is a second crawler of its name, or more than %d", crawlers.Most), "remove it")
-		}
-		c.Crawlers = append(c.Crawlers, s)
-	})
+// crawlerKeys are those of one crawler.
+func crawlerKeys(s *crawlers.Spec) key.List {
+	return key.List{
+		key.Text("name", &s.Name, plain, "lower-case letters, digits, `-`, `_`, `.`", "what [rules](rules.md#crawlers) call it").Usual("required"),
+		key.Of("agent", &s.Agents, yaml.Node.Words, yaml.Flow, "up to 16 texts", "a User-Agent that contains one, in any case, claims to be this crawler").Usual("`name`"),
+		key.At("ranges", &s.Ranges, yaml.Node.Values, (*yaml.Printer).Flow, "up to 8 absolute paths", "files of its addresses, as Google, Bing, Apple, DuckDuckGo and "+
+			"OpenAI publish them: `{\"prefixes\": [{\"ipv4Prefix\": \"192.0.2.0/27\"}]}`"),
+		key.Of("dns", &s.DNS, yaml.Node.Words, yaml.Flow, "up to 8 domains",
+			"an address is the crawler's if it has a name in one of them, and that name leads back to it"),
+	}
+}
+
+// readCrawler reads who may say that he is a crawler, and how that is verified.
+func (c *Config) readCrawler(n yaml.Node) (s crawlers.Spec) {
+	crawlerKeys(&s).Read(n)
+	if s.Agents == nil {
+		s.Agents = []string{s.Name}
+	}
+	if field, err := s.Check(); err != nil && !n.Touched("name", "agent", "ranges", "dns") {
+		text, fix, _ := strings.Cut(err.Error(), "; ")
+		n.WrongField(field, text, fix)
+	}
+	if slices.ContainsFunc(c.Crawlers, func(o crawlers.Spec) bool { return o.Name == s.Name }) || len(c.Crawlers) == crawlers.Most {
+		n.Wrong(fmt.Sprintf("is a second crawler of its name, or more than %d", crawlers.Most), "remove it")
+	}
+	return s
 }
 
 // checkCrawlers refuses rules that ask for a crawler which no event can be of: a rule
@@ -65,14 +70,4 @@ func asked(s *rules.Spec) (all []string) {
 		}
 	}
 	return all
-}
-
-func (p *printer) crawlers(all []crawlers.Spec) {
-	if len(all) > 0 {
-		p.Field(0, "crawlers", "")
-	}
-	for i, s := range all {
-		ranges := p.Flow(yaml.JoinPath(yaml.ItemPath("crawlers", i), "ranges"), s.Ranges)
-		p.WriteString("  - {name: " + yaml.Quote(s.Name) + ", agent: " + yaml.Flow(s.Agents) + ", ranges: " + ranges + ", dns: " + yaml.Flow(s.DNS) + "}\n")
-	}
 }

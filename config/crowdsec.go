@@ -2,8 +2,8 @@ package config
 
 import (
 	"fmt"
-	"strconv"
 
+	"edgeguard/config/key"
 	"edgeguard/config/yaml"
 )
 
@@ -31,24 +31,30 @@ const (
 	mostLAPIConnections  = 65_536
 )
 
-// Read reads the section.
-func (s *CrowdSec) Read(n yaml.Node) {
-	n.Mapping(yaml.Fields{
-		"lapi": func(n yaml.Node) {
-			n.List(func(n yaml.Node) { s.LAPI = append(s.LAPI, readLAPI(n)) })
-		},
-		"decisions": func(n yaml.Node) { s.Decisions = readDecisions(n) },
-		"alerts":    func(n yaml.Node) { s.Alerts = readAlerts(n) },
-	})
+func (s *CrowdSec) keys() key.List {
+	return key.List{
+		key.Items("lapi", &s.LAPI, readLAPI, (*LAPI).keys),
+		key.Optional("decisions", &s.Decisions, readDecisions, (*CrowdSecDecisions).keys).Lines(),
+		key.Optional("alerts", &s.Alerts, readAlerts, (*CrowdSecAlerts).keys).Lines(),
+	}
 }
 
+func (l *LAPI) keys() key.List {
+	return key.List{
+		key.Address("listen", &l.Listen, func(n yaml.Node) yaml.Address { return n.Address("tcp") }, "`host:port`", "where bouncers connect. "+
+			"Without `tls` it must be an address of loopback: the keys are sent in each request").Usual("`" + lapiListen + "`"),
+		l.TLS.key(false, "set both: bouncers verify the certificate",
+			"`cert_file` and `key_file` of edgeguard; "+
+				"with `client_ca_file`, bouncers must also have a certificate that one of this file signed. Renewed files are read without a reload"),
+		key.Whole("connections", &l.Connections, leastLAPIConnections, mostLAPIConnections, "how many may be open. One key has at most 64 requests at a time"),
+	}
+}
+
+func newLAPI() LAPI { return LAPI{Connections: defaultConnections} }
+
 func readLAPI(n yaml.Node) LAPI {
-	l := LAPI{Connections: defaultConnections}
-	n.Mapping(yaml.Fields{
-		"listen":      func(n yaml.Node) { l.Listen = n.Address("tcp") },
-		"tls":         func(n yaml.Node) { l.TLS.read(n, false, "set both: bouncers verify the certificate") },
-		"connections": func(n yaml.Node) { l.Connections = int(n.Whole(leastLAPIConnections, mostLAPIConnections)) },
-	})
+	l := newLAPI()
+	l.keys().Read(n)
 	if l.Listen.Network == "" && !n.Touched("listen") {
 		l.Listen, _ = yaml.ParseAddress(lapiListen)
 		n.Claim(l.Listen)
@@ -58,26 +64,4 @@ func readLAPI(n yaml.Node) LAPI {
 			"listen at "+lapiListen+", or set tls with cert_file and key_file")
 	}
 	return l
-}
-
-// Write writes the section, if it says anything.
-func (s *CrowdSec) Write(p *yaml.Printer) {
-	if len(s.LAPI) == 0 && s.Decisions == nil && s.Alerts == nil {
-		return
-	}
-	p.Field(0, "crowdsec", "")
-	if len(s.LAPI) > 0 {
-		p.Field(1, "lapi", "")
-	}
-	for i, l := range s.LAPI {
-		path := yaml.ItemPath("crowdsec.lapi", i)
-		p.Field(2, "- {listen", p.Quote(yaml.JoinPath(path, "listen"), l.Listen.String())+l.TLS.text(p, path)+
-			", connections: "+strconv.Itoa(l.Connections)+"}")
-	}
-	if s.Decisions != nil {
-		s.Decisions.write(p)
-	}
-	if s.Alerts != nil {
-		s.Alerts.write(p)
-	}
 }

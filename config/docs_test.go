@@ -1,14 +1,18 @@
 package config_test
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"edgeguard"
 	"edgeguard/config"
+	"edgeguard/config/key"
 )
 
 // yamlBlock finds the examples of a Markdown page.
@@ -138,4 +142,58 @@ func TestConfigurationPage(t *testing.T) {
 		}
 		readBack(t, c)
 	}
+}
+
+// keyTable finds a table of docs/configuration.md that is filled from the keys.
+var keyTable = regexp.MustCompile(`(?s)(<!-- keys: (\S*) *-->\n).*?(<!-- end of keys -->)`)
+
+// TestConfigurationTables: the page's tables say of each key what its line in the code
+// says. `make generate` fills them.
+func TestConfigurationTables(t *testing.T) {
+	const name = "../docs/configuration.md"
+	page, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables := config.Tables()
+	filled := keyTable.ReplaceAllStringFunc(string(page), func(found string) string {
+		parts := keyTable.FindStringSubmatch(found)
+		keys, known := tables[parts[2]]
+		if !known {
+			t.Errorf("%s has a table %q, and no such keys are known, or it is there twice", name, parts[2])
+		}
+		delete(tables, parts[2])
+		return parts[1] + keyRows(t, parts[2], keys, string(page)) + parts[3]
+	})
+	for missing := range tables {
+		t.Errorf("%s has no table of the keys of %q: add <!-- keys: %s --> and <!-- end of keys -->", name, missing, missing)
+	}
+	if *update {
+		if err := os.WriteFile(name, []byte(filled), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if diff := cmp.Diff(string(page), filled); diff != "" {
+		t.Errorf("%s differs (-is +should be), run make generate:\n%s", name, diff)
+	}
+}
+
+// keyRows returns a table. A key without a sentence has no row: the page's prose has it.
+func keyRows(t *testing.T, of string, keys key.List, page string) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("| key | default | allowed | meaning |\n|---|---|---|---|\n")
+	for _, k := range keys {
+		if k.Meaning == "" {
+			if !strings.Contains(page, "`"+k.Name) {
+				t.Errorf("the key %s of %q has neither a sentence nor a place on the page", k.Name, of)
+			}
+			continue
+		}
+		usual := k.Default
+		if usual == "" {
+			usual = "none"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", k.Name, usual, k.Allowed, k.Meaning)
+	}
+	return b.String()
 }

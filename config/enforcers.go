@@ -1,12 +1,12 @@
 package config
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"edgeguard/config/key"
 	"edgeguard/config/yaml"
 )
 
@@ -67,52 +67,40 @@ var (
 	listID   = regexp.MustCompile(`^[A-Za-z0-9/][A-Za-z0-9/._+:=,~-]*$`)
 )
 
-// Read reads the section.
-func (s *Enforcers) Read(n yaml.Node) {
-	n.Mapping(yaml.Fields{
-		"files":      func(n yaml.Node) { n.List(func(n yaml.Node) { s.Files = append(s.Files, s.readFile(n)) }) },
-		"haproxy":    s.readHAProxy,
-		"nftables":   func(n yaml.Node) { s.NFTables = readNFTables(n) },
-		"awswaf":     func(n yaml.Node) { n.List(s.readAWSWAF) },
-		"cloudflare": func(n yaml.Node) { n.List(s.readCloudflare) },
-		"xdp":        yaml.NotSupported,
-	})
+func (s *Enforcers) keys() key.List {
+	return key.List{
+		key.Items("files", &s.Files, s.readFile, (*ListFile).keys),
+		key.Optional("haproxy", &s.HAProxy, readHAProxy, (*HAProxyACL).keys),
+		key.Optional("nftables", &s.NFTables, readNFTables, (*NFTables).keys),
+		key.Items("awswaf", &s.AWSWAF, s.readAWSWAF, (*AWSWAF).keys),
+		key.Items("cloudflare", &s.Cloudflare, s.readCloudflare, (*Cloudflare).keys),
+		key.Section("xdp", yaml.NotSupported, nil),
+	}
 }
 
-func (s *Enforcers) readAWSWAF(n yaml.Node) {
-	a := readAWSWAF(n)
-	for _, other := range s.AWSWAF {
-		if a.V4.ID != "" && a.V4 == other.V4 || a.V6.ID != "" && a.V6 == other.V6 {
-			n.Wrong("has an IP set of another entry", "give each its own sets: they would empty each other's")
-		}
+func (f *ListFile) keys() key.List {
+	return key.List{
+		key.Path("file", &f.File, "a file in a folder that edgeguard may write. [Who else may](operations.md#who-may-write)").Usual("required"),
+		key.Choice("format", &f.Format, listFormats, "the form of the file, see below").Usual("required"),
+		key.Like("name", &f.Name, listName, "small letters, digits and _, at most 24", "the nft table, or the beginning of the ipset names"),
+		key.Truth("kernel", &f.Kernel, "the list goes into a packet filter: clients seen behind a proxy are left out of it").Usual("by format"),
+		key.Span("every", &f.Every, leastListEvery, key.Endless, "the shortest time between two updates").
+			Usual("`10s` with a proxy's `reload`, else `1s`"),
+		key.Either("on_remove", &f.KeepRemoved, "empty", "keep",
+			"what happens to the list when the config no longer has it: `empty` empties it and runs `reload` once more, `keep` leaves it in force"),
+		key.Words("reload", &f.Reload, yaml.Node.Command, "a command with its arguments",
+			"what is run without a shell after a change, for at most 10 s, as edgeguard's user"),
 	}
-	s.AWSWAF = append(s.AWSWAF, a)
 }
 
-func (s *Enforcers) readCloudflare(n yaml.Node) {
-	c := readCloudflare(n)
-	if slices.ContainsFunc(s.Cloudflare, func(other Cloudflare) bool { return other.ID == c.ID && c.ID != "" }) {
-		n.Wrong("has the list of another entry", "give each its own list: they would empty each other's")
-	}
-	s.Cloudflare = append(s.Cloudflare, c)
-}
+func newListFile() ListFile { return ListFile{Name: "edgeguard"} }
 
 func (s *Enforcers) readFile(n yaml.Node) ListFile {
-	f := ListFile{Name: "edgeguard"}
-	n.Mapping(yaml.Fields{
-		"file": func(n yaml.Node) {
-			f.File = n.AbsPath()
-			if slices.ContainsFunc(s.Files, func(other ListFile) bool { return other.File == f.File && f.File != "" }) {
-				n.Wrong("is already written by another list", "give each its own file")
-			}
-		},
-		"format":    func(n yaml.Node) { f.Format = n.Choice(listFormats...) },
-		"name":      func(n yaml.Node) { f.Name = n.Like(listName, "small letters, digits and _, at most 24") },
-		"kernel":    func(n yaml.Node) { f.Kernel = n.Truth() },
-		"reload":    func(n yaml.Node) { f.Reload = n.Command() },
-		"every":     func(n yaml.Node) { f.Every = n.Duration(leastListEvery) },
-		"on_remove": func(n yaml.Node) { f.KeepRemoved = readOnRemove(n) },
-	})
+	f := newListFile()
+	f.keys().Read(n)
+	if slices.ContainsFunc(s.Files, func(other ListFile) bool { return other.File == f.File && f.File != "" }) {
+		n.WrongField("file", "is already written by another list", "give each its own file")
+	}
 	if f.File == "" && !n.Touched("file") {
 		n.Wrong("has no file", "set file, such as /etc/nginx/edgeguard.conf")
 	}
@@ -131,61 +119,26 @@ func (s *Enforcers) readFile(n yaml.Node) ListFile {
 	return f
 }
 
-func (s *Enforcers) readHAProxy(n yaml.Node) {
-	h := &HAProxyACL{Every: everyUpdate}
-	s.HAProxy = h
-	n.Mapping(yaml.Fields{
-		"socket":    func(n yaml.Node) { h.Socket = n.AbsPath() },
-		"acl":       func(n yaml.Node) { h.ACL = n.Like(listID, "the path in haproxy.cfg, without spaces") },
-		"map":       func(n yaml.Node) { h.Map = n.Like(listID, "the path in haproxy.cfg, without spaces") },
-		"every":     func(n yaml.Node) { h.Every = n.Duration(leastListEvery) },
-		"on_remove": func(n yaml.Node) { h.KeepRemoved = readOnRemove(n) },
-	})
+func newHAProxyACL() *HAProxyACL { return &HAProxyACL{Every: everyUpdate} }
+
+func (h *HAProxyACL) keys() key.List {
+	return key.List{
+		key.Path("socket", &h.Socket, "a stats socket of level admin").Usual("required"),
+		key.Like("acl", &h.ACL, listID, "the path in haproxy.cfg, without spaces", "the ACL's file, as haproxy.cfg names it").Usual("one of both"),
+		key.Like("map", &h.Map, listID, "the path in haproxy.cfg, without spaces", "the map's file, as haproxy.cfg names it").Usual("one of both"),
+		key.Span("every", &h.Every, leastListEvery, key.Endless, "the shortest time between two updates"),
+		key.Either("on_remove", &h.KeepRemoved, "empty", "keep", "what happens to the list when the config no longer has it"),
+	}
+}
+
+func readHAProxy(n yaml.Node) *HAProxyACL {
+	h := newHAProxyACL()
+	h.keys().Read(n)
 	if h.Socket == "" && !n.Touched("socket") {
 		n.Wrong("has no socket", "set socket to the path of a stats socket with level admin")
 	}
 	if (h.ACL == "") == (h.Map == "") && !n.Touched("acl", "map") {
 		n.Wrong("requires exactly one of acl and map", "set one to the file that haproxy.cfg names")
 	}
-}
-
-// readOnRemove reads what becomes of a list that leaves the config.
-func readOnRemove(n yaml.Node) (keep bool) { return n.Choice("empty", "keep") == "keep" }
-
-func onRemove(keep bool) string {
-	if keep {
-		return "keep"
-	}
-	return "empty"
-}
-
-// Write writes the section, if there is an enforcer.
-func (s *Enforcers) Write(p *yaml.Printer) {
-	if len(s.Files) == 0 && s.HAProxy == nil && s.NFTables == nil && len(s.AWSWAF) == 0 && len(s.Cloudflare) == 0 {
-		return
-	}
-	p.Field(0, "enforce", "")
-	if len(s.Files) > 0 {
-		p.Field(1, "files", "")
-	}
-	for i, f := range s.Files {
-		text := fmt.Sprintf("%s, format: %s, name: %s, kernel: %t, every: %s, on_remove: %s",
-			p.Quote(yaml.JoinPath(yaml.ItemPath("enforce.files", i), "file"), f.File), f.Format, yaml.Quote(f.Name), f.Kernel, yaml.Duration(f.Every), onRemove(f.KeepRemoved))
-		if len(f.Reload) > 0 {
-			text += ", reload: " + yaml.Flow(f.Reload)
-		}
-		p.Field(2, "- {file", text+"}")
-	}
-	if h := s.HAProxy; h != nil {
-		list := "acl: " + yaml.Quote(h.ACL)
-		if h.ACL == "" {
-			list = "map: " + yaml.Quote(h.Map)
-		}
-		p.Field(1, "haproxy", fmt.Sprintf("{socket: %s, %s, every: %s, on_remove: %s}", p.Quote("enforce.haproxy.socket", h.Socket), list, yaml.Duration(h.Every), onRemove(h.KeepRemoved)))
-	}
-	if s.NFTables != nil {
-		s.NFTables.write(p)
-	}
-	writeAWSWAF(p, s.AWSWAF)
-	writeCloudflare(p, s.Cloudflare)
+	return h
 }

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"edgeguard/config/key"
 	"edgeguard/config/yaml"
 )
 
@@ -45,26 +46,30 @@ const (
 	envoyMostConnections    = 65_536
 )
 
-// Read reads the list.
-func (s *EnvoyListeners) Read(n yaml.Node) {
-	*s = EnvoyListeners{}
-	n.List(func(n yaml.Node) { *s = append(*s, readEntry(n)) })
+func newEnvoyListener() EnvoyListener {
+	return EnvoyListener{Count: true, Connections: envoyDefaultConnections}
+}
+
+func (l *EnvoyListener) keys() key.List {
+	return append(key.List{
+		key.Address("address", &l.Address, nil, "`host:port`, `unix:/path`", "where to listen, for HTTP/2").Usual("required"),
+		key.At("trust", &l.Trust, readTrust, (*yaml.Printer).Prefixes, "prefixes", "the Envoys that may name a client, and the proxies in front of them. "+
+			"A peer on a unix socket always may. Another is counted as a client itself").Usual("`trusted_proxies`"),
+		key.Word("emit", &l.Count, emits, []bool{true, false}, "`nothing`: look up blocks and count nothing, because another source counts. "+
+			"A request that both services are asked about counts twice: use two entries"),
+		l.TLS.key(false, "set both; client_ca_file also admits Envoys by their certificates",
+			"of TCP: `cert_file` and `key_file` of edgeguard. "+
+				"With `client_ca_file`, an Envoy requires a certificate that this CA signed, and is trusted for it, whatever its address"),
+		key.Text("header", &l.Header, yaml.Node.Header, "a header's name", "the header that names the client where the last hop before Envoy is in `trust`; "+
+			"of the rate limit service, the descriptor's entry of that name").Usual("`X-Forwarded-For`"),
+		key.Truth("fronted", &l.Fronted, "`true`: Envoy itself learns its clients' addresses from a header or the PROXY protocol "+
+			"(`xff_num_trusted_hops`, `use_remote_address: false`), so no kernel enforcer can block them").If(l.Fronted),
+	}, socketKeys(&l.Access, groupMode, &l.Connections, envoyLeastConnections, envoyMostConnections)...)
 }
 
 func readEntry(n yaml.Node) EnvoyListener {
-	l := EnvoyListener{Count: true, Connections: envoyDefaultConnections}
-	n.Listener(&l.Address, yaml.Fields{
-		"connections": func(n yaml.Node) { l.Connections = int(n.Whole(envoyLeastConnections, envoyMostConnections)) },
-		"mode":        func(n yaml.Node) { l.Mode = n.Mode() },
-		"group":       func(n yaml.Node) { l.Group = n.Group() },
-		"tls": func(n yaml.Node) {
-			l.TLS.read(n, false, "set both; client_ca_file also admits Envoys by their certificates")
-		},
-		"trust":   func(n yaml.Node) { l.Trust = append([]netip.Prefix{}, n.Prefixes()...) },
-		"header":  func(n yaml.Node) { l.Header = n.Header() },
-		"fronted": func(n yaml.Node) { l.Fronted = n.Truth() },
-		"emit":    func(n yaml.Node) { l.Count = n.Choice("request", "nothing") == "request" },
-	})
+	l := newEnvoyListener()
+	n.Listener(&l.Address, l.keys().Fields())
 	l.Access = n.Access(l.Address, l.Access, yaml.GroupMode, "any user can ask with any client address")
 	switch {
 	case n.Touched("address", "tls"):
@@ -75,32 +80,4 @@ func readEntry(n yaml.Node) EnvoyListener {
 			"set tls, or listen at 127.0.0.1 or on a unix socket, or protect it with a firewall")
 	}
 	return l
-}
-
-// Write writes the list, if it is not empty.
-func (s EnvoyListeners) Write(p *yaml.Printer) {
-	if len(s) == 0 {
-		return
-	}
-	p.Field(1, "envoy", "")
-	for i := range s {
-		p.Field(2, "- {address", s[i].text(p, yaml.ItemPath("listen.envoy", i))+"}")
-	}
-}
-
-// text returns an entry without the name of its first field.
-func (l *EnvoyListener) text(p *yaml.Printer, path string) string {
-	emit := "nothing"
-	if l.Count {
-		emit = "request"
-	}
-	text := fmt.Sprintf("%s, trust: %s, emit: %s", p.Quote(yaml.JoinPath(path, "address"), l.Address.String()), p.Prefixes(yaml.JoinPath(path, "trust"), l.Trust), emit)
-	text += l.TLS.text(p, path)
-	if l.Header != "" {
-		text += ", header: " + yaml.Quote(l.Header)
-	}
-	if l.Fronted {
-		text += ", fronted: true"
-	}
-	return text + yaml.AccessText(l.Access) + fmt.Sprintf(", connections: %d", l.Connections)
 }

@@ -5,8 +5,10 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"edgeguard/config/key"
 	"edgeguard/config/yaml"
 	"edgeguard/rules"
 )
@@ -63,9 +65,9 @@ const (
 	longestNodeName = 255
 )
 
-// validNamespace keeps out braces, which part a key's hash tag, and all that
+// validName keeps out braces, which part a key's hash tag, and all that
 // would want quotes in a pattern of an ACL.
-var validNamespace = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+var validName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 // DefaultFleet returns the settings of a fleet that only names its Redis, and is
 // to be given that.
@@ -76,29 +78,54 @@ func DefaultFleet() *Fleet {
 	}
 }
 
-func (c *Config) readFleet(n yaml.Node) {
+// keys has the Redis only to be printed: what is read of its addresses is checked together.
+func (f *Fleet) keys() key.List {
+	return key.List{
+		key.At("redis", &f.Redis, nil, f.redisText, "addresses", "the Redis, the nodes of a Cluster, or the Sentinels; see below").Usual("required"),
+		key.Like("sentinel", &f.Sentinel, validName, "the master's name at the Sentinels, such as mymaster", "the master's name; `redis` then lists the Sentinels"),
+		key.Like("namespace", &f.Namespace, validName, "1 to 64 letters, digits, '.', '_' or '-'", "separates fleets that share a Redis"),
+		key.Path("password_file", &f.PasswordFile, "a file with the password and nothing else; surrounding space is ignored"),
+		key.Path("loader_file", &f.LoaderFile, "a file with a second user that may load the function library: the user's name in the first line, "+
+			"its password in the second. Only for nodes that load it themselves; otherwise an operator does"),
+		key.Path("key_file", &f.KeyFile, "a file with the fleet's [key](fleet.md#a-key-that-redis-does-not-hold), which `edgeguard fleet key` prints; see below"),
+		key.Either("key_mode", &f.RequireKey, "accept", "require", "with a `key_file`: `accept` takes unsigned records too, "+
+			"by the rules for a fleet without a key, and alarms; `require` takes signed ones only").If(f.KeyFile != ""),
+		key.Group("tls", f.TLS.keys, f.TLS.check, "`ca_file` (trusted instead), `cert_file` and `key_file` (the node's own, both or none), "+
+			"`server_name` (expected instead of the address's host). Only with `rediss://`").Usual("the system's certificates").Lines(),
+		key.Span("push", &f.Push, leastPush, mostPush, "the time between two pushes of counts. A spread-out offender is blocked after two"),
+		key.Whole("max_nodes", &f.MaxNodes, 1, mostNodes, "how many nodes the fleet is expected to have. "+
+			"With more, each reports smaller counts, and the alarm `fleet_nodes` says so; see `quiet`"),
+		key.Truth("quiet", &f.Quiet, "report only keys whose count here comes near a limit, see below. `false`: every key"),
+		key.Of("share", &f.Share, share, decimal, "above 0 and below 1", "the part of a limit that all nodes together may leave unreported. "+
+			"A lower value finds a spread-out offender earlier and costs Redis more"),
+		key.Of("confirm_share", &f.ConfirmShare, shareOrAll, decimal, "above 0, up to 1", "the share of the last five minutes' requests above which blocks "+
+			"of other nodes [await confirmation](fleet.md#held-blocks) and a block by hand requires `--force`; see below"),
+		key.Whole("partitions", &f.Partitions, 1, mostPartitions,
+			"how many hash tags the counts are spread over. The same on every node; the first node of a namespace decides"),
+		key.Span("max_skew", &f.MaxSkew, leastSkew, mostSkew, "how far the node's clock may be from Redis's without an alarm. "+
+			"Up to 2.5 s is corrected; a node that is more than 5 s off counts for itself only"),
+		key.Whole("max_suspects", &f.MaxSuspects, leastSuspects, mostSuspects,
+			"how many keys are reported at a time: a bound on memory. When it is reached, a key replaces one with a lower count"),
+		key.Truth("insecure", &f.Insecure, "`true`: use a public address without TLS, or without a password, because access is restricted in another way; see below"),
+	}
+}
+
+// redisText returns one address as it is, and those of a Cluster or of Sentinels as a list.
+func (f *Fleet) redisText(p *yaml.Printer, path string, all []string) string {
+	if f.Cluster || len(all) > 1 {
+		return p.Flow(path, all)
+	}
+	return p.Quote(path, strings.Join(all, ""))
+}
+
+func decimal(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+func readFleet(n yaml.Node) *Fleet {
 	f := DefaultFleet()
-	c.Fleet = f
 	var addresses []redisAddress
-	n.Mapping(yaml.Fields{
-		"redis":         func(n yaml.Node) { addresses, f.Cluster = redisAddresses(n) },
-		"sentinel":      func(n yaml.Node) { f.Sentinel = named(n, "the master's name at the Sentinels, such as mymaster") },
-		"namespace":     func(n yaml.Node) { f.Namespace = named(n, "1 to 64 letters, digits, '.', '_' or '-'") },
-		"password_file": func(n yaml.Node) { f.PasswordFile = n.AbsPath() },
-		"loader_file":   func(n yaml.Node) { f.LoaderFile = n.AbsPath() },
-		"key_file":      func(n yaml.Node) { f.KeyFile = n.AbsPath() },
-		"key_mode":      func(n yaml.Node) { f.RequireKey = n.Choice("accept", "require") == "require" },
-		"tls":           f.TLS.read,
-		"push":          func(n yaml.Node) { f.Push = n.Span(leastPush, mostPush) },
-		"max_nodes":     func(n yaml.Node) { f.MaxNodes = int(n.Whole(1, mostNodes)) },
-		"quiet":         func(n yaml.Node) { f.Quiet = n.Truth() },
-		"share":         func(n yaml.Node) { f.Share = share(n) },
-		"confirm_share": func(n yaml.Node) { f.ConfirmShare = shareOrAll(n) },
-		"partitions":    func(n yaml.Node) { f.Partitions = int(n.Whole(1, mostPartitions)) },
-		"max_skew":      func(n yaml.Node) { f.MaxSkew = n.Span(leastSkew, mostSkew) },
-		"max_suspects":  func(n yaml.Node) { f.MaxSuspects = int(n.Whole(leastSuspects, mostSuspects)) },
-		"insecure":      func(n yaml.Node) { f.Insecure = n.Truth() },
-	})
+	fields := f.keys().Fields()
+	fields["redis"] = func(n yaml.Node) { addresses, f.Cluster = redisAddresses(n) }
+	n.Mapping(fields)
 	f.Cluster = f.Cluster && f.Sentinel == ""
 	for _, a := range addresses {
 		f.Redis = append(f.Redis, a.Text)
@@ -111,6 +138,7 @@ func (c *Config) readFleet(n yaml.Node) {
 	}
 	f.checkAddresses(n, addresses)
 	f.checkSafety(n, addresses)
+	return f
 }
 
 // checkAddresses refuses addresses that do not go together.
@@ -161,25 +189,17 @@ func (f *Fleet) checkSafety(n yaml.Node, addresses []redisAddress) {
 	}
 }
 
-func (t *FleetTLS) read(n yaml.Node) {
-	n.Mapping(yaml.Fields{
-		"ca_file":     func(n yaml.Node) { t.CAFile = n.AbsPath() },
-		"cert_file":   func(n yaml.Node) { t.CertFile = n.AbsPath() },
-		"key_file":    func(n yaml.Node) { t.KeyFile = n.AbsPath() },
-		"server_name": func(n yaml.Node) { t.ServerName = named(n, "a host's name, such as redis.internal") },
-	})
-	if (t.CertFile == "") != (t.KeyFile == "") && !n.Touched("cert_file", "key_file") {
-		n.Wrong("has only one of cert_file and key_file", "set both or neither")
+func (t *FleetTLS) keys() key.List {
+	return key.List{
+		key.Path("ca_file", &t.CAFile, ""), key.Path("cert_file", &t.CertFile, ""), key.Path("key_file", &t.KeyFile, ""),
+		key.Like("server_name", &t.ServerName, validName, "a host's name, such as redis.internal", ""),
 	}
 }
 
-// named reads a name of plain letters; want describes it in an error.
-func named(n yaml.Node, want string) string {
-	text, ok := n.Text()
-	if ok && !validNamespace.MatchString(text) {
-		n.Wrong(fmt.Sprintf("invalid name %q", yaml.Clip(text)), "use "+want)
+func (t *FleetTLS) check(n yaml.Node) {
+	if (t.CertFile == "") != (t.KeyFile == "") && !n.Touched("cert_file", "key_file") {
+		n.Wrong("has only one of cert_file and key_file", "set both or neither")
 	}
-	return text
 }
 
 // share reads a part of one, as exactly as a guard.

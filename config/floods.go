@@ -1,8 +1,7 @@
 package config
 
 import (
-	"fmt"
-
+	"edgeguard/config/key"
 	"edgeguard/config/yaml"
 )
 
@@ -16,13 +15,14 @@ type Floods struct {
 // mostFloodSources and mostFloodTimes are what they may be.
 const mostFloodSources, mostFloodTimes = 100_000_000, 1000
 
-func (f *Floods) read(n yaml.Node) {
-	n.Mapping(yaml.Fields{
-		"sources": func(n yaml.Node) { f.Sources = n.Whole(0, mostFloodSources) },
-		"times":   func(n yaml.Node) { f.Times = n.Whole(0, mostFloodTimes) },
-	})
+func (f *Floods) keys() key.List {
+	return key.List{
+		key.Whole("sources", &f.Sources, 0, mostFloodSources, "so many fresh sources in a second are a flood; `0`: no such number"),
+		key.Whole("times", &f.Times, 0, mostFloodTimes, "so many times the usual are one too, and at least 100 a second; `0`: no such number. "+
+			"The usual is the mean of the last 10 minutes, and is used after 5; while a flood lasts it follows ten times slower"),
+	}
 }
 
-func (p *printer) floods(f Floods) {
-	p.Field(0, "floods", fmt.Sprintf("{sources: %d, times: %d} # fresh forgeable sources a second; times the usual", f.Sources, f.Times))
+func (f *Floods) write(p *yaml.Printer, path string) {
+	p.Field(0, "floods", f.keys().Flow(p, path)+" # fresh forgeable sources a second; times the usual")
 }

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 
+	"edgeguard/config/key"
 	"edgeguard/config/yaml"
 )
 
@@ -84,25 +85,29 @@ const (
 
 var userName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
 
-// Read reads the section.
-func (s *HAProxy) Read(n yaml.Node) {
-	n.Mapping(yaml.Fields{
-		"peers": func(n yaml.Node) {
-			n.List(func(n yaml.Node) { s.Peers = append(s.Peers, readPeers(n)) })
-		},
-		"spoe": func(n yaml.Node) {
-			n.List(func(n yaml.Node) { s.SPOE = append(s.SPOE, readSPOE(n)) })
-		},
-	})
+func (s *HAProxy) keys() key.List {
+	return key.List{
+		key.Items("peers", &s.Peers, readPeers, (*HAProxyPeers).keys),
+		key.Items("spoe", &s.SPOE, readSPOE, (*HAProxySPOE).keys),
+	}
+}
+
+// fronted says of a key what a proxy in front of HAProxy means.
+const fronted = "`true`: HAProxy itself learns its clients from a header (`http-request set-src`, or PROXY protocol), so no kernel enforcer can block them"
+
+func newPeers() HAProxyPeers { return HAProxyPeers{Count: true, Enforce: true} }
+
+func (p *HAProxyPeers) keys() key.List {
+	return append(p.HAProxyDoor.keys(peersSocket),
+		key.Truth("count", &p.Count, "count requests by HAProxy's tables. `false` where a log or forward auth counts the same requests"),
+		key.Truth("enforce", &p.Enforce, "teach HAProxy what is blocked"),
+		key.Truth("proxied", &p.Proxied, fronted),
+	)
 }
 
 func readPeers(n yaml.Node) HAProxyPeers {
-	p := HAProxyPeers{Count: true, Enforce: true}
-	fields := p.HAProxyDoor.Fields()
-	fields["count"] = func(n yaml.Node) { p.Count = n.Truth() }
-	fields["enforce"] = func(n yaml.Node) { p.Enforce = n.Truth() }
-	fields["proxied"] = func(n yaml.Node) { p.Proxied = n.Truth() }
-	n.Mapping(fields)
+	p := newPeers()
+	p.keys().Read(n)
 	p.HAProxyDoor.Settle(n, peersSocket, "read what is counted, and block and unblock any address")
 	if !p.Count && !p.Enforce && !n.Touched("count", "enforce") {
 		n.Wrong("neither counts nor enforces", "set count or enforce to true, or remove the entry")
@@ -110,23 +115,33 @@ func readPeers(n yaml.Node) HAProxyPeers {
 	return p
 }
 
+func newSPOE() HAProxySPOE { return HAProxySPOE{Count: true, Connections: spoeConnections} }
+
+func (o *HAProxySPOE) keys() key.List {
+	return append(o.HAProxyDoor.keys(spoeSocket),
+		key.Truth("count", &o.Count, "count the requests. `false`: look up blocks and count nothing, because a log or `haproxy.peers` counts them"),
+		key.Truth("proxied", &o.Proxied, fronted+". Over `tls` from another host this is so in any case"),
+		key.Whole("connections", &o.Connections, haproxyLeastConnections, haproxyMostConnections, "how many may be open. Each thread of HAProxy has a few"),
+	)
+}
+
 func readSPOE(n yaml.Node) HAProxySPOE {
-	one := HAProxySPOE{Count: true, Connections: spoeConnections}
-	fields := one.HAProxyDoor.Fields()
-	fields["count"] = func(n yaml.Node) { one.Count = n.Truth() }
-	fields["proxied"] = func(n yaml.Node) { one.Proxied = n.Truth() }
-	fields["connections"] = func(n yaml.Node) { one.Connections = int(n.Whole(haproxyLeastConnections, haproxyMostConnections)) }
-	n.Mapping(fields)
+	one := newSPOE()
+	one.keys().Read(n)
 	one.HAProxyDoor.Settle(n, spoeSocket, "have any address blocked, and read who is")
 	return one
 }
 
-// Fields returns how the fields of a door are read.
-func (d *HAProxyDoor) Fields() yaml.Fields {
-	return yaml.Fields{
-		"listen": func(n yaml.Node) { d.Listen = n.Address("unix", "tcp") },
-		"user":   func(n yaml.Node) { d.User = readUser(n) },
-		"tls":    func(n yaml.Node) { d.TLS.read(n, true, "set all three: both sides must have a certificate") },
+// keys are those of a door; socket is where it is by default.
+func (d *HAProxyDoor) keys(socket string) key.List {
+	return key.List{
+		key.Address("listen", &d.Listen, func(n yaml.Node) yaml.Address { return n.Address("unix", "tcp") }, "`unix:/path`, or `host:port` with `tls`",
+			"where HAProxy connects; by default inside the chroot of Debian's HAProxy").Usual("`unix:" + socket + "`"),
+		key.Text("user", &d.User, readUser, "a name or a number",
+			"of a unix socket: the user as which HAProxy runs. No process of another user may connect").Usual("`" + user + "`"),
+		d.TLS.key(true, "set all three: both sides must have a certificate",
+			"`cert_file` and `key_file` of edgeguard, and "+
+				"`client_ca_file` with the certificates that sign those of the HAProxies; see below").Usual("required over TCP"),
 	}
 }
 
@@ -159,35 +174,4 @@ func (d *HAProxyDoor) Settle(n yaml.Node, socket, danger string) {
 		n.WrongField("listen", fmt.Sprintf("whoever can connect to %s can %s: HAProxy's protocol has no password, and loopback is open to every user of this host", d.Listen, danger),
 			"listen at unix:"+socket+", or set tls with certificates for both sides")
 	}
-}
-
-// Write writes the section, if HAProxies connect.
-func (s *HAProxy) Write(p *yaml.Printer) {
-	if len(s.Peers)+len(s.SPOE) == 0 {
-		return
-	}
-	p.Field(0, "haproxy", "")
-	if len(s.Peers) > 0 {
-		p.Field(1, "peers", "")
-	}
-	for i, one := range s.Peers {
-		p.Field(2, "- {listen", one.HAProxyDoor.Text(p, yaml.ItemPath("haproxy.peers", i))+
-			fmt.Sprintf(", count: %t, enforce: %t, proxied: %t}", one.Count, one.Enforce, one.Proxied))
-	}
-	if len(s.SPOE) > 0 {
-		p.Field(1, "spoe", "")
-	}
-	for i, one := range s.SPOE {
-		p.Field(2, "- {listen", one.HAProxyDoor.Text(p, yaml.ItemPath("haproxy.spoe", i))+
-			fmt.Sprintf(", count: %t, proxied: %t, connections: %d}", one.Count, one.Proxied, one.Connections))
-	}
-}
-
-// Text returns a door as Fields reads it, without the name of its first field.
-func (d *HAProxyDoor) Text(p *yaml.Printer, path string) string {
-	text := p.Quote(yaml.JoinPath(path, "listen"), d.Listen.String())
-	if d.Listen.Unix() {
-		return text + ", user: " + yaml.Quote(d.User)
-	}
-	return text + d.TLS.text(p, path)
 }

@@ -2,10 +2,13 @@ package config
 
 import (
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
+	"strconv"
 
 	"edgeguard"
+	"edgeguard/config/key"
 	"edgeguard/config/yaml"
 )
 
@@ -103,51 +106,86 @@ type Admin struct {
 	NoConsole                  bool // serves no pages: the API alone
 }
 
-func (l *Listen) read(n yaml.Node) {
-	n.Mapping(yaml.Fields{
-		"auth": func(n yaml.Node) {
-			l.Auth = []Auth{}
-			n.List(func(n yaml.Node) { l.Auth = append(l.Auth, readAuth(n)) })
-		},
-		"envoy": l.Envoy.Read,
-		"admin": func(n yaml.Node) {
-			l.Admin = []Admin{}
-			n.List(func(n yaml.Node) { l.Admin = append(l.Admin, readAdmin(n)) })
-		},
-	})
+func (l *Listen) keys() key.List {
+	return key.List{
+		key.Items("auth", &l.Auth, readAuth, (*Auth).keys).Always(),
+		key.Items("envoy", &l.Envoy, readEntry, (*EnvoyListener).keys),
+		key.Items("admin", &l.Admin, readAdmin, (*Admin).keys).Always(),
+	}
+}
+
+// accessKeys are those of a unix socket; usual is its mode by default.
+func accessKeys(a *yaml.Access, usual string) key.List {
+	mode := func(m fs.FileMode) string {
+		if m == 0 {
+			return ""
+		}
+		return fmt.Sprintf(`"%04o"`, m)
+	}
+	return key.List{
+		key.Of("mode", &a.Mode, yaml.Node.Mode, mode, "octal digits", "of a unix socket: a user who may write to it may connect").Usual(usual),
+		key.Text("group", &a.Group, yaml.Node.Group, "a name or a number",
+			"of a unix socket. edgeguard's user must be in it, and the user of whoever connects").Usual("that of the process"),
+	}
+}
+
+// groupMode says what the mode of most sockets is.
+const groupMode = "`0660`"
+
+// socketKeys are those that end each listener.
+func socketKeys(a *yaml.Access, usual string, connections *int, least, most uint32) key.List {
+	return append(accessKeys(a, usual), key.Whole("connections", connections, least, most, "how many may be open"))
+}
+
+// emits are the words for a listener that counts requests, and for one that looks up only.
+var emits = []string{"request", "nothing"}
+
+// readTrust reads prefixes. An empty list is not the default.
+func readTrust(n yaml.Node) []netip.Prefix { return append([]netip.Prefix{}, n.Prefixes()...) }
+
+func newAuth() Auth { return Auth{Emit: edgeguard.KindRequest, Connections: authConnections} }
+
+func (a *Auth) keys() key.List {
+	return append(key.List{
+		key.Address("address", &a.Address, nil, "`host:port`, `unix:/path`", "where to listen. "+
+			"Prefer a unix socket if the proxy can use one: other users cannot open it").Usual("required"),
+		key.At("trust", &a.Trust, readTrust, (*yaml.Printer).Prefixes, "prefixes",
+			"the peers that may name a client. A peer on a unix socket always may").Usual("`trusted_proxies`"),
+		key.Word("emit", &a.Emit, emits, []edgeguard.Kind{edgeguard.KindRequest, 0}, "`nothing`: look up blocks and count nothing, because a log counts; see below"),
+		key.Text("header", &a.Header, yaml.Node.Header, "a header's name", "the header that names the client on `/auth/forward` and `/auth/envoy/`; "+
+			"`/auth/nginx` always reads `X-Real-IP`").Usual("`X-Forwarded-For`"),
+		key.Truth("fronted", &a.Fronted, "`true`: the proxy that asks takes its clients from a header itself "+
+			"(nginx with the realip module behind a load balancer), so no kernel enforcer can block them").If(a.Fronted),
+	}, socketKeys(&a.Access, groupMode, &a.Connections, leastConnections, mostConnections)...)
 }
 
 func readAuth(n yaml.Node) Auth {
-	auth := Auth{Emit: edgeguard.KindRequest, Connections: authConnections}
-	n.Listener(&auth.Address, yaml.Fields{
-		"connections": func(n yaml.Node) { auth.Connections = connections(n) },
-		"mode":        func(n yaml.Node) { auth.Mode = n.Mode() },
-		"group":       func(n yaml.Node) { auth.Group = n.Group() },
-		"trust":       func(n yaml.Node) { auth.Trust = append([]netip.Prefix{}, n.Prefixes()...) },
-		"header":      func(n yaml.Node) { auth.Header = n.Header() },
-		"fronted":     func(n yaml.Node) { auth.Fronted = n.Truth() },
-		"emit": func(n yaml.Node) {
-			if n.Choice("request", "nothing") == "nothing" {
-				auth.Emit = 0
-			}
-		},
-	})
+	auth := newAuth()
+	n.Listener(&auth.Address, auth.keys().Fields())
 	auth.Access = n.Access(auth.Address, auth.Access, yaml.GroupMode, "any user can ask with any client address")
 	return auth
 }
 
+func newAdmin() Admin { return Admin{Connections: adminConnections} }
+
+func (a *Admin) keys() key.List {
+	return append(key.List{
+		key.Address("address", &a.Address, nil, "`host:port`, `unix:/path`", "where to listen").Usual("required"),
+		key.Path("token_file", &a.TokenFile, "a file with the token that is required over TCP. Who shows it is an operator"),
+		key.Path("reader_token_file", &a.ReaderTokenFile, "a file with another token, whose holders may read and change nothing: for Prometheus and dashboards"),
+		key.Of("console", &a.NoConsole, func(n yaml.Node) bool { return !n.Truth() }, func(no bool) string { return strconv.FormatBool(!no) },
+			"`true`, `false`", "`false` serves no pages at this address: the API alone").If(a.NoConsole),
+		key.Group("proxy_auth", a.ProxyAuth.keys, nil, "a reverse proxy that logs people in and names them in headers: "+
+			"[a proxy with logins](operations.md#a-proxy-with-logins)"),
+	}, socketKeys(&a.Access, "`0600`, or `0660` with a `group`", &a.Connections, leastConnections, mostConnections)...)
+}
+
 func readAdmin(n yaml.Node) Admin {
-	admin := Admin{Connections: adminConnections}
+	admin := newAdmin()
 	var proxy yaml.Node
-	n.Listener(&admin.Address, yaml.Fields{
-		"connections":       func(n yaml.Node) { admin.Connections = connections(n) },
-		"mode":              func(n yaml.Node) { admin.Mode = n.Mode() },
-		"group":             func(n yaml.Node) { admin.Group = n.Group() },
-		"token_file":        func(n yaml.Node) { admin.TokenFile = n.AbsPath() },
-		"reader_token_file": func(n yaml.Node) { admin.ReaderTokenFile = n.AbsPath() },
-		"console":           func(n yaml.Node) { admin.NoConsole = !n.Truth() },
-		"proxy_auth":        func(n yaml.Node) { proxy, admin.ProxyAuth = n, readProxyAuth(n) },
-	})
+	fields := admin.keys().Fields()
+	fields["proxy_auth"] = func(n yaml.Node) { proxy, admin.ProxyAuth = n, readProxyAuth(n) }
+	n.Listener(&admin.Address, fields)
 	admin.checkProxyAuth(proxy)
 	if admin.TokenFile != "" && admin.TokenFile == admin.ReaderTokenFile {
 		n.Wrong("has one file for both tokens, so that readers would be operators", "set reader_token_file to another file")
@@ -164,5 +202,3 @@ func readAdmin(n yaml.Node) Admin {
 	}
 	return admin
 }
-
-func connections(n yaml.Node) int { return int(n.Whole(leastConnections, mostConnections)) }

@@ -3,7 +3,7 @@ package config
 import (
 	"log/slog"
 
-	"edgeguard/config/yaml"
+	"edgeguard/config/key"
 )
 
 // Log is what the node's messages look like.
@@ -12,25 +12,11 @@ type Log struct {
 	Level slog.Level // messages below it are left out
 }
 
-// levels are the words of levels.
-var levels = map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
-
-func (l *Log) read(n yaml.Node) {
-	n.Mapping(yaml.Fields{
-		"format": func(n yaml.Node) { l.JSON = n.Choice("text", "json") == "json" },
-		"level":  func(n yaml.Node) { l.Level = levels[n.Choice("debug", "info", "warn", "error")] },
-	})
-}
-
-func (p *printer) log(l Log) {
-	format, level := "text", ""
-	if l.JSON {
-		format = "json"
+func (l *Log) keys() key.List {
+	return key.List{
+		key.Either("format", &l.JSON, "text", "json", "`json`: one object a line, with `time`, `level`, `msg` and the fields of the message; "+
+			"the page that `serve` prints at its start is in it too"),
+		key.Word("level", &l.Level, []string{"debug", "info", "warn", "error"},
+			[]slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}, "the least that is written"),
 	}
-	for name, value := range levels {
-		if value == l.Level {
-			level = name
-		}
-	}
-	p.Field(0, "log", "{format: "+format+", level: "+level+"}")
 }

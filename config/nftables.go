@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"edgeguard/config/key"
 	"edgeguard/config/yaml"
 )
 
@@ -28,17 +29,35 @@ const mostSparePorts = 16
 // device is a name that the kernel takes for an interface.
 var device = regexp.MustCompile(`^[^/\s]{1,15}$`)
 
+func newNFTables() *NFTables { return &NFTables{Table: "edgeguard"} }
+
+// hooks are the hook without a device, and that with one.
+var hooks = []string{"prerouting", "ingress"}
+
+// keys has the hook only to be printed: a device says which it is.
+func (t *NFTables) keys() key.List {
+	hook := hooks[0]
+	if t.Device != "" {
+		hook = hooks[1]
+	}
+	return key.List{
+		key.Like("table", &t.Table, listName, "small letters, digits and _, at most 24",
+			"the table's name. A table of that name that edgeguard did not make is left alone, and an alarm"),
+		key.Choice("hook", &hook, hooks,
+			"where packets are dropped: `prerouting` (priority −300, before connection tracking) or `ingress` of one interface"),
+		key.Like("device", &t.Device, device, "the name of an interface, such as eth0", "with `hook: ingress`: the interface that clients come through"),
+		key.Truth("forward", &t.Forward, "`true`: also drop what goes through this host to addresses that are not its own. "+
+			"A container's published port is an address of this host at this place, and covered by `false`"),
+		key.Of("spare_ports", &t.SparePorts, readPorts, portsText, "at most 16 ports", "TCP ports that blocked addresses may still use, such as `[22]`"),
+		key.Truth("dry_run", &t.DryRun, "count the packets of blocked addresses, and drop none"),
+	}
+}
+
 func readNFTables(n yaml.Node) *NFTables {
-	t := &NFTables{Table: "edgeguard"}
-	var hook string
-	n.Mapping(yaml.Fields{
-		"table":       func(n yaml.Node) { t.Table = n.Like(listName, "small letters, digits and _, at most 24") },
-		"hook":        func(n yaml.Node) { hook = n.Choice("prerouting", "ingress") },
-		"device":      func(n yaml.Node) { t.Device = n.Like(device, "the name of an interface, such as eth0") },
-		"forward":     func(n yaml.Node) { t.Forward = n.Truth() },
-		"spare_ports": func(n yaml.Node) { n.List(t.readPort) },
-		"dry_run":     func(n yaml.Node) { t.DryRun = n.Truth() },
-	})
+	t, hook := newNFTables(), ""
+	fields := t.keys().Fields()
+	fields["hook"] = func(n yaml.Node) { hook = n.Choice(hooks...) }
+	n.Mapping(fields)
 	switch {
 	case hook == "ingress" && t.Device == "" && !n.Touched("device"):
 		n.Wrong("has the hook ingress and no device", "set device to the interface that clients come through, such as eth0")
@@ -51,17 +70,10 @@ func readNFTables(n yaml.Node) *NFTables {
 	return t
 }
 
-func (t *NFTables) readPort(n yaml.Node) {
-	t.SparePorts = append(t.SparePorts, uint16(n.Whole(1, 65535)))
+func readPorts(n yaml.Node) (ports []uint16) {
+	n.List(func(n yaml.Node) { ports = append(ports, uint16(n.Whole(1, 65535))) })
+	return ports
 }
 
-// write writes the table with its defaults.
-func (t *NFTables) write(p *yaml.Printer) {
-	place := "hook: prerouting"
-	if t.Device != "" {
-		place = "hook: ingress, device: " + yaml.Quote(t.Device)
-	}
-	ports := strings.Join(strings.Fields(strings.Trim(fmt.Sprint(t.SparePorts), "[]")), ", ")
-	p.Field(1, "nftables", fmt.Sprintf("{table: %s, %s, forward: %t, spare_ports: [%s], dry_run: %t}",
-		yaml.Quote(t.Table), place, t.Forward, ports, t.DryRun))
-}
+// portsText writes numbers as a list.
+func portsText(ports []uint16) string { return strings.ReplaceAll(fmt.Sprint(ports), " ", ", ") }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"edgeguard/config/key"
 	"edgeguard/config/yaml"
 	"edgeguard/notify"
 )
@@ -82,63 +83,75 @@ var (
 	ownName      = regexp.MustCompile(`(?i)^(content-.*|transfer-encoding|connection|host|te|trailer|upgrade|expect|user-agent|webhook-.*)$`)
 )
 
-// Read reads the section.
-func (s *Notify) Read(n yaml.Node) {
-	n.Mapping(yaml.Fields{
-		"webhooks": func(n yaml.Node) { n.List(func(n yaml.Node) { s.Webhooks = append(s.Webhooks, s.readWebhook(n)) }) },
-		"alertmanager": func(n yaml.Node) {
-			n.List(func(n yaml.Node) { s.Alertmanager = append(s.Alertmanager, s.readAlertmanager(n)) })
-		},
-	})
+func (s *Notify) keys() key.List {
+	return key.List{
+		key.Items("webhooks", &s.Webhooks, s.readWebhook, (*Webhook).keys),
+		key.Items("alertmanager", &s.Alertmanager, s.readAlertmanager, (*Alertmanager).keys),
+	}
+}
+
+// check refuses too many receivers.
+func (s *Notify) check(n yaml.Node) {
 	if len(s.Webhooks)+len(s.Alertmanager) > mostReceivers {
 		n.Wrong(fmt.Sprintf("has %d receivers", len(s.Webhooks)+len(s.Alertmanager)), fmt.Sprintf("name at most %d", mostReceivers))
 	}
 }
 
+func newWebhook() Webhook {
+	return Webhook{Receiver: Receiver{Timeout: usualTimeout, Send: []string{NotifyBlocks, Alarms, Confirmations}}, ContentType: jsonType, Every: usualNotifyEvery}
+}
+
+func (w *Webhook) keys() key.List {
+	return append(w.Receiver.keys(),
+		key.Path("secret_file", &w.SecretFile, "the secret that [signs](api.md#notifications) each post: `whsec_` and base64, or any text of 24 bytes or more. "+
+			"To change it, put the new one above the old one: both sign"),
+		key.Path("template_file", &w.TemplateFile, "the form of the body").Usual("the [documented JSON](api.md#notifications)"),
+		key.Like("content_type", &w.ContentType, contentType, "a type such as application/json or text/plain", "the body's type; another one needs a template"),
+		key.Span("every", &w.Every, leastNotifyEvery, mostNotifyEvery, "the least time between two messages"),
+	)
+}
+
 func (s *Notify) readWebhook(n yaml.Node) Webhook {
-	w := Webhook{ContentType: jsonType, Every: usualNotifyEvery}
-	w.Timeout, w.Send = usualTimeout, []string{NotifyBlocks, Alarms, Confirmations}
-	fields := w.fields(s)
-	fields["secret_file"] = func(n yaml.Node) { w.SecretFile = n.AbsPath() }
-	fields["template_file"] = func(n yaml.Node) { w.TemplateFile = n.AbsPath() }
-	fields["content_type"] = func(n yaml.Node) {
-		w.ContentType = n.Like(contentType, "a type such as application/json or text/plain")
-	}
-	fields["every"] = func(n yaml.Node) { w.Every = n.Span(leastNotifyEvery, mostNotifyEvery) }
-	n.Mapping(fields)
-	w.settle(n)
+	w := newWebhook()
+	w.keys().Read(n)
+	w.settle(n, s)
 	if w.TemplateFile == "" && !w.JSON() && !n.Touched("content_type", "template_file") {
 		n.WrongField("content_type", "is set without a template, and the body is JSON", "set template_file, or remove it")
 	}
 	return w
 }
 
+func newAlertmanager() Alertmanager {
+	return Alertmanager{Receiver: Receiver{Timeout: usualTimeout, Send: []string{Alarms, Confirmations}}, Resend: usualResend}
+}
+
+func (a *Alertmanager) keys() key.List {
+	return append(a.Receiver.keys(),
+		key.Span("resend", &a.Resend, leastResend, mostResend, "how often active alerts are sent again. They end by themselves after four times that"))
+}
+
 func (s *Notify) readAlertmanager(n yaml.Node) Alertmanager {
-	a := Alertmanager{Resend: usualResend}
-	a.Timeout, a.Send = usualTimeout, []string{Alarms, Confirmations}
-	fields := a.fields(s)
-	fields["resend"] = func(n yaml.Node) { a.Resend = n.Span(leastResend, mostResend) }
-	n.Mapping(fields)
-	a.settle(n)
+	a := newAlertmanager()
+	a.keys().Read(n)
+	a.settle(n, s)
 	return a
 }
 
-// fields returns how what both kinds have is read.
-func (r *Receiver) fields(s *Notify) yaml.Fields {
-	return yaml.Fields{
-		"name": func(n yaml.Node) {
-			r.Name = n.Like(receiverName, "small letters, digits, _ and -, at most 32")
-			if s.taken(r.Name) {
-				n.Wrong("is the name of another receiver", "give each its own")
-			}
-		},
-		"url":      func(n yaml.Node) { r.URL = readReceiverURL(n) },
-		"url_file": func(n yaml.Node) { r.URLFile = n.AbsPath() },
-		"headers":  func(n yaml.Node) { n.List(func(n yaml.Node) { r.Headers = append(r.Headers, readHeader(n)) }) },
-		"ca_file":  func(n yaml.Node) { r.CAFile = n.AbsPath() },
-		"send":     func(n yaml.Node) { r.Send = readSend(n) },
-		"fleet":    func(n yaml.Node) { r.Fleet = n.Truth() },
-		"timeout":  func(n yaml.Node) { r.Timeout = n.Span(leastTimeout, mostTimeout) },
+// keys are those of both kinds.
+func (r *Receiver) keys() key.List {
+	return key.List{
+		key.Like("name", &r.Name, receiverName, "small letters, digits, _ and -, at most 32",
+			"what metrics, alarms and `edgeguard notify test` call the receiver").Usual("required"),
+		key.Value("url", &r.URL, readReceiverURL, "https, or http on this host's loopback addresses only",
+			"its address. It may name [variables](#variables). Of an Alertmanager, without `/api/v2/alerts`").Usual("one of both"),
+		key.Path("url_file", &r.URLFile, "a file with the address, where the address is a password, as Slack's and Discord's are. It is never shown").Usual("one of both"),
+		key.Path("ca_file", &r.CAFile, "certificates in PEM that are trusted instead").Usual("the system's"),
+		key.At("headers", &r.Headers, readHeaders, headersText, "up to 16", "headers of each post: `{name: Authorization, file: /etc/edgeguard/token}`. "+
+			"The file has the whole value, such as `Bearer x`. `value:` in place of `file:` is for what is not a secret"),
+		key.Words("send", &r.Send, readSend, "any of `blocks`, `alarms`, `confirmations`", "what is sent"),
+		key.Truth("fleet", &r.Fleet, "`true`: also the blocks that other nodes of the fleet made. "+
+			"Each node tells of its own: with `true` on two of them you are told twice"),
+		key.Span("timeout", &r.Timeout, leastTimeout, mostTimeout, "how long a post may take"),
 	}
 }
 
@@ -148,8 +161,11 @@ func (s *Notify) taken(name string) bool {
 		slices.ContainsFunc(s.Alertmanager, func(a Alertmanager) bool { return a.Name == name }))
 }
 
-// settle refuses a receiver without a name or an address.
-func (r *Receiver) settle(n yaml.Node) {
+// settle refuses a receiver without a name of its own or an address.
+func (r *Receiver) settle(n yaml.Node, s *Notify) {
+	if s.taken(r.Name) {
+		n.WrongField("name", "is the name of another receiver", "give each its own")
+	}
 	if r.Name == "" && !n.Touched("name") {
 		n.Wrong("has no name", "set name, such as team: messages, metrics and alarms about the receiver have it")
 	}
@@ -190,17 +206,36 @@ func readSend(n yaml.Node) []string {
 	return all
 }
 
+func readHeaders(n yaml.Node) (all []NotifyHeader) {
+	n.List(func(n yaml.Node) { all = append(all, readHeader(n)) })
+	return all
+}
+
+func headersText(p *yaml.Printer, path string, all []NotifyHeader) string {
+	texts := make([]string, len(all))
+	for i := range all {
+		texts[i] = all[i].keys().Flow(p, yaml.ItemPath(path, i))
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return "[" + strings.Join(texts, ", ") + "]"
+}
+
+func (h *NotifyHeader) keys() key.List {
+	return key.List{
+		key.Like("name", &h.Name, headerName, "a header's name, such as Authorization", ""),
+		key.Path("file", &h.File, ""),
+		key.Like("value", &h.Value, headerValue, "text without control characters, of ASCII", ""),
+	}
+}
+
 func readHeader(n yaml.Node) NotifyHeader {
 	var h NotifyHeader
-	n.Mapping(yaml.Fields{
-		"name": func(n yaml.Node) {
-			if h.Name = n.Like(headerName, "a header's name, such as Authorization"); ownName.MatchString(h.Name) {
-				n.Wrong(fmt.Sprintf("%q is set by edgeguard", h.Name), "remove it; the type of the body is content_type")
-			}
-		},
-		"value": func(n yaml.Node) { h.Value = n.Like(headerValue, "text without control characters, of ASCII") },
-		"file":  func(n yaml.Node) { h.File = n.AbsPath() },
-	})
+	h.keys().Read(n)
+	if ownName.MatchString(h.Name) {
+		n.WrongField("name", fmt.Sprintf("%q is set by edgeguard", h.Name), "remove it; the type of the body is content_type")
+	}
 	if (h.Name == "" || (h.Value == "") == (h.File == "")) && !n.Touched("name", "value", "file") {
 		n.Wrong("requires name, and exactly one of value and file", "write {name: Authorization, file: /etc/edgeguard/token}")
 	}
@@ -208,55 +243,4 @@ func readHeader(n yaml.Node) NotifyHeader {
 		n.WrongField("value", "is a secret in the config, which is shown and copied", "put the whole value into a file, and set file instead")
 	}
 	return h
-}
-
-// Write writes the section, if there is a receiver.
-func (s *Notify) Write(p *yaml.Printer) {
-	if len(s.Webhooks)+len(s.Alertmanager) == 0 {
-		return
-	}
-	p.Field(0, "notify", "")
-	if len(s.Webhooks) > 0 {
-		p.Field(1, "webhooks", "")
-	}
-	for i, w := range s.Webhooks {
-		path := yaml.ItemPath("notify.webhooks", i)
-		text := w.text(p, path)
-		for _, f := range []struct{ name, file string }{{"secret_file", w.SecretFile}, {"template_file", w.TemplateFile}} {
-			if f.file != "" {
-				text += ", " + f.name + ": " + p.Quote(yaml.JoinPath(path, f.name), f.file)
-			}
-		}
-		p.Field(2, "- {name", text+fmt.Sprintf(", content_type: %s, every: %s}", yaml.Quote(w.ContentType), yaml.Duration(w.Every)))
-	}
-	if len(s.Alertmanager) > 0 {
-		p.Field(1, "alertmanager", "")
-	}
-	for i, a := range s.Alertmanager {
-		p.Field(2, "- {name", a.text(p, yaml.ItemPath("notify.alertmanager", i))+fmt.Sprintf(", resend: %s}", yaml.Duration(a.Resend)))
-	}
-}
-
-// text returns what both kinds have, without the name of the first field.
-func (r *Receiver) text(p *yaml.Printer, path string) string {
-	text := yaml.Quote(r.Name)
-	for _, f := range []struct{ name, value string }{{"url", r.URL}, {"url_file", r.URLFile}, {"ca_file", r.CAFile}} {
-		if f.value != "" {
-			text += ", " + f.name + ": " + p.Quote(yaml.JoinPath(path, f.name), f.value)
-		}
-	}
-	if len(r.Headers) > 0 {
-		var all []string
-		for i, h := range r.Headers {
-			one := "{name: " + yaml.Quote(h.Name)
-			if h.File != "" {
-				one += ", file: " + p.Quote(yaml.JoinPath(yaml.ItemPath(yaml.JoinPath(path, "headers"), i), "file"), h.File)
-			} else {
-				one += ", value: " + yaml.Quote(h.Value)
-			}
-			all = append(all, one+"}")
-		}
-		text += ", headers: [" + strings.Join(all, ", ") + "]"
-	}
-	return text + fmt.Sprintf(", send: %s, fleet: %t, timeout: %s", yaml.Flow(r.Send), r.Fleet, yaml.Duration(r.Timeout))
 }

@@ -162,7 +162,7 @@ const overlayHead = `# What operators changed of the rules while the node ran. I
 
 // YAML writes the overlay as a file that ParseOverlay reads back to the same.
 func (o *Overlay) YAML() string {
-	var p printer
+	p := printer{new(yaml.Printer)}
 	p.WriteString(overlayHead)
 	if len(o.Rules) == 0 {
 		p.Field(0, "rules", "[]")

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"edgeguard"
@@ -15,44 +14,8 @@ import (
 // YAML writes the effective whole, defaults included, as a file that Parse
 // reads back to the same settings. Beside each threshold stands its limit.
 func (c *Config) YAML() string {
-	p := printer{yaml.Printer{Variables: c.Variables}}
-	p.Field(0, "node", yaml.Quote(c.Node))
-	mode := "enforce"
-	if c.Monitor {
-		mode = "monitor"
-	}
-	p.Field(0, "mode", mode)
-	p.listen(&c.Listen)
-	p.Field(0, "trusted_proxies", p.Prefixes("trusted_proxies", c.TrustedProxies))
-	p.Field(0, "allowlist", p.Prefixes("allowlist", c.Allowlist))
-	p.Field(0, "protected", p.Prefixes("protected", c.Protected))
-	if c.OwnHosts != nil {
-		p.Field(0, "own_hosts", yaml.Flow(c.OwnHosts))
-	}
-	p.Field(0, "wide", c.Wide.String())
-	p.Field(0, "memory", yaml.Size(c.Memory))
-	p.Field(0, "max_blocks", strconv.Itoa(c.MaxBlocks))
-	p.Field(0, "max_imported", strconv.Itoa(c.MaxImported))
-	p.Field(0, "roll_up", strconv.FormatBool(c.RollUp))
-	p.Field(0, "state", p.Quote("state", c.State))
-	p.Field(0, "overlay", strconv.FormatBool(c.Overlay))
-	p.Field(0, "samples", strconv.Itoa(c.Samples))
-	who := "operator"
-	if c.SamplesForReaders {
-		who = "reader"
-	}
-	p.Field(0, "samples_for", who)
-	p.log(c.Log)
-	p.rules(c)
-	p.sensors(&c.Sensors)
-	c.HAProxy.Write(&p.Printer)
-	c.CrowdSec.Write(&p.Printer)
-	c.Blocklists.Write(&p.Printer)
-	c.Enforce.Write(&p.Printer)
-	c.Notify.Write(&p.Printer)
-	p.floods(c.Floods)
-	p.crawlers(c.Crawlers)
-	p.fleet(c.Fleet)
+	p := &yaml.Printer{Variables: c.Variables}
+	c.keys(nil).Write(p, "")
 	return p.String()
 }
 
@@ -60,7 +23,7 @@ func (c *Config) YAML() string {
 // the same rules and limits, in the same order. Candidates are left out: they change
 // nothing.
 func (c *Config) RulesDigest() string {
-	var p printer
+	p := printer{new(yaml.Printer)}
 	for i := range c.Specs {
 		rule := c.Rules.Rules[i]
 		rule.Candidates = nil
@@ -70,10 +33,11 @@ func (c *Config) RulesDigest() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// printer writes the sections of a config.
-type printer struct{ yaml.Printer }
+// printer writes rules.
+type printer struct{ *yaml.Printer }
 
-func (p *printer) rules(c *Config) {
+func (c *Config) writeRules(to *yaml.Printer, _ string) {
+	p := printer{to}
 	if len(c.Specs) == 0 {
 		p.Field(0, "rules", "[]")
 		return
@@ -157,35 +121,6 @@ func (p *printer) cost(spec *rules.Spec) {
 	p.Field(3, "- {cost", fmt.Sprintf("%d}", usual))
 }
 
-func (p *printer) sensors(s *Sensors) {
-	if len(s.AccessLog) == 0 && s.Packet == nil {
-		return
-	}
-	p.Field(0, "sensors", "")
-	if len(s.AccessLog) > 0 {
-		p.Field(1, "accesslog", "")
-	}
-	for i, log := range s.AccessLog {
-		path := yaml.ItemPath("sensors.accesslog", i)
-		place := "file: " + p.Quote(yaml.JoinPath(path, "file"), log.File)
-		if log.File == "" {
-			place = "listen: " + p.Quote(yaml.JoinPath(path, "listen"), log.Listen.String()) + yaml.AccessText(log.Access) + p.udp(path, &log.UDP)
-		}
-		p.WriteString("    - {" + place + ", format: " + yaml.Quote(log.Format) + ", emit: " + yaml.Flow(kindTexts(log.Emit)) + refusedText(log.RefusedWith) + "}\n")
-	}
-	if s.Packet != nil {
-		p.Field(1, "packet", fmt.Sprintf("{interface: %s, kinds: %s}", yaml.Quote(s.Packet.Interface), yaml.Flow(kindTexts(s.Packet.Kinds))))
-	}
-}
-
-// refusedText is the rest of a log's line: nothing without statuses of its own.
-func refusedText(statuses []uint16) string {
-	if len(statuses) == 0 {
-		return ""
-	}
-	return ", refused_with: " + strings.ReplaceAll(fmt.Sprint(statuses), " ", ", ")
-}
-
 func keyText(meter *rules.Meter) string {
 	text := fmt.Sprintf("{address: {v4: %d, v6: %d}", meter.V4, meter.V6)
 	if len(meter.Attributes) > 0 {
@@ -196,8 +131,4 @@ func keyText(meter *rules.Meter) string {
 		text += ", with: " + yaml.Flow(names)
 	}
 	return text + "}"
-}
-
-func kindTexts(kinds edgeguard.Kind) []string {
-	return strings.FieldsFunc(kinds.String(), func(r rune) bool { return r == '+' })
 }

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"edgeguard/config/key"
 	"edgeguard/config/yaml"
 )
 
@@ -26,15 +27,22 @@ const (
 	proxyRole = "X-Edgeguard-Role"
 )
 
+func newProxyAuth() ProxyAuth { return ProxyAuth{Set: true, User: proxyUser, Role: proxyRole} }
+
+func (p *ProxyAuth) keys() key.List {
+	return key.List{
+		key.Text("user", &p.User, yaml.Node.Header, "a header's name", "the header with the user's name"),
+		key.Text("role", &p.Role, yaml.Node.Header, "a header's name", "the header with the role: `operator` may change the node. All else, and none, is a reader"),
+		key.Prefixes("from", &p.From, "the addresses of the proxy. On a unix socket, everybody who may open it is the proxy").If(len(p.From) > 0).Usual("required over TCP"),
+		key.Path("secret_file", &p.SecretFile, "a file with what the proxy sends as `X-Edgeguard-Proxy-Secret`: "+
+			"any program of its host could come from the same address").Usual("required over TCP"),
+	}
+}
+
 // readProxyAuth reads who logs people in before an admin listener.
 func readProxyAuth(n yaml.Node) ProxyAuth {
-	p := ProxyAuth{Set: true, User: proxyUser, Role: proxyRole}
-	n.Mapping(yaml.Fields{
-		"from":        func(n yaml.Node) { p.From = n.Prefixes() },
-		"secret_file": func(n yaml.Node) { p.SecretFile = n.AbsPath() },
-		"user":        func(n yaml.Node) { p.User = n.Header() },
-		"role":        func(n yaml.Node) { p.Role = n.Header() },
-	})
+	p := newProxyAuth()
+	p.keys().Read(n)
 	return p
 }
 

@@ -1,7 +1,6 @@
 package yaml
 
 import (
-	"fmt"
 	"net/netip"
 	"strings"
 )
@@ -23,13 +22,6 @@ func (p *Printer) Field(indent int, name, value string) {
 		p.WriteString(" " + value)
 	}
 	p.WriteByte('\n')
-}
-
-// Given writes a field that has no default, if it is set.
-func (p *Printer) Given(indent int, section, name, value string) {
-	if value != "" {
-		p.Field(indent, name, p.Quote(JoinPath(section, name), value))
-	}
 }
 
 // Quote returns a path or an address as the file has it, with the names of its
@@ -57,17 +49,4 @@ func (p *Printer) Prefixes(path string, prefixes []netip.Prefix) string {
 		texts[i] = prefix.String()
 	}
 	return p.Flow(path, texts)
-}
-
-// AccessText returns the fields of a unix socket's access, each after a comma; nothing
-// for TCP.
-func AccessText(a Access) string {
-	if a.Mode == 0 {
-		return ""
-	}
-	text := fmt.Sprintf(`, mode: "%04o"`, a.Mode)
-	if a.Group != "" {
-		text += ", group: " + Quote(a.Group)
-	}
-	return text
 }

@@ -1,0 +1,210 @@
+package config
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"edgeguard"
+	"edgeguard/config/key"
+	"edgeguard/config/yaml"
+	"edgeguard/logline"
+)
+
+// Sensors is where events come from, besides forward auth.
+type Sensors struct {
+	AccessLog []AccessLog
+	Packet    *Packet // nil for none
+}
+
+// AccessLog is one log that is followed: a file or a socket.
+type AccessLog struct {
+	File        string
+	Listen      yaml.Address // unixgram, unix, tcp or udp
+	yaml.Access              // to Listen
+	UDP
+	Format string // "combined" by default
+	// Emit is what a line may count as. The default is all that the format can
+	// report.
+	Emit edgeguard.Kind
+	// RefusedWith are statuses with which the server turns a blocked client away, beside
+	// those of edgeguard.TreatmentOf.
+	RefusedWith []uint16
+}
+
+// UDP is what only a log that is received by UDP has.
+type UDP struct {
+	From          []netip.Prefix // who may send, where other hosts can
+	ReceiveBuffer int64          // bytes; 0 for the sensor's default
+}
+
+// Packet is a network interface that is listened to.
+type Packet struct {
+	Interface string
+	Kinds     edgeguard.Kind
+}
+
+// leastReceive is the least receive buffer of UDP: room for one datagram.
+const leastReceive = 64 << 10
+
+func (s *Sensors) keys() key.List {
+	return key.List{
+		key.Items("accesslog", &s.AccessLog, s.readLog, (*AccessLog).keys),
+		key.Optional("packet", &s.Packet, readPacket, (*Packet).keys),
+	}
+}
+
+func (l *AccessLog) keys() key.List {
+	return slices.Concat(key.List{
+		key.Value("file", &l.File, value, "a path", "a file to follow, through rotation of every kind. It need not exist yet. "+
+			"The first start begins at its end, later starts where the last one stopped").Usual("one of both"),
+		key.Address("listen", &l.Listen, l.readListen, "an address", "a socket to receive lines at, see below. "+
+			"A user who may write there can get any address blocked").Usual("one of both"),
+	}, accessKeys(&l.Access, groupMode), key.List{
+		key.Prefixes("from", &l.From, "the senders of `udp:`. On loopback only this host sends, and it is refused").If(l.From != nil).Usual("required beyond loopback"),
+		key.Size("receive_buffer", &l.ReceiveBuffer, leastReceive, "of `udp:`. The kernel gives at most `net.core.rmem_max`").If(l.ReceiveBuffer != 0).Usual("`4MiB`"),
+		key.Text("format", &l.Format, literal, "see [formats.md](formats.md#names)", "a name such as `json` or `haproxy`, `auto`, or an nginx `log_format` or "+
+			"Apache `LogFormat` in full; before any of these an envelope, such as `docker:`"),
+		key.Of("emit", &l.Emit, readEmit, kindsText, "a list of kinds", "what a line counts as. `response` alone beside forward auth that counts the requests").
+			Usual("all that the format reports: `[request, response]` of an access log"),
+		key.Of("refused_with", &l.RefusedWith, readStatuses, portsText, "statuses from 200 to 599", "statuses with which this server turns a blocked client away, "+
+			"beside 403, 429 and 444, such as `[302]` for a redirect; see below").If(l.RefusedWith != nil),
+	})
+}
+
+// plain reads text without further checks.
+func plain(n yaml.Node) string {
+	text, _ := n.Text()
+	return text
+}
+
+func value(n yaml.Node) string {
+	text, _ := n.Value()
+	return text
+}
+
+func literal(n yaml.Node) string {
+	text, _ := n.Literal()
+	return text
+}
+
+func (l *AccessLog) readListen(n yaml.Node) yaml.Address {
+	l.Listen = n.Address("unixgram", "unix", "tcp", "udp")
+	l.warnOpen(n)
+	return l.Listen
+}
+
+func readEmit(n yaml.Node) (kinds edgeguard.Kind) {
+	if kinds = readKinds(n); kinds == 0 && !n.Touched() {
+		n.Wrong("is an empty list", "name at least one kind, such as request or auth_failure")
+	}
+	return kinds
+}
+
+func readKinds(n yaml.Node) (kinds edgeguard.Kind) {
+	n.List(func(n yaml.Node) {
+		kind, _ := edgeguard.ParseKind(n.Choice(edgeguard.Kinds()...))
+		kinds |= kind
+	})
+	return kinds
+}
+
+func readStatuses(n yaml.Node) (all []uint16) {
+	n.List(func(n yaml.Node) {
+		status := uint16(n.Whole(200, 599))
+		all = append(all, status)
+		if status >= 200 && status < 300 || status == 304 || status == 404 {
+			n.Warn(fmt.Sprintf("%d is also what a server answers to whom it serves: the log would not show that blocked addresses are served", status),
+				"refuse with a status of its own, such as 429")
+		}
+	})
+	return all
+}
+
+func newAccessLog() AccessLog { return AccessLog{Format: logline.Default} }
+
+func (s *Sensors) readLog(n yaml.Node) AccessLog {
+	l := newAccessLog()
+	l.keys().Read(n)
+	if (l.File == "") == (l.Listen.Network == "") && !n.Touched("file", "listen") {
+		n.Wrong("requires exactly one of file and listen", "set one of them")
+	}
+	if l.File != "" && l.Access != (yaml.Access{}) && !n.Touched("mode", "group") {
+		n.Wrong("has a mode or a group, which apply to sockets only", "remove them")
+	}
+	if !n.Touched("listen", "from", "receive_buffer") {
+		l.checkUDP(n)
+	}
+	if l.Emit == 0 {
+		l.Emit = logSource(l.Format).kinds
+	}
+	l.Access = n.Access(l.Listen, l.Access, yaml.GroupMode, "any user can have any address blocked")
+	s.checkTwice(n, l.File)
+	return l
+}
+
+// warnOpen warns of an address at which others than the server can write lines.
+func (l *AccessLog) warnOpen(n yaml.Node) {
+	at := l.Listen
+	switch {
+	case at.Network == "udp" && at.Local():
+		n.Warn(fmt.Sprintf("every program of this host can send forged lines to %s, and have any address blocked", at),
+			"use unixgram: with a group, or a file, where the server can")
+	case at.Network == "udp":
+		n.Warn(fmt.Sprintf("whoever can send to %s can forge lines, and their sender: they raise alarms and block no address", at),
+			"run edgeguard beside the server, where it can block")
+	case !at.Local():
+		n.Warn(fmt.Sprintf("%s is reachable from other hosts, which can have any address blocked", at),
+			"listen at 127.0.0.1 or on a unix socket, or protect it with a firewall")
+	}
+}
+
+// checkUDP checks the keys that only UDP has.
+func (l *AccessLog) checkUDP(n yaml.Node) {
+	udp := l.Listen.Network == "udp"
+	switch {
+	case !udp && (l.From != nil || l.ReceiveBuffer != 0):
+		n.Wrong("has from or receive_buffer, which apply to udp: only", "remove them")
+	case udp && l.Listen.Local() && l.From != nil:
+		n.Wrong("has from, but only this host can send to loopback", "remove it")
+	case udp && !l.Listen.Local() && len(l.From) == 0:
+		n.Wrong(fmt.Sprintf("%s is reachable from other hosts, and from does not say which may send", l.Listen),
+			"set from, such as [192.0.2.7], or listen at udp:127.0.0.1:5514")
+	}
+}
+
+// checkTwice refuses a file that is followed already: each of its lines would
+// be counted twice.
+func (s *Sensors) checkTwice(n yaml.Node, file string) {
+	for _, log := range s.AccessLog {
+		if file != "" && log.File == file {
+			n.Wrong(fmt.Sprintf("%q is already followed", yaml.Clip(file)), "remove one of them")
+		}
+	}
+}
+
+// defaultPackets are the kinds that a capture counts by default: what is cheap to
+// see, and not every packet.
+const defaultPackets = edgeguard.KindHandshake | edgeguard.KindSYN
+
+func (p *Packet) keys() key.List {
+	return key.List{
+		key.Text("interface", &p.Interface, plain, "text", ""),
+		key.Of("kinds", &p.Kinds, readKinds, kindsText, "a list of kinds", ""),
+	}
+}
+
+func readPacket(n yaml.Node) *Packet {
+	n.NotActedOn()
+	p := &Packet{Kinds: defaultPackets}
+	p.keys().Read(n)
+	if p.Interface == "" && !n.Touched("interface") {
+		n.Wrong("has no interface", "set interface, such as eth0")
+	}
+	return p
+}
+
+func kindsText(kinds edgeguard.Kind) string {
+	return yaml.Flow(strings.FieldsFunc(kinds.String(), func(r rune) bool { return r == '+' }))
+}
