@@ -5,8 +5,6 @@ package metrics
 import (
 	"net/http"
 	"net/netip"
-	"runtime"
-	"runtime/debug"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -59,37 +57,36 @@ type collector struct {
 
 // Describe names all metrics; it is part of prometheus.Collector.
 func (c collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range descriptions {
-		to <- d
+	for _, p := range table {
+		for _, d := range p.descs {
+			to <- d
+		}
 	}
 }
 
 // Collect sends their present values; it is part of prometheus.Collector.
 func (c collector) Collect(to chan<- prometheus.Metric) {
-	stats := c.reader.Stats()
-	out := sink{to}
-	out.node(&stats, c.reader.Rules())
-	out.tables(&stats.Tables)
-	out.sensors(&stats)
-	out.enforcers(stats.Enforcers)
-	out.notified(stats.Notified)
-	out.haproxies(stats.HAProxies)
-	out.bouncers(stats.Bouncers)
-	out.crowdsec(stats.CrowdSec)
-	out.state(&stats)
-	out.fleet(stats.Fleet)
-	action := "block"
-	if stats.Monitor {
-		action = "shadow"
+	rules := c.reader.Rules()
+	s := scrape{c.reader.Stats(), rules[:min(len(rules), admin.MaxLabels)], c.standing(), c.events.Counted()}
+	for _, p := range table {
+		p.send(&s, to)
 	}
-	out.standing(c.standing(), action)
-	out.happened(c.events.Counted(), action)
 }
 
-// standingBy is what active blocks are counted by.
-type standingBy struct {
-	admin.MadeBy
-	family string
+// scrape is the figures at one instant.
+type scrape struct {
+	admin.Stats
+	rules    []admin.Rule // the first of the config: a file may hold any number
+	standing map[standingBy]int
+	happened admin.Happened
+}
+
+// blocking is the action of the blocks.
+func (s *scrape) blocking() string {
+	if s.Monitor {
+		return "shadow"
+	}
+	return "block"
 }
 
 // standing counts the blocks by rule, origin and family. It walks the list: a
@@ -107,26 +104,11 @@ func (c collector) standing() map[standingBy]int {
 				known[rule] = true
 			}
 		}
-		by := standingBy{admin.MadeBy{Rule: rule, Origin: c.events.Origin(b)}, "ipv6"}
+		kind := standingBy{admin.MadeBy{Rule: rule, Origin: c.events.Origin(b)}, "ipv6"}
 		if b.Prefix.Addr().Is4() {
-			by.family = "ipv4"
+			kind.family = "ipv4"
 		}
-		count[by]++
+		count[kind]++
 	}
 	return count
 }
-
-// revision is the commit that the program was built of, if Go knows it.
-func revision() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				return s.Value
-			}
-		}
-	}
-	return "unknown"
-}
-
-// goVersion is what the program was built with.
-func goVersion() string { return runtime.Version() }

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -28,6 +29,16 @@ func BenchmarkLongList(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// One scrape of a node of which every figure is set.
+func BenchmarkScrape(b *testing.B) {
+	_, c := full(b)
+	request := httptest.NewRequest("GET", "/metrics", nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		c.Metrics.ServeHTTP(httptest.NewRecorder(), request)
 	}
 }
 

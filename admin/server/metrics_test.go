@@ -16,6 +16,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/metrics"
 	"edgeguard/admin/server"
+	"edgeguard/crawlers"
 	"edgeguard/crowdsec"
 	"edgeguard/haproxy"
 	"edgeguard/notify"
@@ -42,6 +43,8 @@ func full(t testing.TB) (*node, server.Config) {
 		Decisions: &crowdsec.Incoming{URL: "http://127.0.0.1:8080", Held: 7, Answers: 9, Failures: 2, Skipped: crowdsec.Skipped{Types: 1, Scopes: 2, Ours: 3, Filtered: 4, Invalid: 5, NoRoom: 6}},
 		Alerts:    &crowdsec.Outgoing{URL: "http://127.0.0.1:8080", Waiting: 1, Sent: 8, Dropped: 3, Refused: 2},
 	}
+	n.stats.Crawlers = &crawlers.Claims{Verified: 9, Impostors: 8, Unknown: 7, Asked: 6, Failed: 2, Unasked: 1}
+	n.rules[0].Wide = []admin.Wide{{Bits: 56, Crossings: []admin.Crossings{{Action: "block", Count: 4}}}}
 	n.stats.Snapshot = &admin.Snapshot{Written: 3, Failures: 1, Bytes: 1000, Success: start}
 	n.stats.Reload = &admin.Reload{OK: true, Success: start}
 	n.stats.Fleet = &admin.Fleet{
@@ -102,6 +105,53 @@ func TestMetricsGolden(t *testing.T) {
 		t.Errorf("the metrics differ from %s (write it again with -update):\n%s", golden, got)
 	}
 }
+
+// The list of docs/api.md is what a scrape says of each metric.
+func TestMetricsOfTheDocs(t *testing.T) {
+	n, c := full(t)
+	const file, begin, end = "../../docs/api.md", "<!-- metrics -->\n", "<!-- end of metrics -->"
+	page, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, isThere := strings.Cut(string(page), begin)
+	_, tail, isWhole := strings.Cut(rest, end)
+	if !isThere || !isWhole {
+		t.Fatalf("%s has no list between %q and %q", file, begin, end)
+	}
+	want := head + begin + metricRows(string(serve(t, n, c).metrics(t))) + end + tail
+	if *update {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if string(page) != want {
+		t.Errorf("the list of metrics in %s is not that of a scrape: make generate writes it", file)
+	}
+}
+
+// metricRows returns the list of our metrics in a scrape, where the help and the kind of
+// each come before its series.
+func metricRows(scrape string) string {
+	rows := "| metric | kind | labels | means |\n|---|---|---|---|\n"
+	for _, metric := range strings.Split(scrape, "# HELP ")[1:] {
+		lines := strings.SplitN(metric, "\n", 4)
+		name, help, _ := strings.Cut(lines[0], " ")
+		if !strings.HasPrefix(name, "edgeguard_") {
+			continue
+		}
+		var labels []string
+		for _, found := range labelName.FindAllStringSubmatch(lines[2], -1) {
+			if found[1] != "le" {
+				labels = append(labels, found[1])
+			}
+		}
+		kind := strings.Fields(lines[1])[3]
+		rows += fmt.Sprintf("| `%s` | %s | %s | %s |\n", name, kind, strings.Join(labels, ", "), help)
+	}
+	return strings.ReplaceAll(rows, "|  |", "| |")
+}
+
+var labelName = regexp.MustCompile(`([a-z]+)="`)
 
 func TestMetricsAreClean(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")

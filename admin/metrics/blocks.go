@@ -1,0 +1,61 @@
+package metrics
+
+import (
+	"edgeguard/admin"
+)
+
+// blockParts are the list of blocks and allowances, and what is imported of others' lists.
+var blockParts = []part{
+	each(theNode,
+		counter("blocks_total", "Blocks created or changed. The action is shadow in monitor mode; the origin is local, manual or fleet.",
+			"rule action origin", func(s *scrape, to series) {
+				for b, n := range s.happened.Made {
+					add(to, n, b.Rule, s.blocking(), b.Origin)
+				}
+			}),
+		counter("unblocks_total", "Blocks removed before their end: by hand on this node (manual), or on another (fleet).", "reason",
+			func(s *scrape, to series) { addEach(to, s.happened.Lifted) }),
+		gauge("blocked_ips", "Active blocks; a prefix counts as one.", "rule action origin family", func(s *scrape, to series) {
+			for b, n := range s.standing {
+				add(to, n, b.Rule, s.blocking(), b.Origin, b.family)
+			}
+		}),
+		gauge("allowances", "Active allowances made at run time; a prefix counts as one.", "", func(s *scrape, to series) { add(to, s.Allowances) }),
+		gauge("blocks_limit", "The highest number of active blocks (max_blocks).", "", func(s *scrape, to series) { add(to, s.MaxBlocks) }),
+		gauge("blocks_standing", "Active blocks of all kinds; manual ones fill at most half of the limit.", "", func(s *scrape, to series) { add(to, s.V4+s.V6) }),
+		counter("blocks_evicted_total", "Blocks evicted because the limit was reached.", "", func(s *scrape, to series) { add(to, s.Evicted) }),
+		counter("blocks_forgotten_total", "Records of unblocks and ended blocks dropped early because there were too many.", "", func(s *scrape, to series) { add(to, s.Forgotten) }),
+		gauge("imported_limit", "The highest number of entries of all imported lists (max_imported).", "", func(s *scrape, to series) { add(to, s.Imports.Most) }),
+		gauge("elsewhere_request_ratio", "Part of the requests of the last five minutes, or of the last thousand, that blocks refuse, or allowances spare, which this node did not make: of nodes_signed, of nodes_unsigned, of every owner together, of every list.",
+			"source kind", func(s *scrape, to series) {
+				for of, sum := range elsewhere(s) {
+					add(to, sum, of.name, of.kind)
+				}
+			}),
+	),
+	each(func(s *scrape) []admin.ImportFeed { return s.Imports.Feeds },
+		gauge("imported_blocks", "Entries of an imported list that are in force, on this node only.", "source", func(f admin.ImportFeed, to series) { add(to, f.Held, f.Name) }),
+		gauge("imported_refused", "Entries of an imported list that are not in force: protected or allowed ones (kept), too_wide, invalid, ended, no_room.", "source reason",
+			func(f admin.ImportFeed, to series) {
+				f.Refused.Each(func(reason string, n int) { add(to, n, f.Name, reason) })
+			}),
+	),
+}
+
+// standingBy is what active blocks are counted by.
+type standingBy struct {
+	admin.MadeBy
+	family string
+}
+
+type elsewhereBy struct{ name, kind string }
+
+// elsewhere returns what blocks and allowances do that the node did not make: of all owners,
+// and of all lists, together. An owner's name is whatever it says.
+func elsewhere(s *scrape) map[elsewhereBy]float64 {
+	sums := make(map[elsewhereBy]float64)
+	for _, e := range s.Elsewhere {
+		sums[elsewhereBy{e.Source, e.Kind}] += e.Share
+	}
+	return sums
+}
