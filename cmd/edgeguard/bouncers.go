@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
@@ -37,7 +36,6 @@ else, and edgeguard keeps only its hash.`,
 
 func bouncersAddCommand(e *command.Env) *cobra.Command {
 	var request admin.BouncerRequest
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "add NAME",
 		Short: "Make a bouncer's key, and show it once",
@@ -50,24 +48,13 @@ edgeguard knows it by its User-Agent, or --kernel says whether it is one.`,
 		Example: "  edgeguard bouncers add edge1-firewall\n  edgeguard bouncers add edge1-script --kernel yes",
 		Args:    command.OneArgument("a name for the bouncer, such as edge1-firewall"),
 	}
-	ask := nodeaddr.Flags(c)
 	c.Flags().StringVar(&request.Kernel, "kernel", "auto", "whether the bouncer filters packets: `auto`, yes or no")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")
-	c.RunE = func(c *cobra.Command, args []string) error {
+	e.JSONFlag(c, "print JSON, one object")
+	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, args []string) error {
 		request.Name = args[0]
-		added, err := nodeaddr.Get(c.Context(), ask, func(ctx context.Context, node *client.Client) (admin.BouncerKey, error) {
-			return node.AddBouncer(ctx, request)
-		})
-		if err != nil {
-			return err
-		}
-		if asJSON {
-			return json.NewEncoder(e.Stdout).Encode(added)
-		}
-		printBouncerKey(e, &added)
-		return nil
-	}
-	return c
+		added, err := node.AddBouncer(ctx, request)
+		return command.Show(e, added, err, printBouncerKey)
+	})
 }
 
 // printBouncerKey prints a new key. Alone on the standard output, it can be assigned in a shell.
@@ -84,7 +71,6 @@ func printBouncerKey(e *command.Env, a *admin.BouncerKey) {
 }
 
 func bouncersListCommand(e *command.Env) *cobra.Command {
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the bouncers, and when each last asked",
@@ -94,26 +80,15 @@ been told.`,
 		Example: "  edgeguard bouncers list",
 		Args:    command.NoArguments,
 	}
-	ask := nodeaddr.Flags(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		state, err := nodeaddr.Get(c.Context(), ask, func(ctx context.Context, node *client.Client) (admin.BouncerList, error) {
-			return node.Bouncers(ctx)
-		})
-		if err != nil {
-			return err
-		}
-		if asJSON {
-			return json.NewEncoder(e.Stdout).Encode(state)
-		}
-		printBouncers(e, &state, time.Now())
-		return nil
-	}
-	return c
+	e.JSONFlag(c, "print JSON, one object")
+	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, _ []string) error {
+		all, err := node.Bouncers(ctx)
+		return command.Show(e, all, err, printBouncers)
+	})
 }
 
 // printBouncers prints the bouncers in words.
-func printBouncers(e *command.Env, s *admin.BouncerList, now time.Time) {
+func printBouncers(e *command.Env, s *admin.BouncerList) {
 	if len(s.Listening) == 0 {
 		fmt.Fprintln(e.Stdout, "No bouncer can connect: the node's config has no crowdsec.lapi.")
 	}
@@ -134,7 +109,7 @@ func printBouncers(e *command.Env, s *admin.BouncerList, now time.Time) {
 	t.Column("PACKETS", false, "")
 	t.Column("USER AGENT", false, output.Faint)
 	for _, b := range s.Bouncers {
-		t.Row(b.Name, lastPull(&b, now), bouncerAddress(&b), strconv.FormatUint(b.Behind, 10), filtersPackets(&b), b.UserAgent)
+		t.Row(b.Name, lastPull(&b, time.Now()), bouncerAddress(&b), strconv.FormatUint(b.Behind, 10), filtersPackets(&b), b.UserAgent)
 	}
 	t.Print(e.Stdout, e.Colour)
 }
@@ -170,7 +145,6 @@ func filtersPackets(b *admin.Bouncer) string {
 }
 
 func bouncersRemoveCommand(e *command.Env) *cobra.Command {
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "remove NAME",
 		Short: "Remove a bouncer's key",
@@ -179,20 +153,11 @@ stays in force there until its time is over, or until they are stopped.`,
 		Example: "  edgeguard bouncers remove edge1-firewall",
 		Args:    command.OneArgument("the name of a bouncer"),
 	}
-	ask := nodeaddr.Flags(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		removed, err := nodeaddr.Get(c.Context(), ask, func(ctx context.Context, node *client.Client) (admin.BouncerRemoved, error) {
-			return node.RemoveBouncer(ctx, args[0])
+	e.JSONFlag(c, "print JSON, one object")
+	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, args []string) error {
+		removed, err := node.RemoveBouncer(ctx, args[0])
+		return command.Show(e, removed, err, func(e *command.Env, r *admin.BouncerRemoved) {
+			fmt.Fprintf(e.Stdout, "removed: bouncers with the key of %s are refused\n", safetext.Strip(r.Name))
 		})
-		if err != nil {
-			return err
-		}
-		if asJSON {
-			return json.NewEncoder(e.Stdout).Encode(removed)
-		}
-		fmt.Fprintf(e.Stdout, "removed: bouncers with the key of %s are refused\n", safetext.Strip(removed.Name))
-		return nil
-	}
-	return c
+	})
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -21,7 +20,7 @@ import (
 )
 
 func explainCommand(e *command.Env) *cobra.Command {
-	var asJSON bool
+	var addr netip.Addr
 	c := &cobra.Command{
 		Use:   "explain ADDRESS",
 		Short: "Show why an address is blocked, or how close to a limit it is",
@@ -30,27 +29,18 @@ each rule beside the limit, the last window slot by slot, and its history.`,
 		Example: `  edgeguard explain 203.0.113.9
   edgeguard explain 2001:db8::1 --json`,
 		Args: command.OneArgument("one address"),
-	}
-	ask := nodeaddr.Flags(c)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		addr, err := netip.ParseAddr(args[0])
-		if err != nil {
-			return command.Usage(fmt.Errorf("explain: %q is not an address: use 203.0.113.9 or 2001:db8::1", args[0]))
-		}
-		return ask(c.Context(), func(ctx context.Context, node *client.Client) error {
-			x, err := node.Explain(ctx, addr.Unmap().WithZone(""))
-			if err != nil {
-				return err
+		PreRunE: func(_ *cobra.Command, args []string) (err error) {
+			if addr, err = netip.ParseAddr(args[0]); err != nil {
+				err = command.Usage(fmt.Errorf("explain: %q is not an address: use 203.0.113.9 or 2001:db8::1", args[0]))
 			}
-			if asJSON {
-				return json.NewEncoder(e.Stdout).Encode(x)
-			}
-			printExplanation(e, &x)
-			return nil
-		})
+			return err
+		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return c
+	e.JSONFlag(c, "print JSON")
+	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, _ []string) error {
+		x, err := node.Explain(ctx, addr.Unmap().WithZone(""))
+		return command.Show(e, x, err, printExplanation)
+	})
 }
 
 // printExplanation shows it to people.

@@ -4,6 +4,7 @@
 package command
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,6 +25,30 @@ type Env struct {
 	// a line that is drawn over: both are terminals then.
 	Colour, Progress bool
 	Width            int // columns of Stdout, 0 if it is not a terminal
+	// JSON says that --json is given: see [Env.JSONFlag].
+	JSON bool
+}
+
+// JSONFlag declares --json on c, which usage describes. One command line has one command,
+// so the flag is the Env's.
+func (e *Env) JSONFlag(c *cobra.Command, usage string) {
+	c.Flags().BoolVar(&e.JSON, "json", false, usage)
+}
+
+// PrintJSON prints an object on a line.
+func (e *Env) PrintJSON(object any) error { return json.NewEncoder(e.Stdout).Encode(object) }
+
+// Show prints an answer: with --json as JSON, and else by text, which prints it for people.
+// It returns the error of the answer, and prints nothing then.
+func Show[T any](e *Env, answer T, err error, text func(*Env, *T)) error {
+	if err != nil {
+		return err
+	}
+	if e.JSON {
+		return e.PrintJSON(answer)
+	}
+	text(e, &answer)
+	return nil
 }
 
 // usageError is a mistake on the command line.

@@ -25,6 +25,16 @@ func Flags(c *cobra.Command) Ask {
 	return r.ask
 }
 
+// Asks makes c a command that asks a node: it declares the flags that say where the node
+// is, and c runs f with a client for it and with its arguments. It returns c.
+func Asks(c *cobra.Command, f func(ctx context.Context, node *client.Client, args []string) error) *cobra.Command {
+	ask := Flags(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return ask(c.Context(), func(ctx context.Context, node *client.Client) error { return f(ctx, node, args) })
+	}
+	return c
+}
+
 // Given asks the node that the flags of c name, where c may lack some of them: a shell
 // completes commands that ask no node.
 func Given(c *cobra.Command) Ask {
