@@ -54,6 +54,23 @@ func Show[T any](e *Env, answer T, err error, text func(*Env, *T)) error {
 // usageError is a mistake on the command line.
 type usageError struct{ error }
 
+// ShowAll prints what was listed: with --json as JSON, an object per line, and else by text.
+func ShowAll[T any](e *Env, all []T, err error, text func(*Env, []T)) error {
+	if err != nil {
+		return err
+	}
+	if !e.JSON {
+		text(e, all)
+		return nil
+	}
+	for i := range all {
+		if err := e.PrintJSON(&all[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Usage makes err a mistake on the command line.
 func Usage(err error) error { return usageError{err} }
 

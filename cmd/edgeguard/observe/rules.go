@@ -2,7 +2,6 @@ package observe
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,7 +20,6 @@ import (
 
 // Rules returns the command rules.
 func Rules(p *command.Env) *cobra.Command {
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "rules [NAME…]",
 		Short: "List the rules of a running node, and what their candidates would have done",
@@ -33,22 +31,11 @@ each one's limit, and how often a key exceeded it.`,
   edgeguard rules login --json`,
 		Args: cobra.ArbitraryArgs,
 	}
-	ask := nodeaddr.Flags(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object per line")
-	c.RunE = func(c *cobra.Command, names []string) error {
-		return ask(c.Context(), func(ctx context.Context, node *client.Client) error {
-			seen, err := lookAtRules(ctx, node, names)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return printJSON(p, seen)
-			}
-			drawRules(p, seen)
-			return nil
-		})
-	}
-	return c
+	p.JSONFlag(c, "print JSON, one object per line")
+	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, names []string) error {
+		seen, err := lookAtRules(ctx, node, names)
+		return command.ShowAll(p, seen, err, drawRules)
+	})
 }
 
 // ruleJSON is a rule with what its keys count now.
@@ -121,16 +108,6 @@ func near(counts []admin.Bucket, limit uint32, over uint64) (n uint64) {
 		}
 	}
 	return n - min(n, over)
-}
-
-func printJSON[T any](p *command.Env, all []T) error {
-	encoder := json.NewEncoder(p.Stdout)
-	for i := range all {
-		if err := encoder.Encode(&all[i]); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func drawRules(p *command.Env, all []ruleJSON) {
