@@ -3,7 +3,6 @@ package blocks
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -23,7 +22,6 @@ import (
 // ImportsCommand returns `edgeguard imports`: it shows the feeds of a node's imported
 // blocks, and confirms what awaits it.
 func ImportsCommand(e *command.Env) *cobra.Command {
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "imports [confirm NAME]",
 		Short: "Show the lists of others that a node blocks, and confirm one",
@@ -40,27 +38,17 @@ next, and what awaits confirmation. Their blocks are of this node only:
 			return nil
 		},
 	}
-	ask := nodeaddr.Flags(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		return ask(c.Context(), func(ctx context.Context, node *client.Client) error {
-			all, err := node.Imports(ctx)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return json.NewEncoder(e.Stdout).Encode(all)
-			}
-			printImports(e.Stdout, e.Colour, &all, time.Now())
-			return nil
-		})
-	}
+	e.JSONFlag(c, "print JSON")
 	c.AddCommand(importsConfirmCommand(e))
-	return c
+	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, _ []string) error {
+		all, err := node.Imports(ctx)
+		return command.Show(e, all, err, func(e *command.Env, all *admin.Imports) {
+			printImports(e.Stdout, e.Colour, all, time.Now())
+		})
+	})
 }
 
 func importsConfirmCommand(e *command.Env) *cobra.Command {
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "confirm NAME",
 		Short: "Put in force what awaits confirmation",
@@ -71,22 +59,13 @@ or is mostly another than the one before. Look at it before.`,
 		// A file of the folder is no list.
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	ask := nodeaddr.Flags(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		return ask(c.Context(), func(ctx context.Context, node *client.Client) error {
-			f, err := node.ConfirmImport(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return json.NewEncoder(e.Stdout).Encode(f)
-			}
+	e.JSONFlag(c, "print JSON, one object")
+	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, args []string) error {
+		confirmed, err := node.ConfirmImport(ctx, args[0])
+		return command.Show(e, confirmed, err, func(e *command.Env, f *admin.ImportFeed) {
 			fmt.Fprintf(e.Stdout, "confirmed: %s of %s in force\n", words.Plural(f.Held, "entry is", "entries are"), safetext.Strip(f.Name))
-			return nil
 		})
-	}
-	return c
+	})
 }
 
 // printImports shows the feeds to people.
