@@ -2,7 +2,6 @@ package blocks
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -11,6 +10,7 @@ import (
 	"edgeguard/admin/client"
 	"edgeguard/aggregator"
 	"edgeguard/cmd/edgeguard/command"
+	"edgeguard/cmd/edgeguard/nodeaddr"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/words"
 )
@@ -41,41 +41,23 @@ survives restarts. Without a subcommand, allow lists.`,
 }
 
 func allowListCommand(e *command.Env) *cobra.Command {
-	at := reach{env: e}
-	var asJSON bool
 	c := &cobra.Command{
 		Use:     "list",
 		Short:   "List the allowances of the config and those made at run time",
 		Example: `  edgeguard allow list --json`,
 		Args:    command.NoArguments,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
-				all, err := node.Allowances(ctx)
-				if err != nil {
-					return err
-				}
-				return listAllowances(e, all, asJSON)
-			})
-		},
 	}
-	at.flags(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object per line")
-	return c
+	e.JSONFlag(c, "print JSON, one object per line")
+	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, _ []string) error {
+		all, err := node.Allowances(ctx)
+		return command.ShowAll(e, all, err, listAllowances)
+	})
 }
 
-func listAllowances(e *command.Env, all []admin.Allowance, asJSON bool) error {
-	if asJSON {
-		encoder := json.NewEncoder(e.Stdout)
-		for _, a := range all {
-			if err := encoder.Encode(a); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
+func listAllowances(e *command.Env, all []admin.Allowance) {
 	if len(all) == 0 {
-		_, err := fmt.Fprintln(e.Stdout, "no allowances")
-		return err
+		fmt.Fprintln(e.Stdout, "no allowances")
+		return
 	}
 	t := &output.Table{}
 	t.Column("allowed", false, "")
@@ -91,7 +73,6 @@ func listAllowances(e *command.Env, all []admin.Allowance, asJSON bool) error {
 		t.Row(output.Prefix(a.Prefix), a.Origin, words.Instant(a.Since), allowedUntil(a), a.Reason)
 	}
 	t.Print(e.Stdout, e.Colour)
-	return nil
 }
 
 // allowedUntil writes the end of an allowance.
@@ -103,7 +84,6 @@ func allowedUntil(a admin.Allowance) string {
 }
 
 func allowAddCommand(e *command.Env) *cobra.Command {
-	at := reach{env: e}
 	var request admin.AllowRequest
 	c := &cobra.Command{
 		Use:   "add PREFIX",
@@ -111,62 +91,43 @@ func allowAddCommand(e *command.Env) *cobra.Command {
 		Example: `  edgeguard allow add 192.0.2.0/24 --for 30d --reason office
   edgeguard allow add 2001:db8:1::/48`,
 		Args: command.OneArgument("one address or prefix"),
-		RunE: func(c *cobra.Command, args []string) error {
-			request.Prefix = args[0]
-			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
-				a, err := node.Allow(ctx, request)
-				if err != nil {
-					return err
-				}
-				if at.asJSON {
-					return at.print(a)
-				}
-				alone := ""
-				if !aggregator.Travels(a.Prefix) {
-					alone = ", on this node only: so wide an allowance is not sent to other nodes"
-				}
-				fmt.Fprintf(e.Stdout, "%s is allowed until %s%s\n", output.Prefix(a.Prefix), allowedUntil(a), alone)
-				if alone == "" && !aggregator.Narrow(a.Prefix) {
-					at.sayHeld(ctx, node, a.Prefix.String())
-				}
-				return nil
-			})
-		},
 	}
-	at.flags(c)
 	f := c.Flags()
-	at.waitFlag(c)
-	at.jsonFlag(c)
+	noWait := noWaitFlag(c)
+	e.JSONFlag(c, "print JSON, one object")
 	f.StringVar(&request.For, "for", "", "duration as `TIME`, such as 12h or 30d (default until removed)")
 	f.StringVar(&request.Reason, "reason", "", "`TEXT` shown with the allowance")
 	f.BoolVar(&request.Force, "force", false, "also accept a prefix wider than /16 (IPv4) or /32 (IPv6)")
-	return c
+	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, args []string) error {
+		request.Prefix = args[0]
+		allowed, err := node.Allow(ctx, request)
+		return command.Show(e, allowed, err, func(e *command.Env, a *admin.Allowance) {
+			alone := ""
+			if !aggregator.Travels(a.Prefix) {
+				alone = ", on this node only: so wide an allowance is not sent to other nodes"
+			}
+			fmt.Fprintf(e.Stdout, "%s is allowed until %s%s\n", output.Prefix(a.Prefix), allowedUntil(*a), alone)
+			if alone == "" && !aggregator.Narrow(a.Prefix) {
+				Say(ctx, e.Stdout, node, !*noWait, a.Prefix.String())
+			}
+		})
+	})
 }
 
 func allowRemoveCommand(e *command.Env) *cobra.Command {
-	at := reach{env: e}
 	var reason string
 	c := &cobra.Command{
 		Use:     "remove PREFIX",
 		Short:   "Remove an allowance made at run time",
 		Example: `  edgeguard allow remove 192.0.2.0/24 --reason "they moved out"`,
 		Args:    command.OneArgument("the address or prefix that is allowed"),
-		RunE: func(c *cobra.Command, args []string) error {
-			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
-				a, err := node.Disallow(ctx, args[0], reason)
-				if err != nil {
-					return err
-				}
-				if at.asJSON {
-					return at.print(a)
-				}
-				_, err = fmt.Fprintf(e.Stdout, "the allowance of %s is removed\n", output.Prefix(a.Prefix))
-				return err
-			})
-		},
 	}
-	at.flags(c)
-	at.jsonFlag(c)
+	e.JSONFlag(c, "print JSON, one object")
 	c.Flags().StringVar(&reason, "reason", "", "`TEXT` for the log")
-	return c
+	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, args []string) error {
+		removed, err := node.Disallow(ctx, args[0], reason)
+		return command.Show(e, removed, err, func(e *command.Env, a *admin.Allowance) {
+			fmt.Fprintf(e.Stdout, "the allowance of %s is removed\n", output.Prefix(a.Prefix))
+		})
+	})
 }

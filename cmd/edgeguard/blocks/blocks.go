@@ -5,7 +5,6 @@ package blocks
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -20,6 +19,7 @@ import (
 	"edgeguard/admin/client"
 	"edgeguard/aggregator"
 	"edgeguard/cmd/edgeguard/command"
+	"edgeguard/cmd/edgeguard/nodeaddr"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/nearest"
 	"edgeguard/internal/safetext"
@@ -51,23 +51,15 @@ requests here is held until an operator confirms or removes it.`,
 }
 
 func blocksListCommand(e *command.Env) *cobra.Command {
-	at := reach{env: e}
 	var filter client.Filter
 	var rows int
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the active blocks",
 		Example: `  edgeguard blocks list --rule login
   edgeguard blocks list --contains 203.0.113.9 --json`,
 		Args: command.NoArguments,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
-				return listBlocks(ctx, e, node, filter, rows, asJSON)
-			})
-		},
 	}
-	at.flags(c)
 	f := c.Flags()
 	f.StringVar(&filter.Rule, "rule", "", "only blocks made by the rule `NAME`")
 	f.StringVar(&filter.Owner, "owner", "", "only blocks of the program `NAME`, such as fail2ban")
@@ -75,14 +67,15 @@ func blocksListCommand(e *command.Env) *cobra.Command {
 	f.StringVar(&filter.Prefix, "prefix", "", "only blocks inside this `PREFIX`")
 	f.StringVar(&filter.Contains, "contains", "", "only blocks that contain this `ADDRESS`")
 	f.IntVar(&rows, "rows", 0, "show at most `N`, 0 for all")
-	f.BoolVar(&asJSON, "json", false, "print JSON, one object per line")
-	return c
+	e.JSONFlag(c, "print JSON, one object per line")
+	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, _ []string) error {
+		return listBlocks(ctx, e, node, filter, rows)
+	})
 }
 
 // listBlocks prints the blocks as they come, page by page.
-func listBlocks(ctx context.Context, e *command.Env, node *client.Client, filter client.Filter, rows int, asJSON bool) error {
+func listBlocks(ctx context.Context, e *command.Env, node *client.Client, filter client.Filter, rows int) error {
 	t := NewTable("blocked")
-	encoder := json.NewEncoder(e.Stdout)
 	shown := 0
 	for b, err := range node.Blocks(ctx, filter) {
 		if err != nil {
@@ -90,19 +83,19 @@ func listBlocks(ctx context.Context, e *command.Env, node *client.Client, filter
 		}
 		shown++
 		if rows > 0 && shown > rows {
-			if asJSON {
+			if e.JSON {
 				break
 			}
 			continue // to say how many more there are
 		}
-		if !asJSON {
+		if !e.JSON {
 			AddRow(t, b.Block, time.Now())
-		} else if err := encoder.Encode(b); err != nil {
+		} else if err := e.PrintJSON(b); err != nil {
 			return err
 		}
 	}
 	switch {
-	case asJSON:
+	case e.JSON:
 	case shown == 0:
 		if err := noRule(ctx, node, filter.Rule); err != nil {
 			return err
@@ -183,64 +176,56 @@ func AddRow(t *output.Table, b admin.Block, now time.Time) {
 }
 
 func blocksAddCommand(e *command.Env) *cobra.Command {
-	at := reach{env: e}
 	var request admin.BlockRequest
 	c := &cobra.Command{
 		Use:   "add PREFIX",
 		Short: "Block an address or a prefix by hand",
 		Example: `  edgeguard blocks add 203.0.113.9
   edgeguard blocks add 2001:db8:1::/48 --for 30d --reason "bot network"`,
-		Args: command.OneArgument("one address or prefix"),
-		RunE: func(c *cobra.Command, args []string) error {
-			request.Prefix = args[0]
-			if err := at.notOwned(request.Owner); err != nil {
-				return err
-			}
-			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
-				if request.Owner != "" {
-					return addOwned(ctx, e, node, request)
-				}
-				b, err := node.Block(ctx, request)
-				if err != nil {
-					return err
-				}
-				if at.asJSON {
-					return at.print(b)
-				}
-				alone := ""
-				if !aggregator.Travels(b.Prefix) {
-					alone = ", on this node only: so wide a block is not sent to other nodes"
-				}
-				fmt.Fprintf(e.Stdout, "%s is blocked until %s%s\n", output.Prefix(b.Prefix), words.Instant(b.Until), alone)
-				if b.Prefix.IsSingleIP() && b.Prefix.Addr().Is6() {
-					wide, _ := b.Prefix.Addr().Prefix(64)
-					fmt.Fprintf(e.Stdout, "this is one IPv6 address: rules count a /64, most clients have one; edgeguard blocks add %s blocks it\n", wide)
-				}
-				status, err := node.Status(ctx)
-				if err == nil && status.Monitor {
-					fmt.Fprintln(e.Stdout, "the node is in mode monitor: no request is refused, and lists stay empty")
-				}
-				unsigned := status.Fleet != nil && status.Fleet.KeyMode == ""
-				if alone == "" && (request.Force || unsigned && !aggregator.Narrow(b.Prefix)) {
-					at.sayHeld(ctx, node, b.Prefix.String())
-				}
-				return nil
-			})
-		},
+		Args:    command.OneArgument("one address or prefix"),
+		PreRunE: func(*cobra.Command, []string) error { return notOwned(e, request.Owner) },
 	}
-	at.flags(c)
 	f := c.Flags()
-	at.waitFlag(c)
-	at.jsonFlag(c)
+	noWait := noWaitFlag(c)
+	e.JSONFlag(c, "print JSON, one object")
 	f.StringVar(&request.For, "for", "1h", "how long, as `TIME` such as 90s, 12h or 30d")
 	f.StringVar(&request.Owner, "owner", "", "block for the program `NAME`, such as fail2ban: not as an operator")
 	f.StringVar(&request.Reason, "reason", "", "`TEXT` shown with the block")
 	f.BoolVar(&request.Force, "force", false, "also block a protected address, a prefix wider than /16 (IPv4) or /32 (IPv6), or the source of many requests")
-	return c
+	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, args []string) error {
+		request.Prefix = args[0]
+		if request.Owner != "" {
+			return addOwned(ctx, e, node, request)
+		}
+		added, err := node.Block(ctx, request)
+		return command.Show(e, added, err, func(e *command.Env, b *admin.Block) {
+			sayAdded(ctx, e, node, b, request.Force, !*noWait)
+		})
+	})
+}
+
+// sayAdded says what a new block does, and where it waits.
+func sayAdded(ctx context.Context, e *command.Env, node *client.Client, b *admin.Block, force, wait bool) {
+	alone := ""
+	if !aggregator.Travels(b.Prefix) {
+		alone = ", on this node only: so wide a block is not sent to other nodes"
+	}
+	fmt.Fprintf(e.Stdout, "%s is blocked until %s%s\n", output.Prefix(b.Prefix), words.Instant(b.Until), alone)
+	if b.Prefix.IsSingleIP() && b.Prefix.Addr().Is6() {
+		wide, _ := b.Prefix.Addr().Prefix(64)
+		fmt.Fprintf(e.Stdout, "this is one IPv6 address: rules count a /64, most clients have one; edgeguard blocks add %s blocks it\n", wide)
+	}
+	status, err := node.Status(ctx)
+	if err == nil && status.Monitor {
+		fmt.Fprintln(e.Stdout, "the node is in mode monitor: no request is refused, and lists stay empty")
+	}
+	unsigned := status.Fleet != nil && status.Fleet.KeyMode == ""
+	if alone == "" && (force || unsigned && !aggregator.Narrow(b.Prefix)) {
+		Say(ctx, e.Stdout, node, wait, b.Prefix.String())
+	}
 }
 
 func blocksRemoveCommand(e *command.Env) *cobra.Command {
-	at := reach{env: e}
 	var reason, owner string
 	var all bool
 	c := &cobra.Command{
@@ -260,41 +245,35 @@ node, and resets nothing; another block stays, and that is no error.`,
 			}
 			return command.OneArgument("the address or prefix that is blocked")(c, args)
 		},
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := at.notOwned(owner); err != nil {
-				return err
-			}
-			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
-				switch {
-				case all:
-					return removeAllOwned(ctx, e, node, owner, reason)
-				case owner != "":
-					return removeOwned(ctx, e, node, args[0], owner, reason)
-				}
-				again := sendsOn(ctx, node, args[0]) // before its counts are cleared
-				b, err := node.Unblock(ctx, args[0], reason)
-				if err != nil {
-					return err
-				}
-				if at.asJSON {
-					return at.print(b)
-				}
-				fmt.Fprintf(e.Stdout, "%s is no longer blocked, and its counts restart at 0\n", output.Prefix(b.Prefix))
-				sayAfter(ctx, e, node, again, b.Prefix)
-				if wider(b.Prefix, edgeguard.WidestV4, edgeguard.WidestV6) {
-					at.sayHeld(ctx, node, b.Prefix.String())
-				}
-				return listAround(ctx, e, node, b.Prefix)
-			})
-		},
+		PreRunE: func(*cobra.Command, []string) error { return notOwned(e, owner) },
 	}
-	at.flags(c)
-	at.waitFlag(c)
-	at.jsonFlag(c)
+	noWait := noWaitFlag(c)
+	e.JSONFlag(c, "print JSON, one object")
 	c.Flags().StringVar(&reason, "reason", "", "`TEXT` for the log")
 	c.Flags().StringVar(&owner, "owner", "", "remove only the block of the program `NAME`, and keep the counts")
 	c.Flags().BoolVar(&all, "all", false, "remove all blocks that --owner made through this node")
-	return c
+	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, args []string) error {
+		switch {
+		case all:
+			return removeAllOwned(ctx, e, node, owner, reason)
+		case owner != "":
+			return removeOwned(ctx, e, node, args[0], owner, reason)
+		}
+		again := sendsOn(ctx, node, args[0]) // before its counts are cleared
+		b, err := node.Unblock(ctx, args[0], reason)
+		if err != nil {
+			return err
+		}
+		if e.JSON {
+			return e.PrintJSON(b)
+		}
+		fmt.Fprintf(e.Stdout, "%s is no longer blocked, and its counts restart at 0\n", output.Prefix(b.Prefix))
+		sayAfter(ctx, e, node, again, b.Prefix)
+		if wider(b.Prefix, edgeguard.WidestV4, edgeguard.WidestV6) {
+			Say(ctx, e.Stdout, node, !*noWait, b.Prefix.String())
+		}
+		return listAround(ctx, e, node, b.Prefix)
+	})
 }
 
 // sendsOn says that an address still sends, and how soon a rule blocks it again; empty where

@@ -11,10 +11,10 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/client"
 	"edgeguard/cmd/edgeguard/command"
+	"edgeguard/cmd/edgeguard/nodeaddr"
 )
 
 func blocksExportCommand(e *command.Env) *cobra.Command {
-	at := reach{env: e}
 	var format string
 	var filter client.Filter
 	var all bool
@@ -27,21 +27,19 @@ made, here or on other nodes of the fleet. With --all it writes those of rules t
 		Example: `  edgeguard blocks export > blocks.json
   edgeguard blocks export --format csv --owner fail2ban > bans.csv`,
 		Args: command.NoArguments,
-		RunE: func(c *cobra.Command, _ []string) error {
-			f := fileFormat(format)
-			if !slices.Contains(fileFormats, f) {
+		PreRunE: func(*cobra.Command, []string) error {
+			if !slices.Contains(fileFormats, fileFormat(format)) {
 				return command.Usage(fmt.Errorf("export: --format %s: use one of %v", format, fileFormats))
 			}
-			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
-				return export(ctx, node, filter, all, newFileWriter(e.Stdout, f))
-			})
+			return nil
 		},
 	}
-	at.flags(c)
 	c.Flags().StringVar(&format, "format", string(jsonFile), "`FORMAT`: json, csv, or plain, which has prefixes only")
 	c.Flags().StringVar(&filter.Owner, "owner", "", "only blocks of the program `NAME`, such as fail2ban")
 	c.Flags().BoolVar(&all, "all", false, "also blocks of rules")
-	return c
+	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, _ []string) error {
+		return export(ctx, node, filter, all, newFileWriter(e.Stdout, fileFormat(format)))
+	})
 }
 
 // export writes the blocks as they come, page by page.

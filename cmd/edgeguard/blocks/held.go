@@ -2,7 +2,6 @@ package blocks
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -12,13 +11,12 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/client"
 	"edgeguard/cmd/edgeguard/command"
+	"edgeguard/cmd/edgeguard/nodeaddr"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/words"
 )
 
 func blocksHeldCommand(e *command.Env) *cobra.Command {
-	at := reach{env: e}
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "held",
 		Short: "List the blocks of other nodes that await confirmation",
@@ -30,19 +28,15 @@ confirmation. 'edgeguard blocks confirm' puts them in force,
 'edgeguard blocks remove' removes them, both in the whole fleet.`,
 		Example: `  edgeguard blocks held --json`,
 		Args:    command.NoArguments,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
-				return listHeld(ctx, e, node, asJSON)
-			})
-		},
 	}
-	at.flags(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object per line")
-	return c
+	e.JSONFlag(c, "print JSON, one object per line")
+	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, _ []string) error {
+		return listHeld(ctx, e, node)
+	})
 }
 
-// listHeld prints the held blocks.
-func listHeld(ctx context.Context, e *command.Env, node *client.Client, asJSON bool) error {
+// listHeld prints the held blocks as they come, page by page.
+func listHeld(ctx context.Context, e *command.Env, node *client.Client) error {
 	t := &output.Table{}
 	t.Column("held", false, output.Amber)
 	t.Column("kind", false, "")
@@ -52,19 +46,18 @@ func listHeld(ctx context.Context, e *command.Env, node *client.Client, asJSON b
 	t.Column("by", false, "")
 	t.Column("remaining", true, "")
 	t.Column("reason", false, output.Faint)
-	encoder := json.NewEncoder(e.Stdout)
 	for b, err := range node.Held(ctx) {
 		if err != nil {
 			return err
 		}
-		if !asJSON {
+		if !e.JSON {
 			t.Row(output.Prefix(b.Prefix), b.Kind, whyText(b.Why), words.PercentShare(b.Share), b.Rule, b.Origin, words.Left(time.Until(b.Until)), b.Reason)
-		} else if err := encoder.Encode(b); err != nil {
+		} else if err := e.PrintJSON(b); err != nil {
 			return err
 		}
 	}
 	switch {
-	case asJSON:
+	case e.JSON:
 	case t.Len() == 0:
 		fmt.Fprintln(e.Stdout, "no block awaits confirmation")
 	default:
@@ -89,7 +82,6 @@ func whyText(why string) string {
 }
 
 func blocksConfirmCommand(e *command.Env) *cobra.Command {
-	at := reach{env: e}
 	var request admin.ConfirmRequest
 	c := &cobra.Command{
 		Use:   "confirm PREFIX... | --all",
@@ -105,27 +97,18 @@ In a fleet without a key, confirm on each node that holds them: the command name
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error {
-			request.Prefixes = args
-			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
-				done, err := node.Confirm(ctx, request)
-				if err != nil {
-					return err
-				}
-				if at.asJSON {
-					return at.print(done)
-				}
-				fmt.Fprintf(e.Stdout, "%s in force\n", words.Plural(done.Confirmed, "block is", "blocks are"))
-				if done.Confirmed > 0 {
-					at.sayHeld(ctx, node, args...)
-				}
-				return nil
-			})
-		},
 	}
-	at.flags(c)
-	at.waitFlag(c)
-	at.jsonFlag(c)
+	noWait := noWaitFlag(c)
+	e.JSONFlag(c, "print JSON, one object")
 	c.Flags().BoolVar(&request.All, "all", false, "all held blocks")
-	return c
+	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, args []string) error {
+		request.Prefixes = args
+		confirmed, err := node.Confirm(ctx, request)
+		return command.Show(e, confirmed, err, func(e *command.Env, done *admin.Confirmed) {
+			fmt.Fprintf(e.Stdout, "%s in force\n", words.Plural(done.Confirmed, "block is", "blocks are"))
+			if done.Confirmed > 0 {
+				Say(ctx, e.Stdout, node, !*noWait, args...)
+			}
+		})
+	})
 }

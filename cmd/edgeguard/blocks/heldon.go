@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"edgeguard/admin"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
@@ -20,6 +22,12 @@ const mostNames = 10
 type changedNode interface {
 	Status(context.Context) (admin.Stats, error)
 	FleetHeld(context.Context) (admin.FleetHeld, error)
+}
+
+// noWaitFlag declares on c the flag of a command after which other nodes may hold
+// something.
+func noWaitFlag(c *cobra.Command) *bool {
+	return c.Flags().Bool("no-wait", false, "in a fleet without a key, do not ask which other nodes hold it")
 }
 
 // Say says where the change of these prefixes waits; without prefixes, where anything

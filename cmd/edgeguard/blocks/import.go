@@ -15,6 +15,7 @@ import (
 	"edgeguard/admin/call"
 	"edgeguard/admin/client"
 	"edgeguard/cmd/edgeguard/command"
+	"edgeguard/cmd/edgeguard/nodeaddr"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
 )
@@ -30,6 +31,7 @@ type importer struct {
 	defaults admin.BulkEntry
 	dryRun   bool
 	skipBad  bool
+	noWait   *bool
 
 	lines  []int             // of entries, in their order
 	blocks []admin.BulkEntry // that are sent
@@ -54,7 +56,6 @@ type refusedLine struct {
 }
 
 func blocksImportCommand(e *command.Env) *cobra.Command {
-	at := reach{env: e}
 	in := importer{env: e}
 	c := &cobra.Command{
 		Use:   "import FILE | -",
@@ -68,21 +69,15 @@ goes on. Without an owner, the blocks are an operator's.`,
 		Example: `  edgeguard blocks import drop.txt --for 30d --reason "Spamhaus DROP" --dry-run
   edgeguard blocks export | ssh edge-2 edgeguard blocks import -`,
 		Args: command.OneArgument("a file, or - for the standard input"),
-		RunE: func(c *cobra.Command, args []string) error {
+		PreRunE: func(c *cobra.Command, args []string) error {
 			if err := in.check(time.Now()); err != nil {
 				return command.Usage(fmt.Errorf("import: %w", err))
 			}
-			if err := in.open(args[0], c.InOrStdin(), time.Now()); err != nil {
-				return err
-			}
-			return at.ask(c.Context(), func(ctx context.Context, node *client.Client) error {
-				return in.run(ctx, node, &at)
-			})
+			return in.open(args[0], c.InOrStdin(), time.Now())
 		},
 	}
-	at.flags(c)
-	at.waitFlag(c)
-	at.jsonFlag(c)
+	in.noWait = noWaitFlag(c)
+	e.JSONFlag(c, "print JSON, one object")
 	f := c.Flags()
 	f.StringVar(&in.format, "format", "", "`FORMAT` of the file: plain, csv or json (default by its first bytes)")
 	f.StringVar(&in.defaults.For, "for", "1h", "how long, as `TIME` such as 12h or 30d, where a line has no end")
@@ -90,7 +85,7 @@ goes on. Without an owner, the blocks are an operator's.`,
 	f.StringVar(&in.defaults.Reason, "reason", "", "`TEXT` shown with the block where a line has no reason")
 	f.BoolVar(&in.dryRun, "dry-run", false, "change nothing, and say what would be done")
 	f.BoolVar(&in.skipBad, "skip-bad", false, "report wrong lines, and import the others")
-	return c
+	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, _ []string) error { return in.run(ctx, node) })
 }
 
 // check refuses flags that no line could be imported with.
@@ -175,20 +170,19 @@ func (in *importer) withDefaults(one fileEntry) admin.BulkEntry {
 }
 
 // run sends the blocks and says what became of them.
-func (in *importer) run(ctx context.Context, node *client.Client, at *reach) error {
+func (in *importer) run(ctx context.Context, node *client.Client) error {
 	in.done.DryRun, in.done.Refused = in.dryRun, []refusedLine{}
 	if err := in.send(ctx, node); err != nil {
 		return fmt.Errorf("%w; before it, %s: import the file again, what is in force stays", err, in.summary())
 	}
-	if at.asJSON {
-		if err := at.print(in.done); err != nil {
-			return err
-		}
-	} else {
+	err := command.Show(in.env, in.done, nil, func(*command.Env, *imported) {
 		in.print()
 		if in.done.Added > 0 && !in.dryRun {
-			at.sayHeld(ctx, node)
+			Say(ctx, in.env.Stdout, node, !*in.noWait)
 		}
+	})
+	if err != nil {
+		return err
 	}
 	for _, line := range in.wrong {
 		fmt.Fprintln(in.env.Stderr, line)

@@ -37,6 +37,15 @@ func ownedSpan(text string) string {
 	return text
 }
 
+// notOwned refuses JSON of what belongs to an owner: more blocks than one may change, or
+// none.
+func notOwned(e *command.Env, owner string) error {
+	if e.JSON && owner != "" {
+		return command.Usage(errors.New("--json and --owner: use one of them"))
+	}
+	return nil
+}
+
 // addOwned makes a block for an owner, and says so if another stays.
 func addOwned(ctx context.Context, e *command.Env, node *client.Client, request admin.BlockRequest) error {
 	request.For = ownedSpan(request.For)
