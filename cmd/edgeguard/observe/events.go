@@ -2,7 +2,6 @@ package observe
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -33,7 +32,6 @@ type chosen struct {
 	since  time.Time    // events before it are left out; zero for those from now on
 	after  string       // the ID of the last event that was seen
 	most   int          // events, 0 for all
-	asJSON bool
 }
 
 // Events returns the command events.
@@ -53,24 +51,21 @@ A node keeps its last 4,096 events: --since prints those of the past first.`,
   edgeguard events --since 1h --address 203.0.113.0/24
   edgeguard events --since 1h --rows 10 --json`,
 		Args: command.NoArguments,
+		PreRunE: func(*cobra.Command, []string) error {
+			if err := o.read(address, since); err != nil {
+				return command.Usage(err)
+			}
+			return nil
+		},
 	}
-	ask := nodeaddr.Flags(c)
 	f := c.Flags()
 	f.StringSliceVar(&o.kinds, "kind", nil, "only events of the `KIND`: "+strings.Join(admin.EventKinds(), ", ")+" (may be repeated)")
 	f.StringVar(&o.rule, "rule", "", "only blocks of the rule `NAME`")
 	f.StringVar(&address, "address", "", "only blocks and allowances of this `ADDRESS` or inside or around this prefix")
 	f.StringVar(&since, "since", "", "also print the events of the last `TIME`, such as 10m, 24h or 30d")
 	f.IntVar(&o.most, "rows", 0, "end after `N` events, 0 for never")
-	f.BoolVar(&o.asJSON, "json", false, "print JSON, one object per line")
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		if err := o.read(address, since); err != nil {
-			return command.Usage(err)
-		}
-		return ask(c.Context(), func(ctx context.Context, node *client.Client) error {
-			return follow(ctx, p, node, &o)
-		})
-	}
-	return c
+	p.JSONFlag(c, "print JSON, one object per line")
+	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, _ []string) error { return follow(ctx, p, node, &o) })
 }
 
 // read reads what the flags choose.
@@ -117,7 +112,7 @@ func follow(ctx context.Context, p *command.Env, node *client.Client, o *chosen)
 			if !o.matches(&event) {
 				continue
 			}
-			if err := printEvent(p, &event, o.asJSON); err != nil {
+			if err := printEvent(p, &event); err != nil {
 				return err
 			}
 			if printed++; printed == o.most {
@@ -156,9 +151,9 @@ func (o *chosen) matches(e *admin.Event) bool {
 }
 
 // printEvent prints one event.
-func printEvent(p *command.Env, e *admin.Event, asJSON bool) error {
-	if asJSON {
-		return json.NewEncoder(p.Stdout).Encode(e)
+func printEvent(p *command.Env, e *admin.Event) error {
+	if p.JSON {
+		return p.PrintJSON(e)
 	}
 	colour := map[string]string{admin.EventBlock: output.Red, admin.EventAlarm: output.Red, admin.EventHeld: output.Amber, admin.EventGap: output.Amber}[e.Kind]
 	when := strings.Repeat(" ", len(words.Instant(e.Time)))

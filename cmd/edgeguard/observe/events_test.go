@@ -28,7 +28,7 @@ func TestHostileEvents(t *testing.T) {
 		{Kind: admin.EventGap, Text: hostile},
 	} {
 		var out bytes.Buffer
-		if err := printEvent(&command.Env{Stdout: &out}, &e, false); err != nil {
+		if err := printEvent(&command.Env{Stdout: &out}, &e); err != nil {
 			t.Fatal(err)
 		}
 		if line, ok := strings.CutSuffix(out.String(), "\n"); !ok || !safetext.Clean(line) || !strings.Contains(line, "forged") {

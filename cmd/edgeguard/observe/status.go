@@ -2,7 +2,6 @@ package observe
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -27,7 +26,6 @@ const (
 
 // Status returns the command status.
 func Status(p *command.Env) *cobra.Command {
-	var asJSON bool
 	var wait time.Duration
 	c := &cobra.Command{
 		Use:   "status",
@@ -44,25 +42,18 @@ or has one, and 2 if it does not answer.`,
 		Args: command.NoArguments,
 	}
 	ask := nodeaddr.Flags(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")
+	p.JSONFlag(c, "print JSON, one object")
 	c.Flags().DurationVar(&wait, "timeout", 10*time.Second, "wait this `TIME` for the answer")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		var s admin.Stats
-		err := ask(c.Context(), func(ctx context.Context, node *client.Client) (err error) {
+		s, err := nodeaddr.Get(c.Context(), ask, func(ctx context.Context, node *client.Client) (admin.Stats, error) {
 			ctx, cancel := context.WithTimeout(ctx, wait)
 			defer cancel()
-			s, err = node.Status(ctx)
-			return err
+			return node.Status(ctx)
 		})
 		if err != nil {
 			return command.Ended{Code: Unreachable, Err: err}
 		}
-		if asJSON {
-			err = json.NewEncoder(p.Stdout).Encode(s)
-		} else {
-			drawStatus(p, &s)
-		}
-		if err == nil && state(&s) != "ok" {
+		if err = command.Show(p, s, nil, drawStatus); err == nil && state(&s) != "ok" {
 			return command.Ended{Code: Degraded}
 		}
 		return err

@@ -3,7 +3,6 @@ package observe
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,7 +26,6 @@ const topEvery = time.Second
 // Top returns the command top.
 func Top(e *command.Env) *cobra.Command {
 	var rows int
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "top",
 		Short: "Watch a running node: requests, keys near a limit, newest blocks",
@@ -39,19 +37,16 @@ that have candidates are followed by what those would have done.`,
   edgeguard top --rows 20
   edgeguard top --json`,
 		Args: command.NoArguments,
+		PreRunE: func(*cobra.Command, []string) error {
+			if rows < 1 || rows > 1000 {
+				return command.Usage(fmt.Errorf("top: --rows %d: use 1 to 1000", rows))
+			}
+			return nil
+		},
 	}
-	ask := nodeaddr.Flags(c)
 	c.Flags().IntVar(&rows, "rows", 10, "show `N` keys, blocks and candidates")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		if rows < 1 || rows > 1000 {
-			return command.Usage(fmt.Errorf("top: --rows %d: use 1 to 1000", rows))
-		}
-		return ask(c.Context(), func(ctx context.Context, node *client.Client) error {
-			return watchNode(ctx, e, node, rows, asJSON)
-		})
-	}
-	return c
+	e.JSONFlag(c, "print JSON, one object")
+	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, _ []string) error { return watchNode(ctx, e, node, rows) })
 }
 
 // frameJSON is one frame of top: figures as the API sends them, and rates.
@@ -81,7 +76,7 @@ func frameOf(before, now *admin.Stats, top *admin.Top, candidates []candidateJSO
 }
 
 // watchNode draws until ctx is done, or once if the output is not a terminal or JSON.
-func watchNode(ctx context.Context, e *command.Env, node *client.Client, rows int, asJSON bool) error {
+func watchNode(ctx context.Context, e *command.Env, node *client.Client, rows int) error {
 	before, err := node.Status(ctx)
 	if err != nil {
 		return err
@@ -108,8 +103,8 @@ func watchNode(ctx context.Context, e *command.Env, node *client.Client, rows in
 			return endOf(ctx, err)
 		}
 		candidates := candidatesOf(list.Rules)
-		if asJSON {
-			return json.NewEncoder(e.Stdout).Encode(frameOf(&before, &now, &top, candidates))
+		if e.JSON {
+			return e.PrintJSON(frameOf(&before, &now, &top, candidates))
 		}
 		var screen bytes.Buffer
 		drawTop(&screen, e, &before, &now, &top)
