@@ -36,17 +36,13 @@ With --end-sessions it logs all browsers out.`,
   edgeguard console --end-sessions      # a laptop was lost`,
 		Args: command.NoArguments,
 	}
-	ask := nodeaddr.Flags(c)
 	c.Flags().BoolVar(&end, "end-sessions", false, "log all browsers out instead")
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		return ask(c.Context(), func(ctx context.Context, node *client.Client) error {
-			if end {
-				return endSessions(ctx, e.Stdout, node)
-			}
-			return printLoginLink(ctx, e.Stdout, node)
-		})
-	}
-	return c
+	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, _ []string) error {
+		if end {
+			return endSessions(ctx, e.Stdout, node)
+		}
+		return printLoginLink(ctx, e.Stdout, node)
+	})
 }
 
 // linkMaker is the node that the command asks.

@@ -26,19 +26,14 @@ records these are. Look at 'edgeguard blocks' and 'edgeguard allow' first.`,
 		Example: "  edgeguard fleet sign\n  edgeguard fleet sign --yes",
 		Args:    command.NoArguments,
 	}
-	ask := nodeaddr.Flags(c)
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		return ask(c.Context(), func(ctx context.Context, node *client.Client) error {
-			done, err := node.Sign(ctx, admin.SignRequest{Yes: yes})
-			if err != nil {
-				return err
-			}
-			printSigned(e, done, yes)
-			return nil
-		})
-	}
 	c.Flags().BoolVar(&yes, "yes", false, "sign them")
-	return c
+	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, _ []string) error {
+		done, err := node.Sign(ctx, admin.SignRequest{Yes: yes})
+		if err == nil {
+			printSigned(e, done, yes)
+		}
+		return err
+	})
 }
 
 func printSigned(e *command.Env, s admin.Signed, done bool) {

@@ -16,7 +16,7 @@ import (
 )
 
 func reloadCommand(e *command.Env) *cobra.Command {
-	c := &cobra.Command{
+	return nodeaddr.Asks(&cobra.Command{
 		Use:   "reload",
 		Short: "Have a running node read its config again, and print what changed",
 		Long: `reload has a running node read its config again, as SIGHUP does, and prints what
@@ -24,12 +24,7 @@ changed of its mode and rules. A config with errors changes nothing: the errors 
 printed, and the exit code is 1. It requires an operator: use the unix socket.`,
 		Example: `  edgeguard check && edgeguard reload`,
 		Args:    command.NoArguments,
-	}
-	ask := nodeaddr.Flags(c)
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		return ask(c.Context(), func(ctx context.Context, node *client.Client) error { return reload(ctx, e, node) })
-	}
-	return c
+	}, func(ctx context.Context, node *client.Client, _ []string) error { return reload(ctx, e, node) })
 }
 
 func reload(ctx context.Context, e *command.Env, node *client.Client) error {
