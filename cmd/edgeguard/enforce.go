@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -45,35 +43,7 @@ confirm it, also if edgeguard, this command or your terminal dies meanwhile.`,
 	return c
 }
 
-// kernelCommand is a command that asks the node, and prints the state that it answers.
-type kernelCommand struct {
-	*command.Env
-	ask    nodeaddr.Ask
-	asJSON bool
-}
-
-// flags declares on c where the node is, and --json.
-func (a *kernelCommand) flags(c *cobra.Command) {
-	a.ask = nodeaddr.Flags(c)
-	c.Flags().BoolVar(&a.asJSON, "json", false, "print JSON, one object")
-}
-
-// state asks the node.
-func (a *kernelCommand) state(ctx context.Context, f func(context.Context, *client.Client) (admin.KernelState, error)) (admin.KernelState, error) {
-	return nodeaddr.Get(ctx, a.ask, f)
-}
-
-// print prints a state as JSON or in words.
-func (a *kernelCommand) print(s *admin.KernelState) error {
-	if a.asJSON {
-		return json.NewEncoder(a.Stdout).Encode(s)
-	}
-	describeKernel(a.Stdout, s)
-	return nil
-}
-
 func enforceStatusCommand(e *command.Env) *cobra.Command {
-	a := kernelCommand{Env: e}
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Show whether the kernel drops what is blocked, and how much of a trial is left",
@@ -84,9 +54,10 @@ or is not in the config, and 2 if the node does not answer.`,
 		Example: "  edgeguard enforce status",
 		Args:    command.NoArguments,
 	}
-	a.flags(c)
+	e.JSONFlag(c, "print JSON, one object")
+	ask := nodeaddr.Flags(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		s, err := a.state(c.Context(), func(ctx context.Context, node *client.Client) (admin.KernelState, error) { return node.Kernel(ctx) })
+		s, err := nodeaddr.Get(c.Context(), ask, func(ctx context.Context, node *client.Client) (admin.KernelState, error) { return node.Kernel(ctx) })
 		if err != nil {
 			code := observe.Unreachable
 			if errors.As(err, new(*call.Problem)) {
@@ -94,37 +65,28 @@ or is not in the config, and 2 if the node does not answer.`,
 			}
 			return command.Ended{Code: code, Err: err}
 		}
-		if err := a.print(&s); err != nil {
-			return err
-		}
-		if s.State == admin.KernelPaused || s.DryRun || s.Error != "" {
+		err = command.Show(e, s, nil, describeKernel)
+		if err == nil && (s.State == admin.KernelPaused || s.DryRun || s.Error != "") {
 			return command.Ended{Code: observe.Degraded}
 		}
-		return nil
+		return err
 	}
 	return c
 }
 
 // enforceChangeCommand returns a command that changes the node and needs no more than its name.
 func enforceChangeCommand(e *command.Env, name, short, long string) *cobra.Command {
-	a := kernelCommand{Env: e}
 	c := &cobra.Command{Use: name, Short: short, Long: long, Example: "  edgeguard enforce " + name, Args: command.NoArguments}
-	a.flags(c)
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		s, err := a.state(c.Context(), func(ctx context.Context, node *client.Client) (admin.KernelState, error) {
-			return node.ChangeKernel(ctx, name)
-		})
-		if err != nil {
-			return err
-		}
-		return a.print(&s)
-	}
-	return c
+	e.JSONFlag(c, "print JSON, one object")
+	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, _ []string) error {
+		s, err := node.ChangeKernel(ctx, name)
+		return command.Show(e, s, err, describeKernel)
+	})
 }
 
 // describeKernel prints a state in words.
-func describeKernel(w io.Writer, s *admin.KernelState) {
-	table := safetext.Strip(s.Table)
+func describeKernel(e *command.Env, s *admin.KernelState) {
+	w, table := e.Stdout, safetext.Strip(s.Table)
 	switch {
 	case s.State == admin.KernelTrial:
 		fmt.Fprintf(w, "trial: the kernel drops what is blocked (table %s) until %s, which is in %s\n", table, clockTime(s.Until), secondsText(s.Left))

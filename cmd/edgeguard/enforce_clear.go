@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,6 +15,7 @@ import (
 	"edgeguard/admin/call"
 	"edgeguard/admin/client"
 	"edgeguard/cmd/edgeguard/command"
+	"edgeguard/cmd/edgeguard/nodeaddr"
 	"edgeguard/enforce/nftables"
 	"edgeguard/internal/safetext"
 )
@@ -34,7 +34,6 @@ type clearResult struct {
 }
 
 func enforceClearCommand(e *command.Env) *cobra.Command {
-	a := kernelCommand{Env: e}
 	var table string
 	var all bool
 	c := &cobra.Command{
@@ -49,25 +48,23 @@ runs edgeguard enforce clear --all.`,
 		Example: "  edgeguard enforce clear\n  edgeguard enforce clear --table edgeguard",
 		Args:    command.NoArguments,
 	}
-	a.flags(c)
+	nodeaddr.Flags(c)
+	e.JSONFlag(c, "print JSON, one object")
 	c.Flags().StringVar(&table, "table", "", "delete this `TABLE` without asking a node")
 	c.Flags().BoolVar(&all, "all", false, "delete all tables that edgeguard made, without asking a node")
 	c.MarkFlagsMutuallyExclusive("table", "all")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		done, err := a.clear(c, table, all)
-		if a.asJSON {
-			return errors.Join(err, json.NewEncoder(a.Stdout).Encode(done))
+		done, err := clearKernel(e, c, table, all)
+		if e.JSON { // what was deleted before an error, too
+			return errors.Join(err, e.PrintJSON(done))
 		}
-		if err == nil {
-			a.cleared(&done)
-		}
-		return err
+		return command.Show(e, done, err, kernelCleared)
 	}
 	return c
 }
 
-// clear asks the node, or deletes tables itself.
-func (a *kernelCommand) clear(c *cobra.Command, table string, all bool) (done clearResult, err error) {
+// clearKernel asks the node, or deletes tables itself.
+func clearKernel(e *command.Env, c *cobra.Command, table string, all bool) (done clearResult, err error) {
 	done.Deleted = []string{}
 	tables := []string{table}
 	switch {
@@ -76,12 +73,12 @@ func (a *kernelCommand) clear(c *cobra.Command, table string, all bool) (done cl
 			return done, needsRoot(err)
 		}
 	case table == "":
-		answered, err := a.byNode(c.Context(), &done)
+		answered, err := clearByNode(c, &done)
 		if answered {
 			return done, err
 		}
-		fmt.Fprintf(a.Stderr, "edgeguard: the node did not do it: %s\n", safetext.Lines(err.Error()))
-		tables, done.Paused = a.configured(c)
+		fmt.Fprintf(e.Stderr, "edgeguard: the node did not do it: %s\n", safetext.Lines(err.Error()))
+		tables, done.Paused = configuredTable(c)
 	}
 	for _, table := range tables {
 		if err := nftables.Clear(c.Context(), table); err != nil {
@@ -101,12 +98,12 @@ func needsRoot(err error) error {
 	return err
 }
 
-// byNode has the node empty its packet filter. It reports whether the node did, or may
+// clearByNode has the node empty its packet filter. It reports whether the node did, or may
 // not be passed over: who is no operator does not get around it as root.
-func (a *kernelCommand) byNode(ctx context.Context, done *clearResult) (answered bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, clearTime)
+func clearByNode(c *cobra.Command, done *clearResult) (answered bool, err error) {
+	ctx, cancel := context.WithTimeout(c.Context(), clearTime)
 	defer cancel()
-	s, err := a.state(ctx, func(ctx context.Context, node *client.Client) (admin.KernelState, error) {
+	s, err := nodeaddr.Get(ctx, nodeaddr.Given(c), func(ctx context.Context, node *client.Client) (admin.KernelState, error) {
 		return node.ChangeKernel(ctx, "clear")
 	})
 	if err == nil {
@@ -117,9 +114,9 @@ func (a *kernelCommand) byNode(ctx context.Context, done *clearResult) (answered
 	return errors.As(err, &p) && (p.Status == http.StatusUnauthorized || p.Status == http.StatusForbidden), err
 }
 
-// configured returns the config's table, and leaves the mark in the state folder that
+// configuredTable returns the config's table, and leaves the mark in the state folder that
 // keeps the next start from filling it again; it reports whether that worked.
-func (a *kernelCommand) configured(c *cobra.Command) (tables []string, paused bool) {
+func configuredTable(c *cobra.Command) (tables []string, paused bool) {
 	name, _ := c.Flags().GetString("config")
 	cfg, err := command.LoadConfig(name)
 	if err != nil || cfg.Enforce.NFTables == nil {
@@ -131,21 +128,21 @@ func (a *kernelCommand) configured(c *cobra.Command) (tables []string, paused bo
 	return []string{cfg.Enforce.NFTables.Table}, cfg.State != "" && err == nil
 }
 
-// cleared says what was done.
-func (a *kernelCommand) cleared(done *clearResult) {
+// kernelCleared says what was done.
+func kernelCleared(e *command.Env, done *clearResult) {
 	if done.Node != nil {
-		describeKernel(a.Stdout, done.Node)
+		describeKernel(e, done.Node)
 		return
 	}
 	for _, table := range done.Deleted {
-		fmt.Fprintf(a.Stdout, "cleared: the kernel no longer has edgeguard's table %s\n", safetext.Strip(table))
+		fmt.Fprintf(e.Stdout, "cleared: the kernel no longer has edgeguard's table %s\n", safetext.Strip(table))
 	}
 	switch {
 	case len(done.Deleted) == 0:
-		fmt.Fprintln(a.Stdout, "cleared: edgeguard has no table in the kernel")
+		fmt.Fprintln(e.Stdout, "cleared: edgeguard has no table in the kernel")
 	case done.Paused:
-		fmt.Fprint(a.Stdout, "  A node that starts leaves it empty until edgeguard enforce resume.\n")
+		fmt.Fprint(e.Stdout, "  A node that starts leaves it empty until edgeguard enforce resume.\n")
 	default:
-		fmt.Fprint(a.Stdout, "  A node with enforce.nftables in its config makes it again.\n")
+		fmt.Fprint(e.Stdout, "  A node with enforce.nftables in its config makes it again.\n")
 	}
 }

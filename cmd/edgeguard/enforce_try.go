@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -14,12 +13,12 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/client"
 	"edgeguard/cmd/edgeguard/command"
+	"edgeguard/cmd/edgeguard/nodeaddr"
 	"edgeguard/enforce/nftables"
 	"edgeguard/internal/safetext"
 )
 
 func enforceTryCommand(e *command.Env) *cobra.Command {
-	a := kernelCommand{Env: e}
 	var spare []string
 	c := &cobra.Command{
 		Use:   "try [TIME]",
@@ -41,34 +40,20 @@ edgeguard enforce resume, or another trial that you confirm.`,
 			return nil
 		},
 	}
-	a.flags(c)
+	e.JSONFlag(c, "print JSON, one object")
 	c.Flags().StringSliceVar(&spare, "spare", nil, "do not drop this `ADDRESS` meanwhile, beside those of ssh connections; may be repeated")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		request := admin.TrialRequest{Spare: a.spared(spare)}
-		if len(args) > 0 {
-			request.For = args[0]
-		}
-		s, err := a.state(c.Context(), func(ctx context.Context, node *client.Client) (admin.KernelState, error) {
-			return node.TryKernel(ctx, request)
-		})
-		if err != nil {
-			return err
-		}
-		if a.asJSON {
-			return a.print(&s)
-		}
-		a.began(&s)
-		return nil
-	}
-	return c
+	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, args []string) error {
+		s, err := node.TryKernel(ctx, admin.TrialRequest{For: strings.Join(args, ""), Spare: spared(spare)})
+		return command.Show(e, s, err, trialBegan)
+	})
 }
 
 // spared returns whom the command asks to be spared: who was named, who called it, and
 // who holds a connection of an ssh server that only root sees. The node finds others
 // by itself.
-func (a *kernelCommand) spared(named []string) []string {
+func spared(named []string) []string {
 	all := slices.Clone(named)
-	if peer, ok := a.caller(); ok {
+	if peer, ok := nftables.SSHCaller(os.Getenv("SSH_CONNECTION")); ok {
 		all = append(all, peer.String())
 	}
 	if peers, err := nftables.SSHPeersOfHost(nftables.DefaultSSHPort); err == nil {
@@ -82,22 +67,17 @@ func (a *kernelCommand) spared(named []string) []string {
 	return all
 }
 
-// caller returns the address from which this command's terminal comes.
-func (a *kernelCommand) caller() (netip.Addr, bool) {
-	return nftables.SSHCaller(os.Getenv("SSH_CONNECTION"))
-}
-
-// began says that a trial runs, and what to do.
-func (a *kernelCommand) began(s *admin.KernelState) {
-	fmt.Fprintf(a.Stdout, "The kernel drops what is blocked until %s (%s). Then it drops nothing, unless you confirm.\n", clockTime(s.Until), secondsText(s.Left))
+// trialBegan says that a trial runs, and what to do.
+func trialBegan(e *command.Env, s *admin.KernelState) {
+	fmt.Fprintf(e.Stdout, "The kernel drops what is blocked until %s (%s). Then it drops nothing, unless you confirm.\n", clockTime(s.Until), secondsText(s.Left))
 	if len(s.Spared) == 0 {
-		fmt.Fprintf(a.Stdout, "  No ssh connection was found, so no address is spared meanwhile: --spare ADDRESS spares yours.\n")
+		fmt.Fprintf(e.Stdout, "  No ssh connection was found, so no address is spared meanwhile: --spare ADDRESS spares yours.\n")
 	} else {
-		fmt.Fprintf(a.Stdout, "  Spared meanwhile: %s\n", safetext.Strip(strings.Join(s.Spared, " ")))
+		fmt.Fprintf(e.Stdout, "  Spared meanwhile: %s\n", safetext.Strip(strings.Join(s.Spared, " ")))
 	}
 	if s.SparedMore {
-		fmt.Fprintf(a.Stdout, "  There are more ssh connections, which are not spared.\n")
+		fmt.Fprintf(e.Stdout, "  There are more ssh connections, which are not spared.\n")
 	}
-	fmt.Fprint(a.Stdout, "  Now open a new connection to this host, from everywhere you need to. If that works:\n    edgeguard enforce confirm\n"+
+	fmt.Fprint(e.Stdout, "  Now open a new connection to this host, from everywhere you need to. If that works:\n    edgeguard enforce confirm\n"+
 		"  If not, wait: the kernel ends it by itself, also without edgeguard.\n")
 }
