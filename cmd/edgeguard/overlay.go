@@ -53,12 +53,8 @@ func overlayReadCommand(e *command.Env, use, short string, print func(io.Writer,
 	c := &cobra.Command{Use: use, Short: short, Example: "  edgeguard overlay " + use, Args: command.NoArguments}
 	ask := nodeaddr.Flags(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		var all overlaid
-		err := ask(c.Context(), func(ctx context.Context, node *client.Client) error {
-			list, err := node.Rules(ctx)
-			all = overlaidByNode(&list)
-			return err
-		})
+		list, err := nodeaddr.Get(c.Context(), ask, func(ctx context.Context, node *client.Client) (admin.RuleList, error) { return node.Rules(ctx) })
+		all := overlaidByNode(&list)
 		if refused := new(call.Problem); err != nil && !errors.As(err, &refused) && !c.Flags().Changed("admin") {
 			name, _ := c.Flags().GetString("config")
 			if fromFile, fileErr := overlaidByFile(name); fileErr == nil {
@@ -213,23 +209,25 @@ was set for the whole fleet, on all nodes.`,
 		Example: "  edgeguard overlay clear site\n  edgeguard overlay clear --fleet site",
 		Args:    cobra.MinimumNArgs(1),
 	}
-	ask := nodeaddr.Flags(c)
 	fleet := c.Flags().Bool("fleet", false, "undo the threshold of the whole fleet")
-	c.RunE = func(c *cobra.Command, names []string) error {
-		undo := undoOverlay
+	return asksEach(e, c, func(ctx context.Context, out io.Writer, node *client.Client, name string) error {
 		if *fleet {
-			undo = undoShared
+			return undoShared(ctx, out, node, name)
 		}
-		return ask(c.Context(), func(ctx context.Context, node *client.Client) error {
-			for _, name := range names {
-				if err := undo(ctx, e.Stdout, node, name); err != nil {
-					return err
-				}
+		return undoOverlay(ctx, out, node, name)
+	})
+}
+
+// asksEach makes c do something with each rule that it is given, until an error.
+func asksEach(e *command.Env, c *cobra.Command, do func(context.Context, io.Writer, *client.Client, string) error) *cobra.Command {
+	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, names []string) error {
+		for _, name := range names {
+			if err := do(ctx, e.Stdout, node, name); err != nil {
+				return err
 			}
-			return nil
-		})
-	}
-	return c
+		}
+		return nil
+	})
 }
 
 // undoOverlay undoes what was changed of one rule.

@@ -11,7 +11,6 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/client"
 	"edgeguard/cmd/edgeguard/command"
-	"edgeguard/cmd/edgeguard/nodeaddr"
 	"edgeguard/config"
 	"edgeguard/internal/safetext"
 	"edgeguard/node/overlay"
@@ -71,7 +70,7 @@ func undoShared(ctx context.Context, out io.Writer, node *client.Client, name st
 
 // overlayConfirmCommand puts a threshold in force that waits.
 func overlayConfirmCommand(e *command.Env) *cobra.Command {
-	c := &cobra.Command{
+	return asksEach(e, &cobra.Command{
 		Use:   "confirm RULE...",
 		Short: "Put the fleet's threshold of rules in force that awaits confirmation",
 		Long: `confirm puts a threshold of the whole fleet in force that this node holds, because
@@ -79,19 +78,7 @@ it would newly refuse more than confirm_share of the requests. No node holds it
 after that. To withdraw it instead: edgeguard overlay clear --fleet RULE.`,
 		Example: "  edgeguard overlay confirm site",
 		Args:    cobra.MinimumNArgs(1),
-	}
-	ask := nodeaddr.Flags(c)
-	c.RunE = func(c *cobra.Command, names []string) error {
-		return ask(c.Context(), func(ctx context.Context, node *client.Client) error {
-			for _, name := range names {
-				if err := confirmShared(ctx, e.Stdout, node, name); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	return c
+	}, confirmShared)
 }
 
 // confirmShared puts the fleet's threshold of one rule in force.
