@@ -18,7 +18,6 @@ import (
 // what is in effect.
 func checkCommand(e *command.Env) *cobra.Command {
 	var file string
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "check [--config FILE]",
 		Short: "Check a config: print every error with its line, or the effective config",
@@ -35,14 +34,14 @@ Without a config it prints the defaults, as a file to start from.`,
 		Args: command.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			doctor.Adopt(c.Context(), doctor.ReadUnit, cmp.Or(file, command.DefaultConfig))
-			if asJSON {
+			if e.JSON {
 				return printCheckJSON(e, file)
 			}
 			return printCheck(e, file)
 		},
 	}
 	c.Flags().StringVar(&file, "config", "", "config `FILE` (default "+command.DefaultConfig+" if it is there)")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")
+	e.JSONFlag(c, "print JSON, one object")
 	return c
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -66,7 +65,7 @@ func printCheckJSON(e *command.Env, file string) error {
 	}
 	r.Problems = append(r.Problems, problemsOf(cmp.Or(name, command.DefaultConfig), err)...)
 	r.OK = err == nil
-	if err := json.NewEncoder(e.Stdout).Encode(r); err != nil || r.OK {
+	if err := e.PrintJSON(r); err != nil || r.OK {
 		return err
 	}
 	return command.Ended{Code: 1}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -19,7 +18,6 @@ import (
 
 func fleetStatusCommand(e *command.Env) *cobra.Command {
 	r := fleetReach{}
-	var asJSON bool
 	c := &cobra.Command{
 		Use:     "status [--redis URL]",
 		Short:   "Show the fleet's nodes: versions, clocks, push lag, and whether they agree",
@@ -36,8 +34,8 @@ func fleetStatusCommand(e *command.Env) *cobra.Command {
 				if err != nil {
 					return rc.Explain(err)
 				}
-				if asJSON {
-					return json.NewEncoder(e.Stdout).Encode(struct {
+				if e.JSON {
+					return e.PrintJSON(struct {
 						redis.Fleet
 						Records fleetRecords
 					}{f, records})
@@ -51,7 +49,7 @@ func fleetStatusCommand(e *command.Env) *cobra.Command {
 		},
 	}
 	r.flags(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	e.JSONFlag(c, "print JSON")
 	return c
 }
 

@@ -52,7 +52,7 @@ fleet install').`,
 			return replayFiles(c.Context(), e, &s, args)
 		},
 	}
-	s.flags(c)
+	s.flags(e, c)
 	c.Flags().StringVar(&s.fleet, "fleet", "", "add up the nodes' counts in the Redis at this `URL`")
 	return c
 }
@@ -66,7 +66,7 @@ func replayFiles(ctx context.Context, e *command.Env, s *settings, names []strin
 	defer job.close()
 	out := &heldOutput{out: e.Stdout, open: !job.mayRepeat()}
 	printer := jsonPrinter{out: out, protected: job.config.Protected}
-	if s.json {
+	if e.JSON {
 		job.config.Crossed = printer.crossing
 		job.printed = func() bool { return out.open }
 		job.takeBack = func() { out.drop(); printer.blocks = 0 }
@@ -75,7 +75,7 @@ func replayFiles(ctx context.Context, e *command.Env, s *settings, names []strin
 	if report == nil || report.Events == 0 && runErr != nil {
 		return runErr
 	}
-	if s.json {
+	if e.JSON {
 		job.printOrder(e.Stderr)
 		printer.summary(report, job.inputs.total().skipped, job.order == orderSorted)
 		if err := cmp.Or(printer.err, out.flush()); err != nil {

@@ -23,7 +23,6 @@ import (
 type settings struct {
 	configFile string
 	format     string
-	json       bool
 	sort       bool
 	only       []string // names of rules
 	presets    *[]string
@@ -40,12 +39,12 @@ type settings struct {
 }
 
 // flags declares the shared flags on c.
-func (s *settings) flags(c *cobra.Command) {
+func (s *settings) flags(e *command.Env, c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&s.configFile, "config", "", "config `FILE` with the rules (default "+command.DefaultConfig+" if it is there)")
 	s.presets = presetFlag(c, "use the shipped rules `NAME` instead of the config's (may be repeated; see edgeguard presets)")
 	f.StringVar(&s.format, "format", "auto", "`FORMAT` of the input: auto, "+strings.Join(logline.Names(), ", ")+", pcap, csv:time=…,addr=…, docker:FORMAT, regex:…, or an nginx log_format or Apache LogFormat string")
-	f.BoolVar(&s.json, "json", false, "print JSON, one object per line")
+	e.JSONFlag(c, "print JSON, one object per line")
 	f.BoolVar(&s.sort, "sort", false, "sort all events by time first (reads everything into memory)")
 	f.StringSliceVar(&s.only, "rule", nil, "use only the rule `NAME` (may be repeated)")
 	f.IntVar(&s.rows, "rows", 20, "show at most `N` rows of each table, 0 for all")

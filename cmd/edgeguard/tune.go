@@ -51,7 +51,7 @@ Where the files can be read twice, it also proposes rules, as YAML for the confi
 			return t.files(c.Context(), args)
 		},
 	}
-	s.flags(c)
+	s.flags(e, c)
 	c.Flags().StringSliceVar(&normal, "normal", nil, "a `FILE` of a normal day to compare with (may be repeated): no threshold refuses what it shows")
 	c.Flags().StringVar(&html, "html", "", "also write the report to this `FILE`, as one page with plots")
 	c.Flags().StringVar(&key, "key", "", "show only what this `ADDRESS` did and counted")
@@ -128,7 +128,7 @@ func (t *tuneJob) print(ctx context.Context, log, normal *tunedLog) error {
 	if err := t.page(log, findings, proposed); err != nil {
 		return err
 	}
-	if t.settings.json {
+	if t.env.JSON {
 		return tune.JSON(t.env.Stdout, findings, proposed)
 	}
 	log.printInputs(log.report)

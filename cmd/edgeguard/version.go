@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"runtime"
@@ -24,7 +23,6 @@ type versionJSON struct {
 }
 
 func versionCommand(e *command.Env) *cobra.Command {
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
@@ -32,14 +30,14 @@ func versionCommand(e *command.Env) *cobra.Command {
   edgeguard version --json`,
 		Args: command.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
-			if asJSON {
-				return json.NewEncoder(e.Stdout).Encode(versionJSON{buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH})
+			if e.JSON {
+				return e.PrintJSON(versionJSON{buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH})
 			}
 			_, err := io.WriteString(e.Stdout, versionLine())
 			return err
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")
+	e.JSONFlag(c, "print JSON, one object")
 	return c
 }
 

@@ -3,7 +3,6 @@ package doctor
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -29,7 +28,6 @@ var errFound = errors.New("something would not work: see above")
 // Command returns the command.
 func Command(e *Env) *cobra.Command {
 	var configFile string
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "doctor [--config FILE]",
 		Short: "Look for problems that would keep a node from working on this host",
@@ -51,19 +49,14 @@ work or the config cannot be read, and 2 if the command line is wrong.`,
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				err = json.NewEncoder(e.Stdout).Encode(r)
-			} else {
-				r.print(e.Env)
-			}
-			if err == nil && r.Wrong > 0 {
+			if err = command.Show(e.Env, *r, nil, printReport); err == nil && r.Wrong > 0 {
 				err = errFound
 			}
 			return err
 		},
 	}
 	c.Flags().StringVar(&configFile, "config", "", "config `FILE` (default "+command.DefaultConfig+" if it is there)")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object")
+	e.JSONFlag(c, "print JSON, one object")
 	return c
 }
 
@@ -113,8 +106,8 @@ func notAsUnit(u *Unit, err error) finding {
 	return finding{doubt, "unit", fmt.Sprintf("checked as root, and not as %s, who runs the node: %v", u.User, err)}
 }
 
-// print prints the findings, one a line.
-func (r *report) print(e *command.Env) {
+// printReport prints the findings, one a line.
+func printReport(e *command.Env, r *report) {
 	looks := map[severity]string{fine: output.Faint, doubt: output.Amber, wrong: output.Red}
 	if r.As.Unit != "" {
 		fmt.Fprintf(e.Stdout, "Checked as user %s with the groups %s, as %s runs the node.\n\n", r.As.User, strings.Join(r.As.Groups, ", "), r.As.Unit)

@@ -197,7 +197,7 @@ func TestLacksGroups(t *testing.T) {
 func TestText(t *testing.T) {
 	var out bytes.Buffer
 	r := newReport(account{User: "edgeguard", Groups: []string{"edgeguard", "adm"}, Unit: UnitName}, []finding{{fine, "clock", "synchronized"}, {doubt, "log /a\x1b.log", "is empty"}, {wrong, "state", "no"}})
-	r.print(&command.Env{Stdout: &out})
+	printReport(&command.Env{Stdout: &out}, r)
 	want := "Checked as user edgeguard with the groups edgeguard, adm, as edgeguard.service runs the node.\n\nok     clock: synchronized\ndoubt  log /a?.log: is empty\nwrong  state: no\n\n1 ok, 1 in doubt, 1 wrong\n"
 	if out.String() != want {
 		t.Errorf("%q", out.String())
