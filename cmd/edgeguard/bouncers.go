@@ -102,12 +102,10 @@ func printBouncers(e *command.Env, s *admin.BouncerList) {
 		return
 	}
 	t := &output.Table{}
-	t.Column("NAME", false, "")
-	t.Column("LAST PULL", false, "")
-	t.Column("FROM", false, "")
-	t.Column("BEHIND", true, "")
-	t.Column("PACKETS", false, "")
-	t.Column("USER AGENT", false, output.Faint)
+	t.Texts(output.Plain, "NAME", "LAST PULL", "FROM")
+	t.Numbers(output.Plain, "BEHIND")
+	t.Texts(output.Plain, "PACKETS")
+	t.Texts(output.Faint, "USER AGENT")
 	for _, b := range s.Bouncers {
 		t.Row(b.Name, lastPull(&b, time.Now()), bouncerAddress(&b), strconv.FormatUint(b.Behind, 10), filtersPackets(&b), b.UserAgent)
 	}

@@ -76,9 +76,9 @@ func printFleet(e *command.Env, f *redis.Fleet, r *fleetRecords, rc redis.Config
 		return
 	}
 	t := &output.Table{}
-	for _, head := range []string{"node", "state", "version", "up", "last seen", "clock", "push lag", "list", "digest", "key"} {
-		t.Column(head, head == "clock" || head == "push lag", "")
-	}
+	t.Texts(output.Plain, "node", "state", "version", "up", "last seen")
+	t.Numbers(output.Plain, "clock", "push lag")
+	t.Texts(output.Plain, "list", "digest", "key")
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
 		t.Row(n.Node, nodeState(n), n.Version, words.Span(f.Now.Sub(n.Started).Round(time.Second)), words.Span(n.Age.Round(time.Second))+" ago",

@@ -42,8 +42,8 @@ their numbers.`,
 
 func listPresets(e *command.Env) {
 	t := &output.Table{}
-	t.Column("preset", false, output.Bold)
-	t.Column("for", false, "")
+	t.Texts(output.Bold, "preset")
+	t.Texts(output.Plain, "for")
 	for _, p := range presets.Shipped() {
 		t.Row(p.String(), p.About)
 	}

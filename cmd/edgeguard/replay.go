@@ -249,15 +249,13 @@ func (j *job) printOffenders(r *replay.Report) {
 	}
 	sortOffenders(all)
 	t := &output.Table{}
-	t.Column("first crossed", false, "")
-	t.Column("key", false, output.Red)
-	t.Column("action", false, "")
-	t.Column("rule", false, "")
-	t.Column("count", true, "")
-	t.Column("limit", true, output.Faint)
-	t.Column("times", true, "")
-	t.Column("peak", true, "")
-	t.Column("refused", true, output.Amber)
+	t.Texts(output.Plain, "first crossed")
+	t.Texts(output.Red, "key")
+	t.Texts(output.Plain, "action", "rule")
+	t.Numbers(output.Plain, "count")
+	t.Numbers(output.Faint, "limit")
+	t.Numbers(output.Plain, "times", "peak")
+	t.Numbers(output.Amber, "refused")
 	shown := limitRows(all, j.settings.rows)
 	for _, o := range shown {
 		t.Row(words.Instant(o.First), o.Key.String(), outcome(&o), o.Rule, words.Number(o.Count), words.Number(o.Limit),

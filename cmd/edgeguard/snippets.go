@@ -57,8 +57,8 @@ tests of edgeguard run the same text. Without a name it lists the names.`,
 
 func listSnippets(e *command.Env) error {
 	t := &output.Table{}
-	t.Column("snippet", false, output.Bold)
-	t.Column("for", false, "")
+	t.Texts(output.Bold, "snippet")
+	t.Texts(output.Plain, "for")
 	for _, name := range snippets.Names() {
 		t.Row(name, snippets.About(name))
 	}

@@ -13,10 +13,10 @@ import (
 func (j *job) printWide(rr *replay.RuleReport) {
 	out := j.env.Stdout
 	t := &output.Table{}
-	t.Column("  network", false, "")
-	t.Column("highest count", true, "")
-	t.Column("allowed", true, output.Faint)
-	t.Column("then", false, output.Faint)
+	t.Texts(output.Plain, "  network")
+	t.Numbers(output.Plain, "highest count")
+	t.Numbers(output.Faint, "allowed")
+	t.Texts(output.Faint, "then")
 	rows := 0
 	for _, w := range rr.Wide {
 		if w.Peak == 0 {

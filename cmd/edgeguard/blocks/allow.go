@@ -60,11 +60,8 @@ func listAllowances(e *command.Env, all []admin.Allowance) {
 		return
 	}
 	t := &output.Table{}
-	t.Column("allowed", false, "")
-	t.Column("by", false, "")
-	t.Column("since", false, "")
-	t.Column("until", false, "")
-	t.Column("reason", false, output.Faint)
+	t.Texts(output.Plain, "allowed", "by", "since", "until")
+	t.Texts(output.Faint, "reason")
 	for _, a := range all {
 		if a.Source == admin.AllowedByConfig {
 			t.Row(output.Prefix(a.Prefix), "config", "", "", "")

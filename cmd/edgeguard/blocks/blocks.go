@@ -155,14 +155,14 @@ func listAround(ctx context.Context, e *command.Env, node *client.Client, prefix
 // NewTable returns a table with the columns of a list of blocks.
 func NewTable(head string) *output.Table {
 	t := &output.Table{}
-	t.Column(head, false, output.Red)
-	t.Column("rule", false, "")
-	t.Column("count", true, "")
-	t.Column("limit", true, output.Faint)
-	t.Column("since", false, "")
-	t.Column("remaining", true, "")
-	t.Column("by", false, "")
-	t.Column("reason", false, output.Faint)
+	t.Texts(output.Red, head)
+	t.Texts(output.Plain, "rule")
+	t.Numbers(output.Plain, "count")
+	t.Numbers(output.Faint, "limit")
+	t.Texts(output.Plain, "since")
+	t.Numbers(output.Plain, "remaining")
+	t.Texts(output.Plain, "by")
+	t.Texts(output.Faint, "reason")
 	return t
 }
 

@@ -38,14 +38,12 @@ confirmation. 'edgeguard blocks confirm' puts them in force,
 // listHeld prints the held blocks as they come, page by page.
 func listHeld(ctx context.Context, e *command.Env, node *client.Client) error {
 	t := &output.Table{}
-	t.Column("held", false, output.Amber)
-	t.Column("kind", false, "")
-	t.Column("why", false, "")
-	t.Column("share of requests", true, output.Red)
-	t.Column("rule", false, "")
-	t.Column("by", false, "")
-	t.Column("remaining", true, "")
-	t.Column("reason", false, output.Faint)
+	t.Texts(output.Amber, "held")
+	t.Texts(output.Plain, "kind", "why")
+	t.Numbers(output.Red, "share of requests")
+	t.Texts(output.Plain, "rule", "by")
+	t.Numbers(output.Plain, "remaining")
+	t.Texts(output.Faint, "reason")
 	for b, err := range node.Held(ctx) {
 		if err != nil {
 			return err

@@ -75,13 +75,11 @@ func printImports(out io.Writer, colour bool, all *admin.Imports, now time.Time)
 		return
 	}
 	t := &output.Table{}
-	t.Column("list", false, "")
-	t.Column("kind", false, "")
-	t.Column("state", false, output.Amber)
-	t.Column("in force", true, output.Red)
-	t.Column("refused", false, "")
-	t.Column("last good", true, "")
-	t.Column("next", true, "")
+	t.Texts(output.Plain, "list", "kind")
+	t.Texts(output.Amber, "state")
+	t.Numbers(output.Red, "in force")
+	t.Texts(output.Plain, "refused")
+	t.Numbers(output.Plain, "last good", "next")
 	for i := range all.Feeds {
 		f := &all.Feeds[i]
 		t.Row(safetext.Strip(f.Name), safetext.Strip(cmp.Or(f.Kind, "-")), safetext.Strip(cmp.Or(f.State, "-")), words.Number(f.Held), refusals(&f.Refused), since(f.Good, now), until(f.Next, now))

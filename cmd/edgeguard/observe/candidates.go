@@ -32,12 +32,11 @@ func drawCandidates(out io.Writer, colour bool, all []candidateJSON) {
 		return
 	}
 	t := &output.Table{}
-	t.Column("candidate of", false, output.Bold)
-	t.Column("threshold", true, "")
-	t.Column("limit", true, output.Faint)
-	t.Column("events over", true, "")
-	t.Column("times exceeded", true, "")
-	t.Column("counted since", false, output.Faint)
+	t.Texts(output.Bold, "candidate of")
+	t.Numbers(output.Plain, "threshold")
+	t.Numbers(output.Faint, "limit")
+	t.Numbers(output.Plain, "events over", "times exceeded")
+	t.Texts(output.Faint, "counted since")
 	for i := range all {
 		c := &all[i]
 		since := ""

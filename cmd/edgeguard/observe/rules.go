@@ -116,18 +116,14 @@ func drawRules(p *command.Env, all []ruleJSON) {
 		return
 	}
 	t := &output.Table{}
-	t.Column("rule", false, output.Bold)
-	t.Column("counts", false, "")
-	t.Column("by", false, "")
-	t.Column("in", true, "")
-	t.Column("threshold", true, "")
-	t.Column("limit", true, output.Faint)
-	t.Column("action", false, "")
-	t.Column("scope", false, "")
-	t.Column("keys", true, "")
-	t.Column("near", true, output.Amber)
-	t.Column("over", true, output.Red)
-	t.Column("blocked", true, output.Red)
+	t.Texts(output.Bold, "rule")
+	t.Texts(output.Plain, "counts", "by")
+	t.Numbers(output.Plain, "in", "threshold")
+	t.Numbers(output.Faint, "limit")
+	t.Texts(output.Plain, "action", "scope")
+	t.Numbers(output.Plain, "keys")
+	t.Numbers(output.Amber, "near")
+	t.Numbers(output.Red, "over", "blocked")
 	for i := range all {
 		r := &all[i]
 		t.Row(r.Name, counts(&r.Rule), r.Key, span(r.Window), words.Number(r.Threshold), words.Number(r.Limit), action(&r.Rule), scope(r.Scope),

@@ -184,12 +184,12 @@ func drawSources(out io.Writer, colour bool, s *admin.Stats) {
 		return
 	}
 	t := &output.Table{}
-	t.Column("source", false, "")
-	t.Column("events", true, "")
-	t.Column("skipped", true, output.Amber)
-	t.Column("lost", true, output.Red)
-	t.Column("bytes behind", true, "")
-	t.Column("last event", false, "")
+	t.Texts(output.Plain, "source")
+	t.Numbers(output.Plain, "events")
+	t.Numbers(output.Amber, "skipped")
+	t.Numbers(output.Red, "lost")
+	t.Numbers(output.Plain, "bytes behind")
+	t.Texts(output.Plain, "last event")
 	for _, source := range s.Sources {
 		row := []string{source.Name, words.Number(source.Events), "", "", "", ""}
 		for i := range s.Logs {
@@ -226,12 +226,10 @@ func drawEnforcers(out io.Writer, colour bool, s *admin.Stats) {
 		return
 	}
 	t := &output.Table{}
-	t.Column("enforcer", false, "")
-	t.Column("intended", true, "")
-	t.Column("installed", true, "")
-	t.Column("packets dropped", true, "")
-	t.Column("last update", false, "")
-	t.Column("error", false, output.Red)
+	t.Texts(output.Plain, "enforcer")
+	t.Numbers(output.Plain, "intended", "installed", "packets dropped")
+	t.Texts(output.Plain, "last update")
+	t.Texts(output.Red, "error")
 	for i := range s.Enforcers {
 		e := &s.Enforcers[i]
 		dropped := "-"

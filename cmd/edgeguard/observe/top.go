@@ -219,17 +219,16 @@ func drawKeys(out *bytes.Buffer, e *command.Env, keys []admin.KeyCount) {
 		return
 	}
 	t := &output.Table{Screen: e.Width}
-	t.Column("nearest to a limit", false, "")
-	t.Column("rule", false, "")
-	t.Column("", false, output.Faint)
-	t.Column("count", true, "")
-	t.Column("limit", true, output.Faint)
-	t.Column("", true, output.Amber)
+	t.Texts(output.Plain, "nearest to a limit", "rule")
+	t.Texts(output.Faint, "")
+	t.Numbers(output.Plain, "count")
+	t.Numbers(output.Faint, "limit")
+	t.Numbers(output.Amber, "")
 	inFleet := slices.ContainsFunc(keys, func(k admin.KeyCount) bool { return k.Fleet != nil })
 	if inFleet {
-		t.Column("in the fleet", true, "")
-		t.Column("", true, output.Amber)
-		t.Column("nodes", true, output.Faint)
+		t.Numbers(output.Plain, "in the fleet")
+		t.Numbers(output.Amber, "")
+		t.Numbers(output.Faint, "nodes")
 	}
 	for _, k := range keys {
 		more := ""

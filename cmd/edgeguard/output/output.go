@@ -15,6 +15,7 @@ import (
 // The colours of a terminal, used sparingly: what was blocked, what is a
 // heading.
 const (
+	Plain = ""
 	Red   = "\x1b[31m"
 	Amber = "\x1b[33m"
 	Bold  = "\x1b[1m"
@@ -36,11 +37,17 @@ type Table struct {
 	Screen int
 }
 
-// Column adds a column before any row is added.
-func (t *Table) Column(head string, right bool, paint string) {
-	t.heads = append(t.heads, head)
-	t.right = append(t.right, right)
-	t.paints = append(t.paints, paint)
+// Texts adds columns that are aligned to the left, before any row is added. paint is their
+// colour.
+func (t *Table) Texts(paint string, heads ...string) { t.columns(false, paint, heads) }
+
+// Numbers adds columns that are aligned to the right.
+func (t *Table) Numbers(paint string, heads ...string) { t.columns(true, paint, heads) }
+
+func (t *Table) columns(right bool, paint string, heads []string) {
+	for _, head := range heads {
+		t.heads, t.right, t.paints = append(t.heads, head), append(t.right, right), append(t.paints, paint)
+	}
 }
 
 // Row adds a row. Cells show text of other programs, so they are cleaned.

@@ -126,16 +126,13 @@ func name(p netip.Prefix) string {
 func (t Text) Thresholds(f *Found) {
 	fmt.Fprintln(t.Out)
 	table := &output.Table{}
-	table.Column("  threshold", true, "")
-	table.Column("limit", true, output.Faint)
-	table.Column("keys over", true, "")
-	table.Column("of keys", true, "")
-	table.Column(f.Meter.Kind.String()+"s over", true, "")
-	table.Column("of all", true, "")
+	table.Numbers(output.Plain, "  threshold")
+	table.Numbers(output.Faint, "limit")
+	table.Numbers(output.Plain, "keys over", "of keys", f.Meter.Kind.String()+"s over", "of all")
 	if f.Normal != nil {
-		table.Column("normal day", true, "")
+		table.Numbers(output.Plain, "normal day")
 	}
-	table.Column("", false, output.Faint)
+	table.Texts(output.Faint, "")
 	for _, o := range f.Outcomes {
 		row := []string{"  " + words.Number(o.Threshold), words.Number(o.Limit), words.Number(o.Keys), words.PercentShare(o.KeyShare), words.Number(o.Events), words.PercentShare(o.EventShare)}
 		if f.Normal != nil {
