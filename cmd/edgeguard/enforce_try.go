@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -33,12 +32,7 @@ edgeguard enforce resume, or another trial that you confirm.`,
 		Example: `  edgeguard enforce try 5m
   # can you open a second connection, from everywhere you need to? then:
   edgeguard enforce confirm`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return command.Usage(errors.New("try: expected at most one time, such as 5m"))
-			}
-			return nil
-		},
+		Args: command.AtMostOneArgument("try: expected at most one time, such as 5m"),
 	}
 	e.JSONFlag(c, "print JSON, one object")
 	c.Flags().StringSliceVar(&spare, "spare", nil, "do not drop this `ADDRESS` meanwhile, beside those of ssh connections; may be repeated")

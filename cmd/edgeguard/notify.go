@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,22 +38,13 @@ to the one named, and prints what they answered. It needs no running node: it re
 the config and the files of secrets itself, so run it as root. An Alertmanager gets
 the alert EdgeguardTest, which ends after a minute.`,
 		Example: "  edgeguard notify test\n  edgeguard notify test team",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return command.Usage(errors.New("notify test: name one receiver, or none for all"))
-			}
-			return nil
-		},
+		Args:    command.AtMostOneArgument("notify test: name one receiver, or none for all"),
 		RunE: func(c *cobra.Command, args []string) error {
 			cfg, err := command.LoadConfig(file)
 			if err != nil {
 				return err
 			}
-			name := ""
-			if len(args) == 1 {
-				name = args[0]
-			}
-			return tryReceivers(e, c, cfg, name)
+			return tryReceivers(e, c, cfg, strings.Join(args, ""))
 		},
 	}
 	c.Flags().StringVar(&file, "config", "", "config `FILE` with the receivers (default: the packaged one's)")

@@ -30,12 +30,7 @@ tests of edgeguard run the same text. Without a name it lists the names.`,
   edgeguard snippets nginx --auth unix:/run/edgeguard/auth.sock --backend 127.0.0.1:3000
   edgeguard snippets nginx > /etc/nginx/conf.d/site.conf`,
 		ValidArgs: snippets.Names(),
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return command.Usage(fmt.Errorf("snippets: expected one of %s", strings.Join(snippets.Names(), ", ")))
-			}
-			return nil
-		},
+		Args:      command.AtMostOneArgument("snippets: expected one of " + strings.Join(snippets.Names(), ", ")),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return listSnippets(e)

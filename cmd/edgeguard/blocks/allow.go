@@ -27,12 +27,7 @@ survives restarts. Without a subcommand, allow lists.`,
 		Example: `  edgeguard allow
   edgeguard allow add 192.0.2.0/24 --for 30d --reason office
   edgeguard allow remove 192.0.2.0/24`,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return command.Usage(fmt.Errorf("allow: unknown subcommand %q: use list, add or remove", args[0]))
-			}
-			return nil
-		},
+		Args: command.NoOther("list, add or remove"),
 		RunE: list.RunE,
 	}
 	c.Flags().AddFlagSet(list.Flags())

@@ -37,12 +37,7 @@ requests here is held until an operator confirms or removes it.`,
 		Example: `  edgeguard blocks
   edgeguard blocks add 203.0.113.9 --for 2h --reason "scraper, ticket 4711"
   edgeguard blocks remove 203.0.113.9`,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return command.Usage(fmt.Errorf("blocks: unknown subcommand %q: use list, add, remove, import, export, held or confirm", args[0]))
-			}
-			return nil
-		},
+		Args: command.NoOther("list, add, remove, import, export, held or confirm"),
 		RunE: list.RunE,
 	}
 	c.Flags().AddFlagSet(list.Flags())

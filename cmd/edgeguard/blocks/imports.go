@@ -31,12 +31,7 @@ next, and what awaits confirmation. Their blocks are of this node only:
 'edgeguard blocks list --owner NAME' lists them. To let an address in, allow it.`,
 		Example: `  edgeguard imports
   edgeguard imports confirm drop`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return command.Usage(fmt.Errorf("imports: unknown subcommand %q: use confirm, or nothing", args[0]))
-			}
-			return nil
-		},
+		Args: command.NoOther("confirm, or nothing"),
 	}
 	e.JSONFlag(c, "print JSON")
 	c.AddCommand(importsConfirmCommand(e))

@@ -100,6 +100,28 @@ func OneArgument(what string) cobra.PositionalArgs {
 	}
 }
 
+// AtMostOneArgument is cobra's check that a command got no more than one argument. Else
+// the error is what expected says.
+func AtMostOneArgument(expected string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return Usage(errors.New(expected))
+		}
+		return nil
+	}
+}
+
+// NoOther is cobra's check that a command, which does something without an argument, too,
+// got none that is not the name of a command below it: use says which there are.
+func NoOther(use string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return Usage(fmt.Errorf("%s: unknown subcommand %q: use %s", c.Name(), args[0], use))
+		}
+		return nil
+	}
+}
+
 // Ended is the end of a command with an exit code of its own. Without an error there is
 // nothing more to print.
 type Ended struct {
