@@ -133,7 +133,7 @@ func printFleetCount(e *command.Env, r *admin.RuleCount) {
 		fmt.Fprintln(e.Stdout, "  in the fleet: unknown, Redis did not answer")
 	case r.Fleet != nil:
 		fmt.Fprintf(e.Stdout, "  in the fleet: %s of %s (%s)", words.Number(r.Fleet.Count), words.Number(r.Limit), words.Percent(r.Fleet.Count, r.Limit))
-		for i, n := range limitRows(r.Fleet.Nodes, most) {
+		for i, n := range output.First(r.Fleet.Nodes, most) {
 			fmt.Fprintf(e.Stdout, "%s %s %s", []string{":", ","}[min(i, 1)], safetext.Strip(n.Node), words.Number(n.Count))
 		}
 		if left := len(r.Fleet.Nodes) - most; left > 0 {

@@ -256,7 +256,7 @@ func (j *job) printOffenders(r *replay.Report) {
 	t.Numbers(output.Faint, "limit")
 	t.Numbers(output.Plain, "times", "peak")
 	t.Numbers(output.Amber, "refused")
-	shown := limitRows(all, j.settings.rows)
+	shown := output.First(all, j.settings.rows)
 	for _, o := range shown {
 		t.Row(words.Instant(o.First), o.Key.String(), outcome(&o), o.Rule, words.Number(o.Count), words.Number(o.Limit),
 			words.Number(o.Crossings), words.Number(o.Peak), words.Number(o.Refused))

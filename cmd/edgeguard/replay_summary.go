@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"edgeguard"
+	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/words"
 	"edgeguard/replay"
 )
@@ -16,14 +17,6 @@ func sortOffenders(all []replay.Offender) {
 	slices.SortStableFunc(all, func(a, b replay.Offender) int {
 		return cmp.Or(a.First.Compare(b.First), cmp.Compare(a.Rule, b.Rule))
 	})
-}
-
-// limitRows cuts a table to n rows; 0 leaves all.
-func limitRows[T any](rows []T, n int) []T {
-	if n > 0 && len(rows) > n {
-		return rows[:n]
-	}
-	return rows
 }
 
 // outcome says in a word what came of a key's crossings.
@@ -163,7 +156,7 @@ func (j *job) printWarnings(r *replay.Report) {
 		}
 		fmt.Fprintf(out, "warning: %s: %s skipped", in.name, words.Number(s.skipped))
 		if len(s.first) > 0 {
-			fmt.Fprintf(out, ", the first:\n  %s", strings.Join(limitRows(s.first, 3), "\n  "))
+			fmt.Fprintf(out, ", the first:\n  %s", strings.Join(output.First(s.first, 3), "\n  "))
 		}
 		fmt.Fprintln(out)
 	}

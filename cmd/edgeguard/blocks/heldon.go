@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/netip"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"edgeguard/admin"
+	"edgeguard/admin/call"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
 )
@@ -61,7 +61,8 @@ func Say(ctx context.Context, out io.Writer, node changedNode, wait bool, prefix
 // reportHeld prints what the nodes say.
 func reportHeld(out io.Writer, held *admin.FleetHeld, prefixes []string) {
 	for _, text := range prefixes {
-		printHeldOn(out, held.Of(parsePrefix(text)), text, "edgeguard blocks confirm "+text)
+		prefix, _ := call.ParsePrefix("prefix", text) // the node has accepted it
+		printHeldOn(out, held.Of(prefix), text, "edgeguard blocks confirm "+text)
 	}
 	if len(prefixes) == 0 {
 		printHeldOn(out, *held, "a record", "edgeguard blocks held")
@@ -105,16 +106,4 @@ func list(names []string) string {
 		text += fmt.Sprintf(" and %s more", words.Number(more))
 	}
 	return text
-}
-
-// parsePrefix reads an address or a prefix that the node has accepted.
-func parsePrefix(text string) netip.Prefix {
-	if addr, err := netip.ParseAddr(text); err == nil {
-		return netip.PrefixFrom(addr.Unmap(), addr.Unmap().BitLen())
-	}
-	p, err := netip.ParsePrefix(text)
-	if err == nil && p.Addr().Is4In6() {
-		p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
-	}
-	return p
 }

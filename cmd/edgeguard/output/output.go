@@ -119,6 +119,14 @@ func Clip(text string, most int) string {
 	return string([]rune(text)[:most-1]) + "…"
 }
 
+// First returns the first n rows, or all of them for 0.
+func First[T any](rows []T, n int) []T {
+	if n > 0 && len(rows) > n {
+		return rows[:n]
+	}
+	return rows
+}
+
 // Prefix writes a single address bare, as people do.
 func Prefix(p netip.Prefix) string {
 	if p.IsSingleIP() {

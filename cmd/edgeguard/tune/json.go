@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/safetext"
 	"edgeguard/replay"
 	"edgeguard/tuning"
@@ -183,8 +184,8 @@ func topOf(l *topKey) topJSON {
 	j.First, j.Last = r.First.UTC().Format(time.RFC3339), r.Last.UTC().Format(time.RFC3339)
 	j.ErrorShare, j.AssetShare = part(r.Errors, r.Requests), part(r.Assets, r.Requests)
 	j.Paths, j.Agents = oftenOf(r.Paths()), oftenOf(r.Agents())
-	for _, n := range limit(l.Neighbours, 3) {
-		j.InNetwork = append(j.InNetwork, keyJSON{name(n.Prefix), n.Requests})
+	for _, n := range output.First(l.Neighbours, 3) {
+		j.InNetwork = append(j.InNetwork, keyJSON{output.Prefix(n.Prefix), n.Requests})
 	}
 	return j
 }

@@ -80,7 +80,7 @@ func common(all []evidence.Often, of uint32) (out []evidence.Often) {
 // often shows texts with how many times they came, at least.
 func (t Text) often(lead string, all []evidence.Often, most int) {
 	var parts []string
-	for _, o := range limit(all, most) {
+	for _, o := range output.First(all, most) {
 		parts = append(parts, quote(o))
 	}
 	if len(parts) == 0 {
@@ -104,22 +104,14 @@ func (t Text) neighbours(l *topKey) {
 		return
 	}
 	var parts []string
-	for _, n := range limit(l.Neighbours, 3) {
-		parts = append(parts, fmt.Sprintf("%s (%s)", name(n.Prefix), words.Number(n.Requests)))
+	for _, n := range output.First(l.Neighbours, 3) {
+		parts = append(parts, fmt.Sprintf("%s (%s)", output.Prefix(n.Prefix), words.Number(n.Requests)))
 	}
 	more := ""
 	if left := len(l.Neighbours) - len(parts); left > 0 {
 		more = " and " + words.Number(left) + " more"
 	}
 	fmt.Fprintf(t.Out, detail+"neighbours in %s: %s%s\n", l.Network, strings.Join(parts, ", "), more)
-}
-
-// name is the bare address of a single one.
-func name(p netip.Prefix) string {
-	if p.IsSingleIP() {
-		return p.Addr().String()
-	}
-	return p.String()
 }
 
 // Thresholds shows what each threshold would have done, and the suggestion.
@@ -156,7 +148,7 @@ func (t Text) Thresholds(f *Found) {
 func (t Text) Key(r *replay.Report, book *evidence.Book, addr netip.Addr) {
 	in := evidence.Prefix(addr)
 	l := leader(tuning.Peak{Key: keyOf(in)}, book)
-	fmt.Fprintf(t.Out, "\n%s", name(in))
+	fmt.Fprintf(t.Out, "\n%s", output.Prefix(in))
 	if l.Record == nil {
 		fmt.Fprintf(t.Out, ": nothing is known of it; it made no request, or others made more and the log has more than %s addresses\n", words.Number(evidence.MaxRecords))
 		return

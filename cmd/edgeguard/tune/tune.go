@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"edgeguard"
+	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/replay"
 	"edgeguard/tuning"
 	"edgeguard/tuning/evidence"
@@ -50,7 +51,7 @@ func Find(rr *replay.RuleReport, normal *Normal, book *evidence.Book, rows int) 
 		f.Suggestion = rr.Tally.Suggest(limitOf)
 	}
 	f.Outcomes = f.ladder()
-	for _, p := range limit(rr.Tally.Top.Sorted(), rows) {
+	for _, p := range output.First(rr.Tally.Top.Sorted(), rows) {
 		f.Leaders = append(f.Leaders, leader(p, book))
 	}
 	return f
@@ -106,14 +107,6 @@ func (f *Found) isCandidate(threshold uint32) bool {
 		}
 	}
 	return false
-}
-
-// limit cuts rows to n; 0 leaves all.
-func limit[T any](rows []T, n int) []T {
-	if n > 0 && len(rows) > n {
-		return rows[:n]
-	}
-	return rows
 }
 
 // peakOf returns the highest count of an address under a rule, if it is among those
