@@ -20,18 +20,14 @@ import (
 // bouncersCommand returns `edgeguard bouncers` with the commands below it, for the keys of
 // CrowdSec's bouncers.
 func bouncersCommand(e *command.Env) *cobra.Command {
-	c := &cobra.Command{
+	return command.Group(&cobra.Command{
 		Use:   "bouncers",
 		Short: "Make, list and remove the keys of CrowdSec's bouncers",
 		Long: `Bouncers of CrowdSec enforce edgeguard's blocks where the config has crowdsec.lapi: each
 asks edgeguard as it would ask CrowdSec, with a key of its own. A key opens nothing
 else, and edgeguard keeps only its hash.`,
 		Example: "  edgeguard bouncers add edge1-firewall\n  edgeguard bouncers list\n  edgeguard bouncers remove edge1-firewall",
-		Args:    command.NoArguments,
-		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(bouncersAddCommand(e), bouncersListCommand(e), bouncersRemoveCommand(e))
-	return c
+	}, bouncersAddCommand(e), bouncersListCommand(e), bouncersRemoveCommand(e))
 }
 
 func bouncersAddCommand(e *command.Env) *cobra.Command {

@@ -22,17 +22,14 @@ import (
 // enforceCommand returns `edgeguard enforce` with the commands below it: they put the
 // kernel's packet filter on trial, confirm it, and take it out of force.
 func enforceCommand(e *command.Env) *cobra.Command {
-	c := &cobra.Command{
+	return command.Group(&cobra.Command{
 		Use:   "enforce",
 		Short: "Try, confirm and clear what the kernel's packet filter drops",
 		Long: `The kernel drops packets of blocked addresses where the config has enforce.nftables.
 These commands keep you from locking yourself out: a trial ends by itself unless you
 confirm it, also if edgeguard, this command or your terminal dies meanwhile.`,
 		Example: "  edgeguard enforce try 5m\n  edgeguard enforce confirm\n  edgeguard enforce clear",
-		Args:    command.NoArguments,
-		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(
+	},
 		enforceStatusCommand(e), enforceTryCommand(e),
 		enforceChangeCommand(e, "confirm", "Keep in force what a trial put in force",
 			"confirm ends a trial. What it put in force stays, also after a restart."),
@@ -40,7 +37,6 @@ confirm it, also if edgeguard, this command or your terminal dies meanwhile.`,
 			"resume ends the pause after clear, or after a trial that was not confirmed. If it could\nlock you out, run edgeguard enforce try instead."),
 		enforceClearCommand(e),
 	)
-	return c
 }
 
 func enforceStatusCommand(e *command.Env) *cobra.Command {

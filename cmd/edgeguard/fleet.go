@@ -20,15 +20,11 @@ const fleetPatience = 10 * time.Second
 // fleetCommand returns `edgeguard fleet` with the commands below it: they prepare the
 // Redis of a fleet, or show its nodes.
 func fleetCommand(e *command.Env) *cobra.Command {
-	c := &cobra.Command{
+	return command.Group(&cobra.Command{
 		Use:     "fleet",
 		Short:   "Show the nodes that add up their counts, and prepare their Redis",
 		Example: "  edgeguard fleet status\n  edgeguard fleet key",
-		Args:    command.NoArguments,
-		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(fleetStatusCommand(e), fleetInstallCommand(e), fleetACLCommand(e), fleetKeyCommand(e), fleetSignCommand(e))
-	return c
+	}, fleetStatusCommand(e), fleetInstallCommand(e), fleetACLCommand(e), fleetKeyCommand(e), fleetSignCommand(e))
 }
 
 // fleetReach are the flags that say where the fleet's Redis is.

@@ -23,20 +23,16 @@ import (
 // overlayCommand returns `edgeguard overlay` with the commands below it: they show what
 // operators changed of the rules while a node ran, print it for the config, and undo it.
 func overlayCommand(e *command.Env) *cobra.Command {
-	c := &cobra.Command{
+	return command.Group(&cobra.Command{
 		Use:     "overlay",
 		Short:   "Show, export and undo thresholds that were changed while the node ran",
 		Example: "  edgeguard overlay show\n  edgeguard overlay clear site",
-		Args:    command.NoArguments,
-		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(
+	},
 		overlayReadCommand(e, "show", "Show what was changed of the rules, when and by whom", showOverlay),
 		overlayReadCommand(e, "export", "Print it as the lines of the rules for the config", exportOverlay),
 		overlayClearCommand(e),
 		overlayConfirmCommand(e),
 	)
-	return c
 }
 
 // overlaid is what was changed of the rules, and where it was read.

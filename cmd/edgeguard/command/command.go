@@ -122,6 +122,15 @@ func NoOther(use string) cobra.PositionalArgs {
 	}
 }
 
+// Group makes c a command that only has others below it: alone, it prints its help. It
+// returns c.
+func Group(c *cobra.Command, below ...*cobra.Command) *cobra.Command {
+	c.Args = NoArguments
+	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	c.AddCommand(below...)
+	return c
+}
+
 // Ended is the end of a command with an exit code of its own. Without an error there is
 // nothing more to print.
 type Ended struct {
