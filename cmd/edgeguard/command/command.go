@@ -51,9 +51,6 @@ func Show[T any](e *Env, answer T, err error, text func(*Env, *T)) error {
 	return nil
 }
 
-// usageError is a mistake on the command line.
-type usageError struct{ error }
-
 // ShowAll prints what was listed: with --json as JSON, an object per line, and else by text.
 func ShowAll[T any](e *Env, all []T, err error, text func(*Env, []T)) error {
 	if err != nil {
@@ -70,6 +67,9 @@ func ShowAll[T any](e *Env, all []T, err error, text func(*Env, []T)) error {
 	}
 	return nil
 }
+
+// usageError is a mistake on the command line.
+type usageError struct{ error }
 
 // Usage makes err a mistake on the command line.
 func Usage(err error) error { return usageError{err} }
