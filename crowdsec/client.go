@@ -4,20 +4,15 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/url"
-	"os"
 	"strings"
 	"time"
 
-	"edgeguard/internal/networds"
-	"edgeguard/internal/safetext"
+	"edgeguard/internal/outbound"
 )
 
 // A LAPI is asked for decisions with the key of a bouncer, and is sent alerts with the
@@ -40,15 +35,13 @@ type Client struct {
 }
 
 const (
-	dialFor   = 5 * time.Second
-	headerFor = time.Minute // a LAPI with a slow database thinks before it answers
-	pullFor   = 3 * time.Minute
-	sendFor   = 30 * time.Second
+	checkFor = 5 * time.Second
+	pullFor  = 3 * time.Minute
+	sendFor  = 30 * time.Second
 	// mostBytes is the largest answer with decisions, decompressed. 100,000 of them are 16 MB; what
 	// a LAPI has not forgotten yet of ended ones comes in addition.
 	mostBytes = 256 << 20
 	mostError = 4 << 10  // bytes of an answer that is an error
-	mostWords = 200      // bytes of it, or of another error, that are shown
 	mostLogin = 16 << 10 // bytes of an answer with a token
 )
 
@@ -74,8 +67,7 @@ func (e *RefusedError) Credentials() bool {
 
 // NewClient returns a client. It opens nothing but the file of the CA.
 func NewClient(c ClientConfig) (*Client, error) {
-	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	one := &Client{config: c, http: &http.Client{CheckRedirect: stay}}
+	one := &Client{config: c}
 	if err := one.connect(); err != nil {
 		return nil, err
 	}
@@ -84,26 +76,11 @@ func NewClient(c ClientConfig) (*Client, error) {
 
 // connect has connections made from now on, by the file of the CA as it is now.
 func (c *Client) connect() error {
-	t := &http.Transport{
-		DialContext:            (&net.Dialer{Timeout: dialFor}).DialContext,
-		TLSHandshakeTimeout:    dialFor,
-		ResponseHeaderTimeout:  headerFor,
-		MaxResponseHeaderBytes: 64 << 10,
-		MaxConnsPerHost:        2,
-		IdleConnTimeout:        5 * time.Minute,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+	roots, err := outbound.Roots(c.config.CAFile)
+	if err != nil {
+		return fmt.Errorf("ca_file: %w", err)
 	}
-	if c.config.CAFile != "" {
-		pem, err := os.ReadFile(c.config.CAFile)
-		if err != nil {
-			return fmt.Errorf("ca_file: %w", err)
-		}
-		t.TLSClientConfig.RootCAs = x509.NewCertPool()
-		if !t.TLSClientConfig.RootCAs.AppendCertsFromPEM(pem) {
-			return fmt.Errorf("ca_file: %s has no certificate in PEM", c.config.CAFile)
-		}
-	}
-	c.http.Transport = t
+	c.http = outbound.Client(&http.Transport{IdleConnTimeout: 5 * time.Minute}, roots) // longer than a pause
 	return nil
 }
 
@@ -125,7 +102,7 @@ func (c *Client) Pull(ctx context.Context, key string, whole bool, added, delete
 	}
 	defer func() { _ = answer.Body.Close() }()
 	if err := readDecisions(answer.Body, mostBytes, added, deleted); err != nil {
-		return fmt.Errorf("its answer cannot be used: %w", plain(err))
+		return fmt.Errorf("its answer cannot be used: %w", outbound.Why("", err))
 	}
 	return nil
 }
@@ -133,7 +110,7 @@ func (c *Client) Pull(ctx context.Context, key string, whole bool, added, delete
 // Check asks whether a LAPI answers and knows a bouncer's key. It changes nothing there: the next
 // Pull has the same answer as without it.
 func (c *Client) Check(ctx context.Context, key string) error {
-	ctx, cancel := context.WithTimeout(ctx, dialFor)
+	ctx, cancel := context.WithTimeout(ctx, checkFor)
 	defer cancel()
 	answer, err := c.do(ctx, http.MethodHead, "/v1/decisions?ip=192.0.2.1", nil, "X-Api-Key", key)
 	if err != nil {
@@ -161,7 +138,7 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte, name,
 			c.Close()
 			_ = c.connect() // who signs may be another since: the next call knows
 		}
-		return nil, plain(err)
+		return nil, outbound.Why("", err)
 	}
 	if answer.StatusCode/100 == 2 {
 		return answer, nil
@@ -181,30 +158,5 @@ func words(body []byte) string {
 	if json.Unmarshal(body, &said) == nil {
 		text = said.Message
 	}
-	return shown(text)
-}
-
-// plain returns an error of net/http without the request's address, which the message around it
-// has.
-func plain(err error) error {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
-		err = wrapped.Err
-	}
-	var slow net.Error
-	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &slow) && slow.Timeout() {
-		return errors.New("it did not answer in time")
-	}
-	if text := networds.Of("it", err); text != "" {
-		return errors.New(text)
-	}
-	return errors.New(shown(err.Error())) // net/http quotes what a server sent
-}
-
-// shown returns the beginning of a text that another program wrote.
-func shown(text string) string {
-	if len(text) > mostWords {
-		text = strings.ToValidUTF8(text[:mostWords], "") // the last character may be half a one
-	}
-	return strings.TrimSpace(safetext.Strip(text))
+	return outbound.Shown(text)
 }

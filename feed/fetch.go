@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"compress/gzip"
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -15,13 +14,11 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
-	"edgeguard/internal/networds"
-	"edgeguard/internal/safetext"
+	"edgeguard/internal/outbound"
 	"edgeguard/internal/smallfile"
 )
 
@@ -33,20 +30,17 @@ import (
 // network, whatever it resolves to at the moment of the connection.
 
 const (
-	// longest bounds a whole fetch, and the others its parts.
-	longest       = 2 * time.Minute
-	dialTimeout   = 10 * time.Second
-	headTimeout   = 30 * time.Second
-	maxAnswerHead = 64 << 10
-	maxRedirects  = 5
+	// longest bounds a whole fetch.
+	longest      = 2 * time.Minute
+	dialTimeout  = 10 * time.Second
+	maxRedirects = 5
 	// maxMark is the longest ETag or date that is sent back to the server.
 	maxMark = 256
 	// A body must go on: at least progress bytes in each stall.
 	progress = 1 << 10
 	stall    = 20 * time.Second
-	// maxHeader bounds the file of a header, and maxCA that of certificates.
+	// maxHeader bounds the file of a header.
 	maxHeader = 8 << 10
-	maxCA     = 1 << 20
 )
 
 // FetchSettings say where a list is, and how it is asked for.
@@ -129,7 +123,7 @@ func (f *Fetcher) Get(ctx context.Context, had Marks) (Answer, error) {
 	case response.StatusCode == http.StatusNotModified && had != Marks{}:
 		return Answer{Same: true, Marks: had}, nil
 	case response.StatusCode != http.StatusOK:
-		return Answer{}, &Busy{Status: response.StatusCode, For: retryAfter(response, time.Now())}
+		return Answer{}, &Busy{Status: response.StatusCode, For: outbound.RetryAfter(response, time.Now(), longestPause)}
 	}
 	data, err := f.body(response, stop)
 	if err != nil || ctx.Err() != nil { // a server that sees the connection end may yet end its answer, as if that were all
@@ -144,38 +138,20 @@ func cleaned(ctx context.Context, err error) error {
 	if ended := context.Cause(ctx); ended != nil {
 		return ended
 	}
-	if in := new(url.Error); errors.As(err, &in) {
-		err = in.Err
-	}
-	if text := networds.Of("it", err); text != "" {
-		return errors.New(text)
-	}
-	const most = 200
-	text := strings.ToValidUTF8(err.Error(), "?")
-	return errors.New(safetext.Strip(text[:min(len(text), most)]))
+	return outbound.Why("", err)
 }
 
 func (f *Fetcher) client() (*http.Client, error) {
-	roots := f.roots
-	if file := f.settings.CAFile; file != "" {
-		pem, err := smallfile.Read(file, maxCA)
-		if err != nil {
-			return nil, fmt.Errorf("ca_file: %w", err)
-		}
-		roots = x509.NewCertPool()
-		if !roots.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("ca_file: %s has no certificate in PEM", file)
-		}
+	roots, err := outbound.Roots(f.settings.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("ca_file: %w", err)
 	}
 	dialer := &net.Dialer{Timeout: dialTimeout, ControlContext: f.control}
-	return &http.Client{
-		CheckRedirect: f.redirect,
-		Transport: &http.Transport{ // without a proxy: through one, the address that is connected to cannot be seen
-			DialContext: dialer.DialContext, TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
-			TLSHandshakeTimeout: dialTimeout, ResponseHeaderTimeout: min(headTimeout, f.longest), MaxResponseHeaderBytes: maxAnswerHead,
-			DisableKeepAlives: true, DisableCompression: true, // it is undone here, where it is bounded
-		},
-	}, nil
+	client := outbound.Client(&http.Transport{ // without a proxy: through one, the address that is connected to cannot be seen
+		DialContext: dialer.DialContext, DisableKeepAlives: true, DisableCompression: true, // it is undone here, where it is bounded
+	}, cmp.Or(roots, f.roots))
+	client.CheckRedirect = f.redirect
+	return client, nil
 }
 
 func (f *Fetcher) request(ctx context.Context, had Marks) (*http.Request, error) {
@@ -314,18 +290,6 @@ func mark(text string) string {
 		return ""
 	}
 	return text
-}
-
-// retryAfter returns how long the server wants to be left alone, 0 if it does not say.
-func retryAfter(r *http.Response, now time.Time) time.Duration {
-	text := r.Header.Get("Retry-After")
-	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second
-	}
-	if at, err := http.ParseTime(text); err == nil {
-		return max(0, at.Sub(now))
-	}
-	return 0
 }
 
 // control refuses a connection to an address that the URL may not lead to. It is asked

@@ -308,15 +308,7 @@ func TestParseURL(t *testing.T) {
 	}
 }
 
-func TestRetryAfter(t *testing.T) {
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for text, want := range map[string]time.Duration{
-		"": 0, "120": 2 * time.Minute, "-1": 0, "x": 0, "99999999999999999999": 0, now.Add(time.Hour).Format(http.TimeFormat): time.Hour, now.Add(-time.Hour).Format(http.TimeFormat): 0,
-	} {
-		if got := retryAfter(&http.Response{Header: http.Header{"Retry-After": {text}}}, now); got != want {
-			t.Errorf("%q: %v, want %v", text, got, want)
-		}
-	}
+func TestMark(t *testing.T) {
 	for text, want := range map[string]string{`W/"x"`: `W/"x"`, "\x1b": "", strings.Repeat("x", 257): "", "é": ""} {
 		if got := mark(text); got != want {
 			t.Errorf("%q: %q", text, got)

@@ -5,8 +5,6 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -17,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"edgeguard/internal/networds"
+	"edgeguard/internal/outbound"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/smallfile"
 )
@@ -26,17 +24,14 @@ import (
 // the receiver's answer is bounded.
 
 const (
-	// mostFile bounds a file of secrets or certificates.
+	// mostFile bounds a file of secrets.
 	mostFile = 64 << 10
-	// mostAnswer is how much of an answer is read, and mostShown how much is shown.
-	mostAnswer, mostShown = 4 << 10, 200
-	// mostHeaders bounds the head of an answer.
-	mostHeaders = 16 << 10
+	// mostAnswer is how much of an answer is read.
+	mostAnswer = 4 << 10
 	// leastSecret is the shortest secret that signs, in bytes, as Standard Webhooks has it.
 	leastSecret = 24
-	// leastHidden is the shortest text that is taken for a secret in an answer, and
-	// leastPart the shortest part of a path.
-	leastHidden, leastPart = 6, 10
+	// leastPart is the shortest part of a path that is taken for a secret in an answer.
+	leastPart = 10
 	// mostWait is the longest that a receiver may have us wait.
 	mostWait = 5 * time.Minute
 )
@@ -91,22 +86,11 @@ func OpenSender(s SenderSettings) (*Sender, error) {
 			return nil, err
 		}
 	}
-	transport := &http.Transport{
-		Proxy:             http.ProxyFromEnvironment,
-		DisableKeepAlives: true, DisableCompression: true, ForceAttemptHTTP2: true, MaxResponseHeaderBytes: mostHeaders,
+	roots, err := outbound.Roots(s.CAFile)
+	if err != nil {
+		return nil, err
 	}
-	if s.CAFile != "" {
-		pem, err := smallfile.Read(s.CAFile, mostFile)
-		if err != nil {
-			return nil, err
-		}
-		pool := x509.NewCertPool()
-		if !pool.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%s has no certificate in PEM", s.CAFile)
-		}
-		transport.TLSClientConfig = &tls.Config{RootCAs: pool}
-	}
-	r.client = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	r.client = outbound.Client(&http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, DisableKeepAlives: true, DisableCompression: true}, roots)
 	return r, nil
 }
 
@@ -252,7 +236,7 @@ func (r *Sender) judge(now time.Time, response *http.Response, text string) Answ
 		a.Refused = true
 		a.Error = fmt.Errorf("it redirects%s, which is not followed; set url to where it leads (%d)", leadsTo(response), a.Status)
 	case a.Status == http.StatusTooManyRequests || a.Status == http.StatusServiceUnavailable:
-		a.After = wait(response.Header.Get("Retry-After"), now)
+		a.After = outbound.RetryAfter(response, now, mostWait)
 		a.Error = fmt.Errorf("it asks to wait: %s", said)
 	case a.Status >= 500 || a.Status == http.StatusRequestTimeout || a.Status == http.StatusTooEarly:
 		a.Error = fmt.Errorf("it failed: %s", said)
@@ -269,28 +253,13 @@ func (r *Sender) judge(now time.Time, response *http.Response, text string) Answ
 // leadsTo names the host that a redirect leads to, without a path.
 func leadsTo(response *http.Response) string {
 	if to, err := response.Location(); err == nil && to.Host != "" {
-		return " to " + safetext.Strip(cut(to.Scheme+"://"+to.Host))
+		return " to " + outbound.Shown(to.Scheme+"://"+to.Host)
 	}
 	return ""
 }
 
-// wait reads a Retry-After: seconds, or an instant.
-func wait(text string, now time.Time) time.Duration {
-	var d time.Duration
-	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
-		d = time.Duration(seconds) * time.Second
-	} else if at, err := http.ParseTime(text); err == nil {
-		d = at.Sub(now)
-	}
-	return min(max(d, 0), mostWait)
-}
-
 // clear returns an error of a post in one line, without the address.
 func (r *Sender) clear(ctx context.Context, err error) error {
-	var whole *url.Error
-	if errors.As(err, &whole) {
-		err = whole.Err
-	}
 	host := r.url.Host
 	switch {
 	case errors.Is(context.Cause(ctx), errLate):
@@ -298,33 +267,14 @@ func (r *Sender) clear(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s did not answer before the node ended", host)
 	}
-	if text := networds.Of(host, err); text != "" {
-		return errors.New(text)
-	}
 	if text := err.Error(); strings.Contains(text, "malformed") {
 		return fmt.Errorf("%s does not answer in HTTP, or closed the connection in the middle", host)
 	}
-	return fmt.Errorf("%s: %s", host, r.show(err.Error()))
+	return outbound.Why(host, err, r.hidden...)
 }
 
-// show returns the beginning of what a receiver wrote, in one line and without what no
-// error may show: some receivers repeat what they were sent.
-func (r *Sender) show(text string) string {
-	for _, secret := range r.hidden {
-		if len(secret) >= leastHidden {
-			text = strings.ReplaceAll(text, secret, "…")
-		}
-	}
-	line := strings.Join(strings.Fields(safetext.Strip(text)), " ")
-	return cut(line)
-}
-
-func cut(text string) string {
-	if len(text) <= mostShown {
-		return text
-	}
-	return strings.ToValidUTF8(text[:mostShown], "") + "…"
-}
+// show returns the beginning of what a receiver wrote, without what no error may show.
+func (r *Sender) show(text string) string { return outbound.Shown(outbound.Hide(text, r.hidden...)) }
 
 // Host returns where the receiver is, without the path, which may be a secret.
 func (r *Sender) Host() string { return r.url.Host }

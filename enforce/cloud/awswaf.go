@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"edgeguard/enforce"
+	"edgeguard/internal/outbound"
 )
 
 // Blocks in IP sets of AWS WAF, by its API of version 2019-07-29
@@ -150,7 +151,7 @@ func (l *AWSWAF) read(ctx context.Context, f family) (got ipSet, err error) {
 	case err != nil:
 		return got, err
 	case got.Version != f.version:
-		return got, fmt.Errorf("it holds %s: name it by the other of ipv4 and ipv6", Text(got.Version))
+		return got, fmt.Errorf("it holds %s: name it by the other of ipv4 and ipv6", outbound.Shown(got.Version))
 	case len(got.Addresses) > 0 && !l.marked(got):
 		return got, fmt.Errorf("%w: its addresses (%d) are somebody else's, since its description does not begin with %s. It was left alone: use an empty set, or begin the description with that word if all addresses may go",
 			enforce.ErrNotOurs, len(got.Addresses), l.config.Mark)

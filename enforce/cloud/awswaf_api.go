@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"edgeguard/internal/outbound"
 )
 
 // target begins the name of each operation, by the service's model of 2019-07-29.
@@ -152,11 +154,11 @@ func failure(a *Answer, file string) error {
 	}
 	if err := json.Unmarshal(a.Body, &said); err != nil && a.Header.Get("X-Amzn-Errortype") == "" {
 		if a.Status >= 500 || a.Status == http.StatusTooManyRequests {
-			return &awswafError{kind: fmt.Sprintf("status %d", a.Status), status: a.Status, text: Text(string(a.Body))}
+			return &awswafError{kind: fmt.Sprintf("status %d", a.Status), status: a.Status, text: outbound.Shown(string(a.Body))}
 		}
 		return a.NotJSON()
 	}
-	e := &awswafError{kind: name(cmp.Or(a.Header.Get("X-Amzn-Errortype"), said.Type, "nothing of what is wrong")), status: a.Status, text: Text(cmp.Or(said.Message, said.Upper))}
+	e := &awswafError{kind: name(cmp.Or(a.Header.Get("X-Amzn-Errortype"), said.Type, "nothing of what is wrong")), status: a.Status, text: outbound.Shown(cmp.Or(said.Message, said.Upper))}
 	e.fix = fixOf(e, a.Header.Get("Date"), time.Now(), cmp.Or(file, "the environment"))
 	return e
 }
@@ -165,7 +167,7 @@ func failure(a *Answer, file string) error {
 // "com.amazonaws.wafv2#Name", "Name:http://…".
 func name(kind string) string {
 	kind, _, _ = strings.Cut(kind, ":")
-	return Text(kind[strings.LastIndexByte(kind, '#')+1:])
+	return outbound.Shown(kind[strings.LastIndexByte(kind, '#')+1:])
 }
 
 // fixOf returns what to do about an error; date is the answer's, and source says where

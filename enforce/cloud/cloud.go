@@ -3,7 +3,7 @@
 // time, and the choice of the prefixes that a list has room for.
 //
 // What an API answers is text of another company's program, or of whatever answers in
-// its place. It is bounded before it is read, and [Text] before it is shown.
+// its place. It is bounded before it is read, and before it is shown.
 package cloud
 
 import (
@@ -15,14 +15,10 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	neturl "net/url"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
-	"edgeguard/internal/networds"
-	"edgeguard/internal/safetext"
+	"edgeguard/internal/outbound"
 )
 
 const (
@@ -30,10 +26,6 @@ const (
 	timeout = 30 * time.Second
 	// mostBody bounds an answer: 10,000 addresses are 500 kB.
 	mostBody = 8 << 20
-	// mostText bounds what is shown of an answer.
-	mostText = 200
-	// leastSecret is the shortest secret that is looked for in an answer.
-	leastSecret = 8
 	// mostWait is the longest that an API may have us wait.
 	mostWait = 15 * time.Minute
 	// tries is how often a call is made that is answered with "later".
@@ -55,12 +47,9 @@ type asked struct {
 
 // newClient returns a client with connections of its own.
 func newClient() *Client {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost, transport.MaxResponseHeaderBytes = 1, 64<<10
-	transport.IdleConnTimeout = 10 * time.Second
-	return &Client{http: &http.Client{Timeout: timeout, Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
-		return http.ErrUseLastResponse
-	}}}
+	client := outbound.Client(&http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true}, nil)
+	client.Timeout = timeout
+	return &Client{http: client}
 }
 
 // Close ends connections that are not in use.
@@ -86,13 +75,11 @@ func (c *Client) Call(ctx context.Context, method, url string, header http.Heade
 	request.Header = header
 	response, err := c.http.Do(request)
 	if err != nil {
-		if asked := new(neturl.Error); errors.As(err, &asked) {
-			err = asked.Err // the message has the host, and no more of the address
-		}
-		return nil, errors.New(Text(cmp.Or(networds.Of(request.URL.Host, err), request.URL.Host+": "+err.Error())))
+		return nil, outbound.Why(request.URL.Host, err, secrets...)
 	}
 	defer func() { _ = response.Body.Close() }()
-	if wait := retryAfter(response, time.Now()); wait > 0 {
+	busy := response.StatusCode == http.StatusTooManyRequests || response.StatusCode == http.StatusServiceUnavailable
+	if wait := outbound.RetryAfter(response, time.Now(), mostWait); busy && wait > 0 {
 		c.until.Store(&asked{time.Now().Add(wait), response.StatusCode})
 	}
 	if response.StatusCode/100 == 3 {
@@ -101,53 +88,24 @@ func (c *Client) Call(ctx context.Context, method, url string, header http.Heade
 	text, err := io.ReadAll(io.LimitReader(response.Body, mostBody+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("half an answer of status %d: %s", response.StatusCode, Text(err.Error()))
+		return nil, fmt.Errorf("half an answer of status %d: %s", response.StatusCode, outbound.Shown(err.Error()))
 	case len(text) > mostBody:
 		return nil, fmt.Errorf("an answer of over %d bytes, with status %d", mostBody, response.StatusCode)
 	}
-	for _, secret := range secrets {
-		if len(secret) >= leastSecret {
-			text = bytes.ReplaceAll(text, []byte(secret), []byte("…"))
-		}
-	}
-	return &Answer{Status: response.StatusCode, Header: response.Header, Body: text}, nil
+	return &Answer{Status: response.StatusCode, Header: response.Header, Body: []byte(outbound.Hide(string(text), secrets...))}, nil
 }
 
 // leadsTo names the host that a redirect leads to, without what else is in it.
 func leadsTo(r *http.Response) string {
 	if to, err := r.Location(); err == nil && to.Host != "" {
-		return " to " + Text(to.Host)
+		return " to " + outbound.Shown(to.Host)
 	}
 	return ""
 }
 
-// retryAfter returns how long an API wants no call, 0 if it does not say.
-func retryAfter(r *http.Response, now time.Time) time.Duration {
-	if r.StatusCode != http.StatusTooManyRequests && r.StatusCode != http.StatusServiceUnavailable {
-		return 0
-	}
-	text := r.Header.Get("Retry-After")
-	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
-		return min(time.Duration(seconds)*time.Second, mostWait)
-	}
-	if at, err := http.ParseTime(text); err == nil {
-		return min(at.Sub(now), mostWait)
-	}
-	return 0
-}
-
-// Text returns what of a foreign text may be shown.
-func Text(text string) string {
-	text = strings.Join(strings.Fields(safetext.Strip(text[:min(len(text), 4*mostText)])), " ")
-	if short := []rune(text); len(short) > mostText {
-		return string(short[:mostText]) + "…"
-	}
-	return text
-}
-
 // NotJSON says that an answer is not of the API, but of what stands before it.
 func (a *Answer) NotJSON() error {
-	return fmt.Errorf("answered with status %d and what is not JSON: %s: look for a proxy or a login page in between, and at the service's status page", a.Status, Text(string(a.Body)))
+	return fmt.Errorf("answered with status %d and what is not JSON: %s: look for a proxy or a login page in between, and at the service's status page", a.Status, outbound.Shown(string(a.Body)))
 }
 
 // Wait waits, and reports whether ctx still runs.

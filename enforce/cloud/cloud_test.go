@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"edgeguard/enforce"
 )
@@ -149,17 +148,6 @@ func TestHottest(t *testing.T) {
 			}
 		}
 	}
-}
-
-func FuzzText(f *testing.F) {
-	f.Add("a\x1b[31m\nb\u202ec")
-	f.Add(strings.Repeat("é", 500))
-	f.Fuzz(func(t *testing.T, text string) {
-		got := Text(text)
-		if !utf8.ValidString(got) || utf8.RuneCountInString(got) > mostText+1 || strings.ContainsAny(got, "\n\x1b\u202e") {
-			t.Errorf("%q", got)
-		}
-	})
 }
 
 // What cannot be asked is said in words, with its host and no more of the address.

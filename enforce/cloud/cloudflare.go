@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"edgeguard/enforce"
+	"edgeguard/internal/outbound"
 )
 
 // Blocks in a list of Cloudflare's
@@ -114,7 +115,7 @@ func (l *Cloudflare) read(ctx context.Context) (*content, error) {
 		return nil, err
 	}
 	if about.Kind != "ip" {
-		return nil, fmt.Errorf("it is a list of the kind %s: make one of the kind ip", Text(about.Kind))
+		return nil, fmt.Errorf("it is a list of the kind %s: make one of the kind ip", outbound.Shown(about.Kind))
 	}
 	items, err := l.api.items(ctx)
 	if err != nil {
@@ -201,7 +202,7 @@ func (l *Cloudflare) change(ctx context.Context, begin func() (operation string,
 		case state.Status == "completed":
 			return nil
 		case state.Status == "failed":
-			return fmt.Errorf("the list could not be changed by Cloudflare: %s: compare most with what the account's plan allows", Text(state.Error))
+			return fmt.Errorf("the list could not be changed by Cloudflare: %s: compare most with what the account's plan allows", outbound.Shown(state.Error))
 		}
 	}
 	return fmt.Errorf("the list was not changed by Cloudflare within %v: it is looked at again", patience)

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 
+	"edgeguard/internal/outbound"
 	"edgeguard/internal/smallfile"
 )
 
@@ -149,7 +150,7 @@ func (a *cloudflareAPI) call(ctx context.Context, method, path string, in, out a
 	var said envelope
 	if err := json.Unmarshal(answer.Body, &said); err != nil {
 		if answer.Status >= 500 || answer.Status == http.StatusTooManyRequests {
-			return nil, &cloudflareError{status: answer.Status, text: Text(string(answer.Body))}
+			return nil, &cloudflareError{status: answer.Status, text: outbound.Shown(string(answer.Body))}
 		}
 		return nil, answer.NotJSON()
 	}
@@ -161,7 +162,7 @@ func (a *cloudflareAPI) call(ctx context.Context, method, path string, in, out a
 		return nil, err
 	}
 	if err := json.Unmarshal(said.Result, out); err != nil {
-		return nil, fmt.Errorf("the answer to %s is not Cloudflare's: %s", method, Text(err.Error()))
+		return nil, fmt.Errorf("the answer to %s is not Cloudflare's: %s", method, outbound.Shown(err.Error()))
 	}
 	return &said, nil
 }
@@ -196,7 +197,7 @@ func (a *cloudflareAPI) failure(status int, said *envelope) error {
 	for _, one := range said.Errors[:min(len(said.Errors), 3)] {
 		texts = append(texts, fmt.Sprintf("%s (%d)", one.Message, one.Code))
 	}
-	e.text = Text(strings.Join(texts, ", "))
+	e.text = outbound.Shown(strings.Join(texts, ", "))
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		e.fix = "give the token in " + a.config.TokenFile + " the permission Account Filter Lists: Edit for this account; the file is read again each time"

@@ -1,4 +1,4 @@
-package networds
+package outbound
 
 import (
 	"context"
@@ -63,7 +63,7 @@ func expired(t *testing.T) (tls.Certificate, *x509.CertPool) {
 }
 
 // The errors of real connections are said in words.
-func TestOf(t *testing.T) {
+func TestWords(t *testing.T) {
 	quiet := log.New(io.Discard, "", 0)
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
@@ -100,7 +100,7 @@ func TestOf(t *testing.T) {
 		{fmt.Errorf("call: %w", context.DeadlineExceeded), "it did not answer in time"},
 		{errors.New("another"), ""},
 	} {
-		if got := Of("it", c.err); got != c.want {
+		if got := words("it", c.err); got != c.want {
 			t.Errorf("%v: %q, want %q", c.err, got, c.want)
 		}
 	}

@@ -1,20 +1,37 @@
-// Package networds says in words why another host could not be asked.
-package networds
+package outbound
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"strings"
 	"syscall"
 )
 
-// Of returns what an error of net/http means, as said of who: "it", or a host. It is empty
-// where the error has no better words than its own.
-func Of(who string, err error) string {
+// Why returns why a request failed, as one line. Host is who was asked, named without what else
+// is in the request's address; empty for "it". None of the secrets is in the line.
+func Why(host string, err error, secrets ...string) error {
+	if in := new(url.Error); errors.As(err, &in) {
+		err = in.Err // without the address
+	}
+	if text := words(cmp.Or(host, "it"), err); text != "" {
+		return errors.New(text)
+	}
+	text := Shown(Hide(err.Error(), secrets...)) // net/http quotes what a server sent
+	if host != "" {
+		text = host + ": " + text
+	}
+	return errors.New(text)
+}
+
+// words returns what an error of net/http means, as said of who. It is empty where the error
+// has no better words than its own.
+func words(who string, err error) string {
 	var name *net.DNSError
 	var unknown x509.UnknownAuthorityError
 	var wrongHost x509.HostnameError
