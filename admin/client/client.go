@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"edgeguard/admin/call"
+	"edgeguard/internal/outbound"
 	"edgeguard/internal/unixsocket"
 )
 
@@ -51,7 +52,7 @@ type Client struct {
 // New makes a client. It does not connect yet.
 func New(c Config) (*Client, error) {
 	client := &Client{address: c.Address}
-	transport := &http.Transport{MaxIdleConns: 1, IdleConnTimeout: 10 * time.Second}
+	transport := new(http.Transport)
 	if path, ok := strings.CutPrefix(c.Address, "unix:"); ok {
 		client.base = "http://localhost"
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -69,9 +70,7 @@ func New(c Config) (*Client, error) {
 		}
 		client.token = strings.TrimSpace(string(token))
 	}
-	client.http = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
-		return http.ErrUseLastResponse // the API never redirects, and a token must not travel
-	}}
+	client.http = outbound.Client(transport, nil)
 	return client, nil
 }
 
