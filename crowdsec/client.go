@@ -41,14 +41,16 @@ const (
 	// mostBytes is the largest answer with decisions, decompressed. 100,000 of them are 16 MB; what
 	// a LAPI has not forgotten yet of ended ones comes in addition.
 	mostBytes = 256 << 20
-	mostError = 4 << 10  // bytes of an answer that is an error
-	mostLogin = 16 << 10 // bytes of an answer with a token
+	mostError = 4 << 10          // bytes of an answer that is an error
+	mostLogin = 16 << 10         // bytes of an answer with a token
+	mostWait  = 15 * time.Minute // that it may have us wait
 )
 
 // RefusedError is what the other side answered instead of what it was asked for.
 type RefusedError struct {
 	Status int
-	Text   string // what it said, cleaned
+	Text   string        // what it said, cleaned
+	After  time.Duration // how long it asks to be left alone; 0 if it does not say
 }
 
 // Error returns the status and what was said.
@@ -96,7 +98,7 @@ func (c *Client) Pull(ctx context.Context, key string, whole bool, added, delete
 	if whole {
 		query = "?startup=true"
 	}
-	answer, err := c.do(ctx, http.MethodGet, "/v1/decisions/stream"+query, nil, "X-Api-Key", key)
+	answer, err := c.do(ctx, http.MethodGet, "/v1/decisions/stream"+query, nil, "X-Api-Key", key, key)
 	if err != nil {
 		return err
 	}
@@ -112,15 +114,16 @@ func (c *Client) Pull(ctx context.Context, key string, whole bool, added, delete
 func (c *Client) Check(ctx context.Context, key string) error {
 	ctx, cancel := context.WithTimeout(ctx, checkFor)
 	defer cancel()
-	answer, err := c.do(ctx, http.MethodHead, "/v1/decisions?ip=192.0.2.1", nil, "X-Api-Key", key)
+	answer, err := c.do(ctx, http.MethodHead, "/v1/decisions?ip=192.0.2.1", nil, "X-Api-Key", key, key)
 	if err != nil {
 		return err
 	}
 	return answer.Body.Close()
 }
 
-// do sends a request and returns the answer, if its status is one of success.
-func (c *Client) do(ctx context.Context, method, path string, body []byte, name, value string) (*http.Response, error) {
+// do sends a request and returns the answer, if its status is one of success. No error has the
+// secret that the request has.
+func (c *Client) do(ctx context.Context, method, path string, body []byte, name, value, secret string) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.config.URL+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -138,7 +141,7 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte, name,
 			c.Close()
 			_ = c.connect() // who signs may be another since: the next call knows
 		}
-		return nil, outbound.Why("", err)
+		return nil, outbound.Why("", err, secret)
 	}
 	if answer.StatusCode/100 == 2 {
 		return answer, nil
@@ -148,15 +151,15 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte, name,
 		return nil, fmt.Errorf("it sends this node to another address, where the key must not go: set url to the LAPI itself")
 	}
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, mostError)) // half of it says as much
-	return nil, &RefusedError{answer.StatusCode, words(text)}
+	return nil, &RefusedError{answer.StatusCode, words(text, secret), outbound.RetryAfter(answer, time.Now(), mostWait)}
 }
 
 // words returns what the body of an error says: the message of a LAPI, or its beginning.
-func words(body []byte) string {
+func words(body []byte, secret string) string {
 	var said struct{ Message string }
 	text := string(body)
 	if json.Unmarshal(body, &said) == nil {
 		text = said.Message
 	}
-	return outbound.Shown(text)
+	return outbound.Shown(outbound.Hide(text, secret))
 }

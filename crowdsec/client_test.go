@@ -7,6 +7,8 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -238,6 +240,48 @@ func TestMachine(t *testing.T) {
 	}
 	if err := lapi(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }).Heartbeat(t.Context(), m); err == nil || !strings.Contains(err.Error(), "no token") {
 		t.Error(err)
+	}
+}
+
+// What a LAPI, or a proxy before it, repeats of the secrets that it refuses is not shown. How long
+// it asks to be left alone is kept, within bounds.
+func TestRepeatsSecrets(t *testing.T) {
+	const key, token, password = "T0-KEY-0123456789", "T0-TOKEN-0123456789", "T0-PASSWORD-0123456789"
+	var after string
+	c := lapi(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		text := fmt.Sprint("no: ", r.Header["X-Api-Key"], r.Header["Authorization"], string(body))
+		if r.Method == http.MethodGet && r.URL.RawQuery == "" { // a proxy that does not speak HTTP
+			conn, _, _ := http.NewResponseController(w).Hijack()
+			_, _ = fmt.Fprintf(conn, "%s\r\n", text)
+			_ = conn.Close()
+			return
+		}
+		w.Header().Set("Retry-After", after)
+		w.WriteHeader(http.StatusTooManyRequests)
+		said, _ := json.Marshal(map[string]string{"message": text})
+		_, _ = w.Write(said)
+	})
+	m := &Machine{ID: "m", Password: password}
+	for name, call := range map[string]func() error{
+		"key":        func() error { return c.Pull(t.Context(), key, true, nil, nil) },
+		"not HTTP":   func() error { return c.Pull(t.Context(), key, false, nil, nil) },
+		"password":   func() error { c.ends = time.Time{}; return c.Heartbeat(t.Context(), m) },
+		"of a token": func() error { c.token, c.ends = token, time.Now().Add(time.Hour); return c.Report(t.Context(), m, nil) },
+	} {
+		if err := call(); err == nil || !strings.Contains(err.Error(), "…") || strings.Contains(err.Error(), "0123456789") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for text, want := range map[string]time.Duration{
+		"90": 90 * time.Second, "2147483647": mostWait, "Fri, 31 Dec 9999 23:59:59 GMT": mostWait,
+		"Thu, 01 Jan 1970 00:00:00 GMT": 0, "-1": 0, "soon": 0, "": 0,
+	} {
+		after = text
+		var refused *RefusedError
+		if err := c.Pull(t.Context(), key, true, nil, nil); !errors.As(err, &refused) || refused.After != want {
+			t.Errorf("Retry-After: %s: %+v", text, refused)
+		}
 	}
 }
 

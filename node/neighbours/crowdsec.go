@@ -119,9 +119,14 @@ func (h *health) failing(err error, text string) {
 	}
 }
 
-// pause returns how long to wait: every, and longer each time that a call has failed.
-func (h *health) pause(every time.Duration) time.Duration {
-	return min(every<<min(h.failed, 6), max(every, slowest))
+// pause returns how long to wait after a call with an error or none: every, longer each time that
+// one has failed, and as long as the LAPI asks.
+func (h *health) pause(every time.Duration, err error) time.Duration {
+	var asked time.Duration
+	if refused := new(crowdsec.RefusedError); errors.As(err, &refused) {
+		asked = refused.After
+	}
+	return max(asked, min(every<<min(h.failed, 6), max(every, slowest)))
 }
 
 // ownError is what is wrong on this host.

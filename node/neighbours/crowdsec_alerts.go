@@ -89,7 +89,7 @@ func (s *ownAlerts) Run(ctx context.Context, ready func()) error {
 			state.failed, beat = 0, now
 			ready()
 		}
-		if !supervisor.Pause(ctx, state.pause(sendEvery)) {
+		if !supervisor.Pause(ctx, state.pause(sendEvery, err)) {
 			s.rest(c)
 			return nil
 		}

@@ -89,7 +89,7 @@ func (s *decisions) Run(ctx context.Context, ready func()) error {
 			ready()
 		}
 		s.kept.saveSometimes(s.deps.Clock.Now())
-		if !supervisor.Pause(ctx, state.pause(s.settings.Every)) {
+		if !supervisor.Pause(ctx, state.pause(s.settings.Every, err)) {
 			return nil
 		}
 	}

@@ -307,6 +307,24 @@ func TestDeletionsOfOthers(t *testing.T) {
 	}
 }
 
+// A LAPI that says how long it wants to be left alone is left alone.
+func TestPauseAsAsked(t *testing.T) {
+	const every = 10 * time.Second
+	busy := func(d time.Duration) error { return fmt.Errorf("asked: %w", &crowdsec.RefusedError{Status: 503, After: d}) }
+	for _, one := range []struct {
+		failed int
+		err    error
+		want   time.Duration
+	}{
+		{0, nil, every}, {1, io.EOF, 2 * every}, {9, io.EOF, slowest}, {1, busy(0), 2 * every},
+		{1, busy(time.Second), 2 * every}, {1, busy(5 * time.Minute), 5 * time.Minute}, {9, busy(5 * time.Minute), 5 * time.Minute},
+	} {
+		if got := (&health{failed: one.failed}).pause(every, one.err); got != one.want {
+			t.Errorf("after %d failures, %v: %v, want %v", one.failed, one.err, got, one.want)
+		}
+	}
+}
+
 // Without the section nothing is held any more.
 func TestLeavesConfig(t *testing.T) {
 	l := newLAPI(t)
