@@ -308,13 +308,7 @@ func (r *Runner) failed(ctx context.Context, err error) {
 // backoff is the pause after a number of failures in a row.
 func (r *Runner) backoff(failing int) time.Duration {
 	pause := max(r.config.Every, 100*time.Millisecond)
-	for range failing - 1 {
-		if pause >= maxBackoff {
-			break
-		}
-		pause = min(2*pause, max(maxBackoff, r.config.Every))
-	}
-	return pause
+	return min(pause<<min(failing-1, 10), max(maxBackoff, pause)) // ten times doubled, a tenth of a second is over a minute
 }
 
 // Stats returns the enforcer's state.

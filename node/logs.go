@@ -15,11 +15,11 @@ import (
 	"edgeguard/clockguard"
 	"edgeguard/config"
 	"edgeguard/enforce"
+	"edgeguard/internal/sleep"
 	"edgeguard/logline"
 	"edgeguard/node/alarm"
 	"edgeguard/node/checks"
 	"edgeguard/node/pipeline"
-	"edgeguard/node/supervisor"
 	"edgeguard/sensor/accesslog"
 )
 
@@ -173,7 +173,7 @@ func (s *logSource) followDropped(ctx context.Context) {
 		if p, err := enforce.AskHAProxy(asking, s.stats); err == nil {
 			s.dropped.Add(drops.Since(p))
 		}
-		if end(); !supervisor.Pause(ctx, droppedEvery) {
+		if end(); !sleep.For(ctx, droppedEvery) {
 			return
 		}
 	}

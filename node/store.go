@@ -23,10 +23,10 @@ import (
 	"edgeguard/clockguard"
 	"edgeguard/detector"
 	"edgeguard/internal/filelock"
+	"edgeguard/internal/sleep"
 	"edgeguard/node/alarm"
 	"edgeguard/node/evidence"
 	"edgeguard/node/pipeline"
-	"edgeguard/node/supervisor"
 	"edgeguard/ring"
 	"edgeguard/sensor/accesslog"
 	"edgeguard/snapshot"
@@ -256,7 +256,7 @@ func (s *store) run(ctx context.Context) {
 		begun := time.Now()
 		s.save()
 		rest := max(saveSoon, saveShare*time.Since(begun))
-		if !supervisor.Pause(ctx, rest) || !s.wait(ctx, saveEvery-rest) {
+		if !sleep.For(ctx, rest) || !s.wait(ctx, saveEvery-rest) {
 			return
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/fleet"
 	"edgeguard/blocklist"
+	"edgeguard/internal/sleep"
 )
 
 // The link's rhythm.
@@ -114,7 +115,7 @@ func (l *Link) Run(ctx context.Context) {
 		}
 		l.reloadCluster(ctx)
 		wait := l.health.Failed(time.Now(), t)
-		sleep(ctx, wait/2+rand.N(wait/2+1))
+		sleep.For(ctx, wait/2+rand.N(wait/2+1))
 	}
 	l.lastPush(context.WithoutCancel(ctx))
 	l.list.rejections.calm(func(string) bool { return false }) // the next link reads them itself
@@ -132,7 +133,7 @@ func (l *Link) empty(ctx context.Context) {
 // sweep drops what has expired, also while Redis is away.
 func (l *Link) sweep(ctx context.Context) {
 	for ctx.Err() == nil {
-		sleep(ctx, time.Second)
+		sleep.For(ctx, time.Second)
 		l.node.Counts().Sweep(l.node.Now())
 	}
 }

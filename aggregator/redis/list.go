@@ -14,6 +14,7 @@ import (
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/fleet"
 	"edgeguard/blocklist"
+	"edgeguard/internal/sleep"
 )
 
 const (
@@ -88,7 +89,7 @@ func (r *listReader) run(ctx context.Context, at position) error {
 			r.keys.reload()
 			// Invalid entries in the stream must not make every node read the
 			// whole list again and again.
-			sleep(ctx, resyncEvery-time.Since(synced))
+			sleep.For(ctx, resyncEvery-time.Since(synced))
 			s, err := r.beats.beat(ctx, false)
 			if err == nil {
 				err = r.sync(ctx, s)

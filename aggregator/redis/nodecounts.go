@@ -8,6 +8,7 @@ import (
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/fleet"
 	"edgeguard/clockguard"
+	"edgeguard/internal/sleep"
 )
 
 // settling is how long the nodes have to push what they have of a key that was
@@ -37,7 +38,7 @@ func (n *nodeCounts) read(ctx context.Context, keys []aggregator.Key, settle boo
 		}
 	}
 	if settle {
-		sleep(ctx, settling)
+		sleep.For(ctx, settling)
 	}
 	splits, err := n.present(ctx, keys)
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"edgeguard/internal/sleep"
 )
 
 // session is one stay in the fleet: from joining it to the first thing that
@@ -41,7 +43,7 @@ func (l *Link) join(ctx context.Context) (position, error) {
 			return position{}, err
 		}
 		if i == 0 { // Redis answers: all nodes that lost it return now
-			sleep(ctx, rand.N(l.health.Spread(time.Now())+1))
+			sleep.For(ctx, rand.N(l.health.Spread(time.Now())+1))
 		}
 	}
 	l.beats.nodes.Rejoin()

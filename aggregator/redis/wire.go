@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -35,14 +34,5 @@ func signal(flag chan<- struct{}) {
 	select {
 	case flag <- struct{}{}:
 	default:
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
 	}
 }

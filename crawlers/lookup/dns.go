@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"edgeguard/crawlers"
+	"edgeguard/internal/sleep"
 )
 
 const (
@@ -144,10 +145,8 @@ func (p *pace) wait(ctx context.Context) error {
 	}
 	p.next = at.Add(every)
 	p.mu.Unlock()
-	select {
-	case <-time.After(at.Sub(now)):
-		return nil
-	case <-ctx.Done():
+	if !sleep.For(ctx, at.Sub(now)) {
 		return ctx.Err()
 	}
+	return nil
 }

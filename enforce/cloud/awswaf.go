@@ -11,6 +11,7 @@ import (
 
 	"edgeguard/enforce"
 	"edgeguard/internal/outbound"
+	"edgeguard/internal/sleep"
 )
 
 // Blocks in IP sets of AWS WAF, by its API of version 2019-07-29
@@ -133,7 +134,7 @@ func (l *AWSWAF) write(ctx context.Context, f family, want []netip.Prefix) error
 		if same(got.Addresses, want) {
 			return nil
 		}
-		if !Wait(ctx, time.Until(l.wrote.Add(l.between))) {
+		if !sleep.For(ctx, time.Until(l.wrote.Add(l.between))) {
 			return ctx.Err()
 		}
 		err = l.repeat(ctx, func() error { return l.api.update(ctx, f.set, l.described(got), got.lock, want) })
@@ -181,7 +182,7 @@ func (l *AWSWAF) repeat(ctx context.Context, call func() error) error {
 		if !errors.As(err, &said) || !said.later() || try == tries-1 {
 			return err
 		}
-		if !Wait(ctx, Later(l.step, try)) {
+		if !sleep.For(ctx, Later(l.step, try)) {
 			return err
 		}
 	}

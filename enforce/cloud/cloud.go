@@ -108,18 +108,6 @@ func (a *Answer) NotJSON() error {
 	return fmt.Errorf("answered with status %d and what is not JSON: %s: look for a proxy or a login page in between, and at the service's status page", a.Status, outbound.Shown(string(a.Body)))
 }
 
-// Wait waits, and reports whether ctx still runs.
-func Wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
-}
-
 // Later returns how long to wait before the try after this one, from 0: twice as long
 // each time, and not all at the same moment.
 func Later(step time.Duration, try int) time.Duration {

@@ -10,6 +10,7 @@ import (
 
 	"edgeguard/enforce"
 	"edgeguard/internal/outbound"
+	"edgeguard/internal/sleep"
 )
 
 // Blocks in a list of Cloudflare's
@@ -192,7 +193,7 @@ func (l *Cloudflare) change(ctx context.Context, begin func() (operation string,
 	}
 	pause := l.look
 	for until := time.Now().Add(patience); time.Now().Before(until); pause = min(2*pause, lastLook) {
-		if !Wait(ctx, pause) {
+		if !sleep.For(ctx, pause) {
 			return ctx.Err()
 		}
 		state, err := l.api.operation(ctx, operation)
@@ -213,7 +214,7 @@ func (l *Cloudflare) change(ctx context.Context, begin func() (operation string,
 func (l *Cloudflare) repeat(ctx context.Context, call func() error) error {
 	for try := 0; ; try++ {
 		err := call()
-		if err == nil || !later(err) || try == tries-1 || !Wait(ctx, Later(l.look, try+1)) {
+		if err == nil || !later(err) || try == tries-1 || !sleep.For(ctx, Later(l.look, try+1)) {
 			return err
 		}
 	}

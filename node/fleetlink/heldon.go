@@ -11,7 +11,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/fleet"
-	"edgeguard/node/supervisor"
+	"edgeguard/internal/sleep"
 )
 
 // A [heldAsker] tells which nodes hold a record. It sends nothing: each node says it in its
@@ -51,7 +51,7 @@ func (a *heldAsker) Ask(ctx context.Context, own string) (held admin.FleetHeld, 
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var from *fleet.Look
-	for wait, all := settle, false; !all && supervisor.Pause(ctx, wait); wait = again {
+	for wait, all := settle, false; !all && sleep.For(ctx, wait); wait = again {
 		look, err := a.look(ctx)
 		switch {
 		case err != nil && ctx.Err() == nil:

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"edgeguard/internal/sleep"
 	"edgeguard/node/alarm"
-	"edgeguard/node/supervisor"
 	"edgeguard/sensor/haproxypeers"
 )
 
@@ -17,7 +17,7 @@ const fix = "put what `edgeguard snippets haproxy-peers` prints into haproxy.cfg
 // watch raises the alarms about the connections of a server, until ctx is done.
 func (l *peersAt) watch(ctx context.Context, server *haproxypeers.Server) {
 	w := watcher{listener: l, alone: l.Clock.Now(), named: map[string]bool{}}
-	for supervisor.Pause(ctx, lookEvery) {
+	for sleep.For(ctx, lookEvery) {
 		w.look(l.Clock.Now(), server.Stats())
 	}
 	w.end()

@@ -10,7 +10,7 @@ import (
 
 	"edgeguard/aggregator/redis"
 	"edgeguard/enforce"
-	"edgeguard/enforce/cloud"
+	"edgeguard/internal/sleep"
 )
 
 const (
@@ -102,7 +102,7 @@ func (l *keptCloud) mine(ctx context.Context) (state string, until time.Time, er
 		joined := l.joined || time.Since(since) > joining
 		l.joined = joined
 		l.mu.Unlock()
-		if joined || !cloud.Wait(ctx, time.Second) {
+		if joined || !sleep.For(ctx, time.Second) {
 			return cutOff, time.Time{}, err
 		}
 	}
@@ -158,7 +158,7 @@ func (l *keptCloud) note(ctx context.Context, state string, err error) {
 // node's, or ceases to be.
 func (l *keptCloud) Watch(ctx context.Context, changed func()) {
 	last := ""
-	for cloud.Wait(ctx, redis.LeaseEvery) {
+	for sleep.For(ctx, redis.LeaseEvery) {
 		state, _ := l.step(ctx)
 		if last != "" && state != last {
 			changed()
@@ -223,7 +223,7 @@ func emptyCloudAlone(ctx context.Context, o *enforce.Owned, deps CloudDeps) erro
 		case time.Since(since) > cloudsEmptying:
 			return errors.Join(errors.New("the fleet does not say whether another node keeps it"), err)
 		}
-		if !cloud.Wait(ctx, redis.LeaseEvery/2) {
+		if !sleep.For(ctx, redis.LeaseEvery/2) {
 			return ctx.Err()
 		}
 	}

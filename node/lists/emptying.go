@@ -9,8 +9,8 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/enforce"
+	"edgeguard/internal/sleep"
 	"edgeguard/node/alarm"
-	"edgeguard/node/supervisor"
 )
 
 const (
@@ -83,7 +83,7 @@ func (e *emptying) empty(ctx context.Context) {
 		default:
 			e.alarms.Begins(e.now(), alarm.Enforcer, about, fmt.Sprintf(
 				"the list %s was removed from the config but cannot be emptied, so its addresses stay blocked: %v", o.Path, err))
-			if !supervisor.Pause(ctx, pausing) {
+			if !sleep.For(ctx, pausing) {
 				return
 			}
 			pausing = min(2*pausing, mostPause)

@@ -13,6 +13,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/blocklist/imported"
 	"edgeguard/config"
+	"edgeguard/internal/sleep"
 	"edgeguard/node/alarm"
 	"edgeguard/node/supervisor"
 )
@@ -129,7 +130,7 @@ func (s *Subscription) Run(ctx context.Context, ready func()) error {
 		s.alarms.Ends(alarm.BlocklistWaits, s.config.Name)
 		s.alarms.Ends(alarm.BlocklistStale, s.config.Name)
 	}()
-	for pause := s.begin(); supervisor.Pause(ctx, pause); {
+	for pause := s.begin(); sleep.For(ctx, pause); {
 		now := s.now()
 		if s.ages(now); s.due(now) {
 			if s.look(ctx) {

@@ -10,6 +10,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/crawlers"
 	"edgeguard/crawlers/lookup"
+	"edgeguard/internal/sleep"
 	"edgeguard/node/alarm"
 	"edgeguard/node/supervisor"
 )
@@ -69,7 +70,7 @@ func (s *Crawling) Run(ctx context.Context, ready func()) error {
 	}()
 	for {
 		failing = s.read(files, failing)
-		if !supervisor.Pause(ctx, readEvery) {
+		if !sleep.For(ctx, readEvery) {
 			return nil
 		}
 	}

@@ -13,9 +13,9 @@ import (
 	"edgeguard/admin"
 	"edgeguard/config"
 	"edgeguard/crowdsec"
+	"edgeguard/internal/sleep"
 	"edgeguard/internal/smallfile"
 	"edgeguard/node/alarm"
-	"edgeguard/node/supervisor"
 )
 
 const (
@@ -89,7 +89,7 @@ func (s *ownAlerts) Run(ctx context.Context, ready func()) error {
 			state.failed, beat = 0, now
 			ready()
 		}
-		if !supervisor.Pause(ctx, state.pause(sendEvery, err)) {
+		if !sleep.For(ctx, state.pause(sendEvery, err)) {
 			s.rest(c)
 			return nil
 		}

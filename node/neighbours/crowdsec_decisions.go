@@ -11,10 +11,10 @@ import (
 	"edgeguard/blocklist/imported"
 	"edgeguard/config"
 	"edgeguard/crowdsec"
+	"edgeguard/internal/sleep"
 	"edgeguard/internal/smallfile"
 	"edgeguard/internal/words"
 	"edgeguard/node/alarm"
-	"edgeguard/node/supervisor"
 )
 
 // aboutMost is the alarm of a LAPI that has more decisions than are taken.
@@ -89,7 +89,7 @@ func (s *decisions) Run(ctx context.Context, ready func()) error {
 			ready()
 		}
 		s.kept.saveSometimes(s.deps.Clock.Now())
-		if !supervisor.Pause(ctx, state.pause(s.settings.Every, err)) {
+		if !sleep.For(ctx, state.pause(s.settings.Every, err)) {
 			return nil
 		}
 	}

@@ -310,7 +310,9 @@ func TestDeletionsOfOthers(t *testing.T) {
 // A LAPI that says how long it wants to be left alone is left alone.
 func TestPauseAsAsked(t *testing.T) {
 	const every = 10 * time.Second
-	busy := func(d time.Duration) error { return fmt.Errorf("asked: %w", &crowdsec.RefusedError{Status: 503, After: d}) }
+	busy := func(d time.Duration) error {
+		return fmt.Errorf("asked: %w", &crowdsec.RefusedError{Status: 503, After: d})
+	}
 	for _, one := range []struct {
 		failed int
 		err    error

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"edgeguard/internal/sleep"
 	"edgeguard/node/alarm"
 	"edgeguard/notify"
 )
@@ -79,12 +80,8 @@ func (r *NotifyReceiver) Run(ctx context.Context, ready func()) error {
 func (r *NotifyReceiver) drains(ctx context.Context) (posts context.Context, end func()) {
 	posts, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
-		timer := time.NewTimer(drainTime)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
+		if sleep.For(posts, drainTime) {
 			cancel()
-		case <-posts.Done():
 		}
 	})
 	return posts, func() { stop(); cancel() }

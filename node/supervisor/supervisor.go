@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"edgeguard/admin"
+	"edgeguard/internal/sleep"
 	"edgeguard/node/alarm"
 )
 
@@ -48,7 +49,7 @@ func (c Config) run(ctx context.Context, one service) {
 		if err != nil {
 			c.Alarms.Begins(c.Now(), kind, about, err.Error())
 		}
-		if !Pause(ctx, retryEvery) {
+		if !sleep.For(ctx, retryEvery) {
 			return
 		}
 	}
@@ -153,17 +154,5 @@ func (g *Group[S]) All() []S {
 func (g *Group[S]) Report(s *admin.Stats) {
 	for _, one := range g.All() {
 		one.Report(s)
-	}
-}
-
-// Pause waits for d, and reports whether ctx was not done before.
-func Pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

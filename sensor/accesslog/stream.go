@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/internal/sleep"
 	"edgeguard/logline"
 )
 
@@ -31,10 +32,7 @@ func (l *Listener) accept(ctx context.Context) error {
 		case err != nil: // no file descriptors left, mostly
 			l.in.troubles.set(atSocket, fmt.Errorf("%s: %w; retrying", l.config.Address, err))
 			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
-			select {
-			case <-ctx.Done():
-			case <-time.After(pause):
-			}
+			sleep.For(ctx, pause)
 			continue
 		}
 		pause = 0

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"edgeguard/internal/sleep"
 )
 
 // watcher ends a wait early when something happens in a watched folder. It is a
@@ -48,15 +50,12 @@ func (w *watcher) add(folder string) {
 // wait returns after d, or when something has happened and settle has passed
 // since it returned for that before, or when ctx has ended.
 func (w *watcher) wait(ctx context.Context, d, settle time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	if w.notify == nil {
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-		}
+		sleep.For(ctx, d)
 		return
 	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return
@@ -65,13 +64,7 @@ func (w *watcher) wait(ctx context.Context, d, settle time.Duration) {
 	case <-w.notify.Events:
 	case <-w.notify.Errors: // such as an overflow: something has happened
 	}
-	if left := settle - time.Since(w.last); left > 0 {
-		timer.Reset(left)
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-		}
-	}
+	sleep.For(ctx, settle-time.Since(w.last))
 	w.last = time.Now()
 }
 

@@ -64,18 +64,6 @@ func (s *Server) Serve(ctx context.Context, nl net.Listener, enter haproxy.Enter
 	return nil
 }
 
-// pause waits for d, and reports whether ctx was not done before.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
 // converse has one connection from its first byte to its last.
 func (s *Server) converse(ctx context.Context, lc *lobby.Conn, enter haproxy.Enter) {
 	defer lc.Leave()

@@ -15,6 +15,7 @@ import (
 
 	"edgeguard/haproxy"
 	"edgeguard/haproxy/peers"
+	"edgeguard/internal/sleep"
 )
 
 const (
@@ -151,7 +152,7 @@ func (s *session) read(ctx context.Context, rest []byte) error {
 			return err
 		}
 		buf = buf[:copy(buf, buf[used:])]
-		if used > 0 && !pause(ctx, readPause) {
+		if used > 0 && !sleep.For(ctx, readPause) {
 			return ctx.Err()
 		}
 		_ = s.conn.SetReadDeadline(time.Now().Add(readFor))
