@@ -2,7 +2,6 @@ package cloud
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -137,7 +136,7 @@ func (l *AWSWAF) write(ctx context.Context, f family, want []netip.Prefix) error
 		if !sleep.For(ctx, time.Until(l.wrote.Add(l.between))) {
 			return ctx.Err()
 		}
-		err = l.repeat(ctx, func() error { return l.api.update(ctx, f.set, l.described(got), got.lock, want) })
+		err = repeat(ctx, l.step, func() error { return l.api.update(ctx, f.set, l.described(got), got.lock, want) })
 		l.wrote = time.Now()
 		if kind(err) != "WAFOptimisticLockException" || try == lost {
 			return err
@@ -147,7 +146,7 @@ func (l *AWSWAF) write(ctx context.Context, f family, want []netip.Prefix) error
 
 // read returns a set, if it may be written.
 func (l *AWSWAF) read(ctx context.Context, f family) (got ipSet, err error) {
-	err = l.repeat(ctx, func() error { got, err = l.api.get(ctx, f.set); return err })
+	err = repeat(ctx, l.step, func() error { got, err = l.api.get(ctx, f.set); return err })
 	switch {
 	case err != nil:
 		return got, err
@@ -172,20 +171,6 @@ func (l *AWSWAF) described(got ipSet) string {
 		return got.Description
 	}
 	return l.config.Mark + " keeps this list"
-}
-
-// repeat makes a call again that AWS answered with "later".
-func (l *AWSWAF) repeat(ctx context.Context, call func() error) error {
-	for try := 0; ; try++ {
-		err := call()
-		var said *awswafError
-		if !errors.As(err, &said) || !said.later() || try == tries-1 {
-			return err
-		}
-		if !sleep.For(ctx, Later(l.step, try)) {
-			return err
-		}
-	}
 }
 
 // Look returns a line about each set, and what is wrong with them. It changes nothing.

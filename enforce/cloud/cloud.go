@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"edgeguard/internal/outbound"
+	"edgeguard/internal/sleep"
 )
 
 const (
@@ -108,11 +109,21 @@ func (a *Answer) NotJSON() error {
 	return fmt.Errorf("answered with status %d and what is not JSON: %s: look for a proxy or a login page in between, and at the service's status page", a.Status, outbound.Shown(string(a.Body)))
 }
 
-// Later returns how long to wait before the try after this one, from 0: twice as long
-// each time, and not all at the same moment.
-func Later(step time.Duration, try int) time.Duration {
-	d := step << try
-	return d/2 + rand.N(d/2+1)
+// later reports whether an API says by an error that the same call may work in a moment.
+func later(err error) bool {
+	var said interface{ later() bool }
+	return errors.As(err, &said) && said.later()
+}
+
+// repeat makes a call again that was answered with "later": after a step, then twice as long each
+// time, and not all at the same moment.
+func repeat(ctx context.Context, step time.Duration, call func() error) error {
+	for try := 0; ; try++ {
+		err, pause := call(), step<<try
+		if !later(err) || try == tries-1 || !sleep.For(ctx, pause/2+rand.N(pause/2+1)) {
+			return err
+		}
+	}
 }
 
 // Gone says that a list is not there: it was deleted, or never was.

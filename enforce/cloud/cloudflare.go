@@ -187,7 +187,7 @@ func (c *content) differences(want []netip.Prefix) (remove []string, add []netip
 // change makes a change, and waits until it is made.
 func (l *Cloudflare) change(ctx context.Context, begin func() (operation string, err error)) error {
 	var operation string
-	err := l.repeat(ctx, func() (err error) { operation, err = begin(); return err })
+	err := repeat(ctx, 2*l.look, func() (err error) { operation, err = begin(); return err })
 	if err != nil {
 		return err
 	}
@@ -207,17 +207,6 @@ func (l *Cloudflare) change(ctx context.Context, begin func() (operation string,
 		}
 	}
 	return fmt.Errorf("the list was not changed by Cloudflare within %v: it is looked at again", patience)
-}
-
-// repeat makes a call again that Cloudflare answered with "later": another change of the
-// account is under way.
-func (l *Cloudflare) repeat(ctx context.Context, call func() error) error {
-	for try := 0; ; try++ {
-		err := call()
-		if err == nil || !later(err) || try == tries-1 || !sleep.For(ctx, Later(l.look, try+1)) {
-			return err
-		}
-	}
 }
 
 // Look returns a line about the list, and what is wrong with it. It changes nothing.

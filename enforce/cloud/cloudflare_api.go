@@ -185,9 +185,8 @@ func (e *cloudflareError) Error() string {
 }
 
 // later reports whether the same call may work in a moment.
-func later(err error) bool {
-	var said *cloudflareError
-	return errors.As(err, &said) && (said.status == http.StatusTooManyRequests || said.status >= 500)
+func (e *cloudflareError) later() bool {
+	return e.status == http.StatusTooManyRequests || e.status >= 500
 }
 
 // failure returns what an answer says is wrong, with the fix.
