@@ -116,7 +116,7 @@ func (f *Fetcher) Get(ctx context.Context, had Marks) (Answer, error) {
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return Answer{}, cleaned(ctx, err)
+		return Answer{}, f.cleaned(ctx, err)
 	}
 	defer func() { _ = response.Body.Close() }() // what matters was read, or there is an error already
 	switch {
@@ -127,18 +127,18 @@ func (f *Fetcher) Get(ctx context.Context, had Marks) (Answer, error) {
 	}
 	data, err := f.body(response, stop)
 	if err != nil || ctx.Err() != nil { // a server that sees the connection end may yet end its answer, as if that were all
-		return Answer{}, cleaned(ctx, err)
+		return Answer{}, f.cleaned(ctx, err)
 	}
 	return Answer{Data: data, Marks: Marks{mark(response.Header.Get("ETag")), mark(response.Header.Get("Last-Modified"))}}, nil
 }
 
 // cleaned returns an error without the URL, which may have a secret, and without what a
-// terminal acts on.
-func cleaned(ctx context.Context, err error) error {
+// terminal acts on. A server that does not speak HTTP is quoted, and may repeat a secret.
+func (f *Fetcher) cleaned(ctx context.Context, err error) error {
 	if ended := context.Cause(ctx); ended != nil {
 		return ended
 	}
-	return outbound.Why("", err)
+	return outbound.Why("", err, f.settings.secrets()...)
 }
 
 func (f *Fetcher) client() (*http.Client, error) {

@@ -3,6 +3,7 @@ package feed
 import (
 	"bytes"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -13,7 +14,7 @@ const leastSecret = 8
 // and whether it had any: servers say whose token they refuse, and that is logged.
 func (s *FetchSettings) Hide(text []byte) (_ []byte, found bool) {
 	for _, secret := range s.secrets() {
-		if len(secret) >= leastSecret && bytes.Contains(text, []byte(secret)) {
+		if bytes.Contains(text, []byte(secret)) {
 			text, found = bytes.ReplaceAll(text, []byte(secret), []byte("…")), true
 		}
 	}
@@ -21,7 +22,11 @@ func (s *FetchSettings) Hide(text []byte) (_ []byte, found bool) {
 }
 
 // secrets returns what may be one, the longest forms first.
-func (s *FetchSettings) secrets() (all []string) {
+func (s *FetchSettings) secrets() []string {
+	return slices.DeleteFunc(s.parts(), func(part string) bool { return len(part) < leastSecret })
+}
+
+func (s *FetchSettings) parts() (all []string) {
 	if s.HeaderFile != "" {
 		if _, value, err := readHeader(s.HeaderFile); err == nil {
 			all = append(append(all, value), strings.Fields(value)...)

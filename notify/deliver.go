@@ -188,6 +188,7 @@ func (r *Sender) Post(ctx context.Context, now time.Time, id string, body []byte
 		request.Host = host
 	}
 	r.sign(request.Header, now, id, body)
+	defer r.client.CloseIdleConnections() // and one whose handshake hangs: else it outlives the post
 	response, err := r.client.Do(request)
 	if err != nil {
 		return Answer{Error: r.clear(ctx, err)}

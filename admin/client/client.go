@@ -126,7 +126,7 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 		if path, isUnix := strings.CutPrefix(c.address, "unix:"); isUnix && errors.Is(err, fs.ErrPermission) {
 			return nil, fmt.Errorf("%s: permission denied: %s", c.address, unixsocket.WhoMay(path))
 		}
-		return nil, fmt.Errorf("%s: %w; is edgeguard serving there? See systemctl status edgeguard", c.address, reason(err))
+		return nil, fmt.Errorf("%s: %s; is edgeguard serving there? See systemctl status edgeguard", c.address, outbound.Shown(outbound.Hide(reason(err).Error(), c.token)))
 	}
 	if response.StatusCode/100 == 2 {
 		return response, nil
@@ -161,5 +161,5 @@ func (c *Client) refused(response *http.Response) error {
 			return &problem
 		}
 	}
-	return fmt.Errorf("%s: answered %s; is it an edgeguard admin address?", c.address, response.Status)
+	return fmt.Errorf("%s: answered %s; is it an edgeguard admin address?", c.address, outbound.Shown(response.Status))
 }

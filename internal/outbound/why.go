@@ -19,7 +19,11 @@ func Why(host string, err error, secrets ...string) error {
 	if in := new(url.Error); errors.As(err, &in) {
 		err = in.Err // without the address
 	}
-	if text := words(cmp.Or(host, "it"), err); text != "" {
+	who := cmp.Or(host, "it")
+	if call := new(net.OpError); errors.As(err, &call) && call.Op == "proxyconnect" {
+		who = "the proxy of the environment"
+	}
+	if text := words(who, err); text != "" {
 		return errors.New(text)
 	}
 	text := Shown(Hide(err.Error(), secrets...)) // net/http quotes what a server sent

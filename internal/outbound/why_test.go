@@ -105,3 +105,25 @@ func TestWords(t *testing.T) {
 		}
 	}
 }
+
+// A proxy that is not there is not said to be the server.
+func TestProxyAway(t *testing.T) {
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	proxy, err := url.Parse(gone.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Client(&http.Transport{Proxy: http.ProxyURL(proxy)}, nil)
+	defer c.CloseIdleConnections()
+	for _, asked := range []string{"https://api.example/secret", "http://api.example/secret"} {
+		answer, err := c.Get(asked)
+		if err == nil {
+			_ = answer.Body.Close()
+			t.Fatal("it answers")
+		}
+		if got, want := Why("api.example", err).Error(), "the proxy of the environment refuses the connection: nothing listens there"; got != want {
+			t.Errorf("%s: %q, want %q", asked, got, want)
+		}
+	}
+}
