@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"edgeguard/internal/safetext"
 )
 
 // maxNamed is how many nodes the reason of a block names.
@@ -67,9 +69,5 @@ func SplitReason(parts []NodeCount) string {
 
 // cutName keeps a reason under 255 bytes however long the names are.
 func cutName(name string) string {
-	const most = 40
-	if len(name) > most {
-		return strings.ToValidUTF8(name[:most], "") + "…"
-	}
-	return name
+	return safetext.Cut(name, 40)
 }

@@ -70,10 +70,7 @@ func (e *RefusedError) Credentials() bool {
 // NewClient returns a client. It opens nothing but the file of the CA.
 func NewClient(c ClientConfig) (*Client, error) {
 	one := &Client{config: c}
-	if err := one.connect(); err != nil {
-		return nil, err
-	}
-	return one, nil
+	return one, one.connect()
 }
 
 // connect has connections made from now on, by the file of the CA as it is now.

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"compress/gzip"
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -87,7 +86,6 @@ type Fetcher struct {
 	url      *url.URL
 	longest  time.Duration
 	stall    time.Duration
-	roots    *x509.CertPool // what is trusted, for tests; nil for CAFile, or the system's
 }
 
 // NewFetcher returns a fetcher. The error says what is wrong with the URL, without repeating it.
@@ -149,7 +147,7 @@ func (f *Fetcher) client() (*http.Client, error) {
 	dialer := &net.Dialer{Timeout: dialTimeout, ControlContext: f.control}
 	client := outbound.Client(&http.Transport{ // without a proxy: through one, the address that is connected to cannot be seen
 		DialContext: dialer.DialContext, DisableKeepAlives: true, DisableCompression: true, // it is undone here, where it is bounded
-	}, cmp.Or(roots, f.roots))
+	}, roots)
 	client.CheckRedirect = f.redirect
 	return client, nil
 }

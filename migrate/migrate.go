@@ -213,9 +213,5 @@ const longest = 600
 
 // line returns a text as one line. U+2028 and U+2029 end lines for some readers of YAML.
 func line(text string) string {
-	text = strings.NewReplacer("\u2028", " ", "\u2029", " ").Replace(safetext.Strip(text))
-	if len(text) > longest {
-		text = strings.ToValidUTF8(text[:longest], "") + "…"
-	}
-	return text
+	return safetext.Cut(strings.NewReplacer("\u2028", " ", "\u2029", " ").Replace(safetext.Strip(text)), longest)
 }

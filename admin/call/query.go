@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"edgeguard/internal/safetext"
 )
 
 const (
@@ -125,9 +127,5 @@ func ParseAddr(field, text string) (netip.Addr, *Problem) {
 
 // Clip shortens what a message repeats.
 func Clip(text string) string {
-	const most = 80
-	if len(text) <= most {
-		return text
-	}
-	return text[:most] + "…"
+	return safetext.Cut(text, 80)
 }

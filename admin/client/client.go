@@ -138,16 +138,13 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 // reason returns why a request failed, without the names of the calls that it went
 // through.
 func reason(err error) error {
-	var request *url.Error
-	if errors.As(err, &request) {
+	if request := new(url.Error); errors.As(err, &request) {
 		err = request.Err
 	}
-	var call *net.OpError
-	if errors.As(err, &call) {
+	if call := new(net.OpError); errors.As(err, &call) {
 		err = call.Err
 	}
-	var system *os.SyscallError
-	if errors.As(err, &system) {
+	if system := new(os.SyscallError); errors.As(err, &system) {
 		err = system.Err
 	}
 	return err

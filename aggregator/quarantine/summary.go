@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"edgeguard/detector"
+	"edgeguard/internal/safetext"
 )
 
 // Summary is what an operator is shown of the held records.
@@ -112,10 +113,7 @@ func (q *Quarantine) covers(addr netip.Addr, lengths *[129]bool) bool {
 // printable returns a name that came from Redis, where any client may have
 // written it, in a form that is safe for a terminal and a log.
 func printable(name string) string {
-	const most = 64
-	if len(name) > most {
-		name = name[:most] + "…"
-	}
+	name = safetext.Cut(name, 64)
 	if quoted := strconv.Quote(name); quoted != `"`+name+`"` || name == "" {
 		return quoted
 	}

@@ -131,9 +131,5 @@ func isTimeout(err error) bool {
 
 // shorten cuts and cleans a server's text, which may be any client's.
 func shorten(text string) string {
-	const most = 160
-	if len(text) > most {
-		text = text[:most] + "…"
-	}
-	return safetext.Strip(text)
+	return safetext.Strip(safetext.Cut(text, 160))
 }

@@ -84,17 +84,6 @@ func Hide(text string, secrets ...string) string {
 
 // Shown returns the beginning of another's text as one line of what a terminal shows.
 func Shown(text string) string {
-	text = strings.Join(strings.Fields(safetext.Strip(cut(text, 4*mostShown))), " ")
-	if short := cut(text, mostShown); short != text {
-		return short + "…"
-	}
-	return text
-}
-
-// cut returns the beginning of a text, without half a character at its end.
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "")
+	text = safetext.Strip(safetext.Cut(text, 4*mostShown)) // as much as white space may be
+	return safetext.Cut(strings.Join(strings.Fields(text), " "), mostShown)
 }

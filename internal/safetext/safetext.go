@@ -52,6 +52,15 @@ func Strip(text string) string {
 	}, text)
 }
 
+// Cut returns the beginning of text, at most so many bytes, with "…" behind it where that is not
+// all of it.
+func Cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…" // the last character may be half a one
+}
+
 // Lines returns text with each of its lines stripped.
 func Lines(text string) string {
 	lines := strings.Split(text, "\n")

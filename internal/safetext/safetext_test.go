@@ -80,3 +80,11 @@ func FuzzStrip(f *testing.F) {
 		}
 	})
 }
+
+func TestCut(t *testing.T) {
+	for text, want := range map[string]string{"": "", "abcd": "abcd", "abcde": "abcd…", "abcé": "abc…", "éé": "éé", "ééé": "éé…", "日本": "日…"} {
+		if got := Cut(text, 4); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
