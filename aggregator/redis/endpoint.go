@@ -2,7 +2,6 @@ package redis
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -10,6 +9,8 @@ import (
 	"strings"
 
 	goredis "github.com/redis/go-redis/v9"
+
+	"edgeguard/internal/outbound"
 )
 
 // TLS is how the connection is secured, beside what a rediss:// URL says.
@@ -34,16 +35,11 @@ func (t TLS) Apply(o *goredis.UniversalOptions) error {
 	}
 	o.TLSConfig.MinVersion = tls.VersionTLS12
 	o.TLSConfig.ServerName = t.Name
-	if t.CA != "" {
-		pem, err := os.ReadFile(t.CA)
-		if err != nil {
-			return fmt.Errorf("fleet.tls.ca: %w", err)
-		}
-		o.TLSConfig.RootCAs = x509.NewCertPool()
-		if !o.TLSConfig.RootCAs.AppendCertsFromPEM(pem) {
-			return fmt.Errorf("fleet.tls.ca: %s contains no PEM certificate", t.CA)
-		}
+	roots, err := outbound.Roots(t.CA)
+	if err != nil {
+		return fmt.Errorf("fleet.tls.ca: %w", err)
 	}
+	o.TLSConfig.RootCAs = roots
 	if t.Cert != "" || t.Key != "" {
 		pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
 		if err != nil {
