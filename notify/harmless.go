@@ -2,7 +2,6 @@ package notify
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"edgeguard/internal/safetext"
 )
@@ -26,11 +25,7 @@ var harmful = strings.NewReplacer(
 // wake all readers of a channel.
 func harmless(text string) string {
 	if len(text) > MostText {
-		cut := MostText - len("…")
-		for cut > 0 && !utf8.RuneStart(text[cut]) {
-			cut--
-		}
-		text = text[:cut] + "…"
+		text = safetext.Cut(text, MostText-len("…"))
 	}
 	return harmful.Replace(safetext.Strip(text))
 }

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"edgeguard/internal/sleep"
 )
 
 // Fault is what an answer has in place of the right one.
@@ -67,10 +69,7 @@ func (f *faults) fails(w http.ResponseWriter, r *http.Request, operation string,
 	}
 	switch {
 	case fault.Hang:
-		select {
-		case <-r.Context().Done():
-		case <-time.After(time.Minute):
-		}
+		sleep.For(r.Context(), time.Minute)
 	case fault.Half:
 		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
 			_, _ = fmt.Fprintf(conn, "HTTP/1.1 %d \r\nContent-Length: 4096\r\n\r\n%s", fault.Status, fault.Body)
