@@ -234,7 +234,7 @@ func attacks(elsewhere string) map[string]func(*conn) {
 		"a line without end":   func(w *conn) { w.say(ok + "X: "); w.spam("y") },
 		"a status without end": func(w *conn) { w.spam("HTTP/1.1 ") },
 		"news without end":     func(w *conn) { w.spam("HTTP/1.1 103 Early Hints\r\nX: y\r\n\r\n") },
-		"10 GB":                func(w *conn) { w.say(ok+"Content-Length: %d\r\n\r\n", tooMuch); w.spam(" ") },
+		"10 GB":                func(w *conn) { w.say(ok+"Content-Length: %d\r\n\r\n", tooMuch); w.spam("x") },
 		"chunks without end":   func(w *conn) { w.say(ok + "Transfer-Encoding: chunked\r\n\r\n"); w.spam("8\r\nxxxxxxxx\r\n") },
 		"a body until the end": func(w *conn) { w.say(ok + "\r\n"); w.spam("x") },
 		"an error of 10 GB":    func(w *conn) { w.say("HTTP/1.1 500 x\r\nContent-Length: %d\r\n\r\n", tooMuch); w.spam("x") },
