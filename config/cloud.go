@@ -67,12 +67,12 @@ var (
 )
 
 // keys are those of both kinds.
-func (l *CloudList) keys(leastEvery time.Duration, most uint32) key.List {
+func (l *CloudList) keys(leastEvery time.Duration, most uint32, holds, marked string) key.List {
 	return key.List{
-		key.Whole("most", &l.Most, 1, most, "how many prefixes a list may have, in each set. The hottest stay"),
+		key.Whole("most", &l.Most, 1, most, holds+". The hottest stay"),
 		key.Span("every", &l.Every, leastEvery, longestEvery, "the shortest time between two updates"),
 		key.Like("mark", &l.Mark, mark, "letters, digits, _, ., : and -, at most 32",
-			"the first word of a set's description, or the comment of an item: what has it is edgeguard's to take out"),
+			marked+": what has it is edgeguard's to take out"),
 		key.Either("on_remove", &l.KeepRemoved, "empty", "keep",
 			"what happens when the config no longer has the list: what is edgeguard's is taken out, or stays"),
 		key.Value("endpoint", &l.Endpoint, readEndpoint, "an https address; http on loopback only",
@@ -97,7 +97,7 @@ func (a *AWSWAF) keys() key.List {
 			"a file as `~/.aws/credentials`, or the JSON of `aws configure export-credentials`. It is read for each call").
 			Usual("the variables `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`"),
 		key.Like("profile", &a.Profile, profile, "the name of a profile in credentials_file", "the part of the file").Usual("`default`"),
-	}, a.CloudList.keys(leastAWS, mostAWS)...)
+	}, a.CloudList.keys(leastAWS, mostAWS, "how many prefixes each set may have", "the first word of a set's description")...)
 }
 
 // readAWSWAF reads a pair of IP sets.
@@ -151,7 +151,7 @@ func (c *Cloudflare) keys() key.List {
 		key.Like("account", &c.Account, hexID, "the account's ID: 32 hex digits", "the account that has the list").Usual("required"),
 		key.Like("list", &c.ID, hexID, "the list's ID, which is not its name: 32 hex digits", "the list").Usual("required"),
 		key.Path("token_file", &c.TokenFile, "a file with an API token. It is read for each call").Usual("required"),
-	}, c.CloudList.keys(leastCloudflare, mostCloudflare)...)
+	}, c.CloudList.keys(leastCloudflare, mostCloudflare, "how many prefixes the list may have", "the comment of an item")...)
 }
 
 // readCloudflare reads a list of Cloudflare's.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode"
 
 	"edgeguard"
 	"edgeguard/config/key"
@@ -215,8 +216,8 @@ func (r *reader) settle(c *Config) {
 			r.Takes(yaml.JoinPath(yaml.ItemPath("listen.envoy", i), "trust"), "trusted_proxies")
 		}
 	}
-	if c.Fleet != nil && (len(c.Node) > longestNodeName || strings.ContainsRune(c.Node, 0)) && !r.Touched("", "node") {
-		r.Wrong("node", "is not a valid node name in a fleet", fmt.Sprintf("use at most %d bytes without NUL", longestNodeName))
+	if (len(c.Node) > longestNodeName || strings.ContainsFunc(c.Node, unicode.IsControl)) && !r.Touched("", "node") {
+		r.Wrong("node", "is not a valid node name", fmt.Sprintf("use at most %d bytes without control characters", longestNodeName))
 	}
 }
 

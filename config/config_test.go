@@ -249,3 +249,30 @@ func TestRulesDigest(t *testing.T) {
 		seen[digest(text)] = text
 	}
 }
+
+// A byte order mark, which some editors write, is not a part of the first key.
+func TestByteOrderMark(t *testing.T) {
+	if _, err := config.Parse("config", []byte("\ufeffnode: a\n")); err != nil {
+		t.Error(err)
+	}
+}
+
+// A copy's listeners are its own: what is lowered in it stays in the config that was read.
+// full.yaml has every kind.
+func TestOwnListeners(t *testing.T) {
+	c, err := config.Load("testdata/full.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds, own := map[string]bool{}, c.OwnListeners().Listeners()
+	for i, l := range c.Listeners() {
+		kind, _, _ := strings.Cut(l.Key, "[")
+		kinds[kind] = true
+		if l.Connections != nil && l.Connections == own[i].Connections {
+			t.Errorf("%s: the copy's connections are the config's", l.Key)
+		}
+	}
+	if len(kinds) != 6 {
+		t.Errorf("full.yaml has listeners of %v", kinds)
+	}
+}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/metrics"
@@ -101,8 +103,8 @@ func TestMetricsGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got != string(want) {
-		t.Errorf("the metrics differ from %s (write it again with -update):\n%s", golden, got)
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("the metrics differ from %s (write it again with -update):\n%s", golden, diff)
 	}
 }
 

@@ -43,6 +43,7 @@ type Tree struct {
 // ParseDocument reads the text of a YAML file into one tree, within bounds. There is a refusal where it cannot be read, or holds more than
 // one document; then the tree is that of the first.
 func ParseDocument(data []byte) (Tree, *Refusal) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // which some editors write
 	switch {
 	case len(data) > MaxFile:
 		return Tree{}, &Refusal{Text: fmt.Sprintf("is larger than %d bytes", MaxFile), Fix: "make it smaller"}

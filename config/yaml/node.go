@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
 
 	"edgeguard/internal/nearest"
 )
@@ -193,11 +194,14 @@ func (n Node) unknown(at place, name string, known Fields) {
 // List reads each item of a list. A value that is not a list is a list of itself.
 func (n Node) List(read func(Node)) {
 	sequence, ok := n.ast.(*ast.SequenceNode)
-	if !ok {
+	switch _, empty := n.ast.(*ast.NullNode); {
+	case empty:
+		n.WrongType("a list")
+		return
+	case !ok:
 		read(n)
 		return
-	}
-	if !n.within() {
+	case !n.within():
 		return
 	}
 	for i, value := range sequence.Values {
@@ -210,7 +214,7 @@ func (n Node) WrongType(want string) {
 	if v, ok := n.ast.(*ast.StringNode); ok && !n.plain(v.Value) {
 		return
 	}
-	n.Wrong("expected "+want+", got "+describe(n.ast), fixType(n.ast))
+	n.Wrong("expected "+want+", got "+describe(n.ast), fixType(n.ast, want))
 }
 
 // describe names a value's type, and the value if it is short.
@@ -230,16 +234,20 @@ func describe(value ast.Node) string {
 	return "something else"
 }
 
-func fixType(value ast.Node) string {
-	switch value.(type) {
+func fixType(value ast.Node, want string) string {
+	switch v := value.(type) {
 	case *ast.NullNode:
 		return "give it a value, or remove it"
 	case *ast.MappingNode:
 		return "change it, or put it in quotes if it is text with a colon"
 	case *ast.SequenceNode:
 		return "write one here, not a list of them"
+	case *ast.StringNode:
+		if kind := v.GetToken().Type; kind == token.SingleQuoteType || kind == token.DoubleQuoteType {
+			return "write " + want + ", without quotes"
+		}
 	}
-	return "change it"
+	return "write " + want
 }
 
 // Clip shortens what a message repeats.
