@@ -47,7 +47,7 @@ func TestFaultsAreToldAndMended(t *testing.T) {
 	if err := os.Remove(in("state")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(in("state"), 0o755); err != nil {
+	if err := os.MkdirAll(in("state"), 0o755); err != nil { // unless the node has made it already
 		t.Fatal(err)
 	}
 	_ = taken.Close()
