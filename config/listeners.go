@@ -9,11 +9,12 @@ import (
 // Listener is what the listeners of all sections have in common.
 type Listener struct {
 	Key     string // of the config, such as "listen.auth[0]"
-	Name    string // for people
 	Address yaml.Address
 	Access  yaml.Access // of a unix socket
 	TLS     ListenerTLS
-	Asked   bool // proxies wait for its answers
+	// Asked is how proxies ask there and wait for the answer, such as "forward auth"; empty
+	// where none do.
+	Asked string
 	// Connections is the config's own field, so that it can be lowered; nil where it is not
 	// in the config.
 	Connections *int
@@ -23,27 +24,27 @@ type Listener struct {
 func (c *Config) Listeners() (all []Listener) {
 	for i := range c.Listen.Auth {
 		l := &c.Listen.Auth[i]
-		all = append(all, Listener{yaml.ItemPath("listen.auth", i), "forward auth", l.Address, l.Access, ListenerTLS{}, true, &l.Connections})
+		all = append(all, Listener{yaml.ItemPath("listen.auth", i), l.Address, l.Access, ListenerTLS{}, "forward auth", &l.Connections})
 	}
 	for i := range c.HAProxy.SPOE {
 		l := &c.HAProxy.SPOE[i]
-		all = append(all, Listener{yaml.ItemPath("haproxy.spoe", i), "SPOE", l.Listen, l.Access(), l.TLS, true, &l.Connections})
+		all = append(all, Listener{yaml.ItemPath("haproxy.spoe", i), l.Listen, l.Access(), l.TLS, "SPOE", &l.Connections})
 	}
 	for i := range c.Listen.Envoy {
 		l := &c.Listen.Envoy[i]
-		all = append(all, Listener{yaml.ItemPath("listen.envoy", i), "Envoy", l.Address, l.Access, l.TLS, true, &l.Connections})
+		all = append(all, Listener{yaml.ItemPath("listen.envoy", i), l.Address, l.Access, l.TLS, "Envoy", &l.Connections})
 	}
 	for i := range c.HAProxy.Peers {
 		l := &c.HAProxy.Peers[i]
-		all = append(all, Listener{yaml.ItemPath("haproxy.peers", i), "HAProxy's peers", l.Listen, l.Access(), l.TLS, false, nil})
+		all = append(all, Listener{yaml.ItemPath("haproxy.peers", i), l.Listen, l.Access(), l.TLS, "", nil})
 	}
 	for i := range c.CrowdSec.LAPI {
 		l := &c.CrowdSec.LAPI[i]
-		all = append(all, Listener{yaml.ItemPath("crowdsec.lapi", i), "bouncers", l.Listen, yaml.Access{}, l.TLS, false, &l.Connections})
+		all = append(all, Listener{yaml.ItemPath("crowdsec.lapi", i), l.Listen, yaml.Access{}, l.TLS, "", &l.Connections})
 	}
 	for i := range c.Listen.Admin {
 		l := &c.Listen.Admin[i]
-		all = append(all, Listener{yaml.ItemPath("listen.admin", i), "admin", l.Address, l.Access, ListenerTLS{}, false, &l.Connections})
+		all = append(all, Listener{yaml.ItemPath("listen.admin", i), l.Address, l.Access, ListenerTLS{}, "", &l.Connections})
 	}
 	return all
 }

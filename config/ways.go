@@ -6,8 +6,8 @@ import "edgeguard"
 // what has a copy of the blocks. Whether anybody goes by them is not in a config.
 func (c *Config) Ways() (all []string) {
 	for _, l := range c.Listeners() {
-		if l.Asked {
-			all = append(all, l.Name+" at "+l.Address.String())
+		if l.Asked != "" {
+			all = append(all, l.Asked+" at "+l.Address.String())
 		}
 	}
 	return append(all, c.Copies()...)

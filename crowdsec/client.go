@@ -70,7 +70,10 @@ func (e *RefusedError) Credentials() bool {
 // NewClient returns a client. It opens nothing but the file of the CA.
 func NewClient(c ClientConfig) (*Client, error) {
 	one := &Client{config: c}
-	return one, one.connect()
+	if err := one.connect(); err != nil {
+		return nil, err
+	}
+	return one, nil
 }
 
 // connect has connections made from now on, by the file of the CA as it is now.

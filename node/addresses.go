@@ -2,7 +2,7 @@ package node
 
 import (
 	"errors"
-	"slices"
+	"strings"
 
 	"edgeguard/config"
 	"edgeguard/internal/unixsocket"
@@ -22,17 +22,19 @@ func addresses(c *config.Config) map[string]unixsocket.Access {
 // nothing ends with the reason. What else fails is tried again by its service.
 func bind(s *sockets.Sockets, c *config.Config) error {
 	var errs []error
-	for address, access := range addresses(c) {
-		l, err := s.Open(address, access)
+	asked := 0
+	for _, l := range c.Listeners() {
+		listener, err := s.Open(l.Address.String(), unixsocket.Access(l.Access))
 		if err == nil {
-			_ = l.Close() // the socket stays open
-		}
-		isAuth := slices.ContainsFunc(c.Listen.Auth, func(a config.Auth) bool { return a.Address.String() == address })
-		if isAuth && err != nil {
+			_ = listener.Close() // the socket stays open
+		} else if strings.HasPrefix(l.Key, "listen.auth[") {
 			errs = append(errs, err)
 		}
+		if l.Asked != "" {
+			asked++
+		}
 	}
-	if len(errs) > 0 && len(errs) == len(c.Listen.Auth) && len(c.Sensors.AccessLog) == 0 && len(c.HAProxy.SPOE) == 0 && len(c.Listen.Envoy) == 0 && !c.HAProxy.Counts() {
+	if len(errs) > 0 && len(errs) == asked && len(c.Sensors.AccessLog) == 0 && !c.HAProxy.Counts() {
 		return errors.Join(errs...)
 	}
 	return nil

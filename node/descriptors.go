@@ -47,7 +47,7 @@ func wantedPlaces(c *config.Config) (want places, own int) {
 		switch {
 		case l.Connections == nil:
 			own += haproxyFiles
-		case l.Asked:
+		case l.Asked != "":
 			want.auth += *l.Connections
 		default:
 			want.others += *l.Connections
@@ -92,7 +92,7 @@ func withinFiles(now time.Time, c *config.Config, alarms *alarm.Tracker) (_ *con
 	for _, l := range less.Listeners() {
 		switch {
 		case l.Connections == nil:
-		case l.Asked:
+		case l.Asked != "":
 			*l.Connections = portion(*l.Connections, given.auth, want.auth, leastAuth)
 		default:
 			*l.Connections = portion(*l.Connections, given.others, want.others, leastOther)
