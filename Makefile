@@ -73,7 +73,15 @@ envoy-test: ## listen.envoy asked by the clients of others: grpcurl, envoyproxy/
 fuzz: ## every fuzz target for FUZZTIME: inputs (10000x) or time (10m)
 	@scripts/fuzz $(FUZZTIME)
 
-bench: build ## every figure of docs/benchmarks.md beside its goal
+instructions: ## instructions, mispredicted branches and cache misses of an operation, beside the committed table
+	@scripts/need valgrind
+	go run ./loadtest/instructions
+
+instructions-check: ## the instructions are within 5 % of the table's; skipped where they cannot be counted
+	@scripts/need valgrind || true
+	go run ./loadtest/instructions -check
+
+bench: build instructions ## every figure of docs/benchmarks.md beside its goal
 	go run ./loadtest/report
 
 bench-fleet: ## the fleet's figures over a real Redis, each beside its goal
@@ -88,4 +96,4 @@ torture: ## the fault tests at full length, some hours
 clean:
 	rm -rf edgeguard dist
 
-.PHONY: build install dist dist-test test test-box bare race lint generate console-test console-test-short console-vendor envoy-test fuzz bench bench-fleet torture clean
+.PHONY: build install dist dist-test test test-box bare race lint generate console-test console-test-short console-vendor envoy-test fuzz instructions instructions-check bench bench-fleet torture clean
