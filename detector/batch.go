@@ -23,6 +23,15 @@ func (s set) has(i int) bool { return s>>(i&63)&1 != 0 }
 func (s *set) add(i int)     { *s |= 1 << (i & 63) }
 func (s set) len() uint64    { return uint64(bits.OnesCount64(uint64(s))) }
 
+// all calls yield with each event, in order.
+func (s set) all(yield func(i int) bool) {
+	for ; s != 0; s &= s - 1 {
+		if !yield(bits.TrailingZeros64(uint64(s))) {
+			return
+		}
+	}
+}
+
 // batch is the memory for deciding up to batchSize events together. Nearly all
 // of them pass: they are counted and compared with one number. Only the others
 // need a decision.
@@ -34,6 +43,9 @@ type batch struct {
 	hits          [batchSize]*blocklist.Hit
 	known, spared set
 	six           set // those of IPv6
+	// asked are the events of which each meter is asked, and meters the room to find them.
+	asked  []set
+	meters []uint64
 
 	// counts holds what each meter counted, meter by meter, of the events in
 	// counted. late are those that some meter did not count as too old, and
@@ -67,6 +79,8 @@ func (d *Detector) takeBatch() *batch {
 	b := &batch{
 		counts:  make([][batchSize]count, len(d.meters)),
 		counted: make([]set, len(d.meters)),
+		asked:   make([]set, len(d.meters)),
+		meters:  make([]uint64, len(d.meters)/64+1),
 		wide:    make([][]wideCounts, len(d.meters)),
 		ops:     make([]shard.Op, 0, batchSize),
 		at:      make([]uint8, 0, batchSize),
@@ -99,13 +113,14 @@ func (d *Detector) DecideBatch(nows []time.Time, events []edgeguard.Event, verdi
 // counted depends on no verdict.
 func (b *batch) decide(d *Detector, nows []time.Time, events []edgeguard.Event, verdicts []edgeguard.Verdict) {
 	b.open(d, nows, events)
+	b.ask(d, events)
 	for i := range d.meters {
 		m := &d.meters[i]
 		b.counted[i] = 0
 		for k := range b.wide[i] {
 			b.wide[i][k].counted = 0
 		}
-		if m.exact {
+		if m.exact || b.asked[i] == 0 {
 			continue
 		}
 		first := m.table(&events[0])
@@ -137,6 +152,23 @@ func (b *batch) open(d *Detector, nows []time.Time, events []edgeguard.Event) {
 			b.look(d, i, nows[i], ev)
 		}
 		b.notes.sample(d, ev, at, b.spared.has(i))
+	}
+}
+
+// ask finds the events that no list exempts and that each meter may match.
+func (b *batch) ask(d *Detector, events []edgeguard.Event) {
+	heard := ^set(0) >> (batchSize - len(events)) &^ b.spared
+	if !d.indexed {
+		for i := range b.asked {
+			b.asked[i] = heard
+		}
+		return
+	}
+	clear(b.asked)
+	for i := range heard.all {
+		for m := range d.config.Rules.Candidates(&events[i], b.meters).All {
+			b.asked[m].add(i)
+		}
 	}
 }
 
@@ -210,11 +242,8 @@ func (b *batch) weigh(c *decision, i int) {
 // many events count in the meter's other table.
 func (b *batch) count(d *Detector, m *meter, table *shard.Table, events []edgeguard.Event) (others int) {
 	b.ops, b.at, b.text = b.ops[:0], b.at[:0], b.text[:0]
-	for i := range events {
+	for i := range b.asked[m.index].all {
 		ev := &events[i]
-		if b.spared.has(i) {
-			continue
-		}
 		if m.table(ev) != table {
 			others++
 			continue

@@ -79,6 +79,8 @@ type Detector struct {
 	rooms  rooms
 	named  map[string]int // rules by name
 	exact  bool           // a meter is exact
+	// indexed says that events have candidates among the meters.
+	indexed bool
 	// longest is the longest window.
 	longest time.Duration
 	// proxied notes which meters of the fleet saw clients behind a proxy.
@@ -98,6 +100,7 @@ func New(c Config) *Detector {
 		d.statistics, d.steps, d.crossings, d.lost = old.statistics, old.steps, old.crossings, old.lost
 	}
 	d.config.Previous = nil // its own tables must not be kept alive
+	d.indexed = c.Rules.Indexed()
 	d.rules, d.named = make([]rule, len(c.Rules.Rules)), make(map[string]int, len(c.Rules.Rules))
 	for i := range c.Rules.Rules {
 		d.rules[i] = newRule(&c, &c.Rules.Rules[i])

@@ -18,8 +18,9 @@ import (
 // function known only at run time must be on the heap; without a fleet the
 // operation stays on the stack.
 type room struct {
-	op   shard.Op
-	text [attributesSize]byte
+	op     shard.Op
+	text   [attributesSize]byte
+	meters [candidateWords]uint64
 }
 
 // rooms keeps rooms for the next caller.
@@ -37,25 +38,34 @@ func (r *rooms) take() *room {
 // an event.
 func (c *decision) countInFleet() {
 	room := c.d.rooms.take()
-	for i := range c.d.meters {
-		m := &c.d.meters[i]
-		if c.batched && !m.exact {
-			continue
+	if c.d.indexed {
+		for i := range c.d.config.Rules.Candidates(c.event, room.meters[:]).All {
+			c.countOneInFleet(&c.d.meters[i], room)
 		}
-		with, ok := m.prepare(&room.op, c, room.text[:0])
-		if !ok {
-			continue
+	} else {
+		for i := range c.d.meters {
+			c.countOneInFleet(&c.d.meters[i], room)
 		}
-		room.op.With = unsafetext.String(with)
-		table := m.table(c.event)
-		n := c.counted(table.Add(&room.op), room.op.Cost)
-		if m.fleet && table == m.proven {
-			c.d.askFleet(m, &room.op, c.event, &n)
-		}
-		c.take(m, n)
 	}
 	room.op = shard.Op{} // attributes longer than the room must not be kept alive
 	c.d.rooms.pool.Put(room)
+}
+
+func (c *decision) countOneInFleet(m *meter, room *room) {
+	if c.batched && !m.exact {
+		return
+	}
+	with, ok := m.prepare(&room.op, c, room.text[:0])
+	if !ok {
+		return
+	}
+	room.op.With = unsafetext.String(with)
+	table := m.table(c.event)
+	n := c.counted(table.Add(&room.op), room.op.Cost)
+	if m.fleet && table == m.proven {
+		c.d.askFleet(m, &room.op, c.event, &n)
+	}
+	c.take(m, n)
 }
 
 // askFleet adds what the rest of the fleet counted to a proven count.

@@ -11,6 +11,8 @@ import (
 type Set struct {
 	Rules  []Rule
 	Meters []Meter
+
+	index *index
 }
 
 // Compile checks the specs and makes a set of them. If anything is wrong, it
@@ -24,6 +26,7 @@ func Compile(specs []Spec) (*Set, []Problem) {
 	if len(c.problems) > 0 {
 		return nil, c.problems
 	}
+	c.set.index = newIndex(c.set.Meters)
 	return &c.set, nil
 }
 
