@@ -150,3 +150,56 @@ func randomBlocks(t *testing.T, r *rand.Rand) *rules.Set {
 	}
 	return compile(t, specs...)
 }
+
+// TestOracleOfPaths is TestOracle with rules of which an event's path leaves most out,
+// in a fleet in every other round.
+func TestOracleOfPaths(t *testing.T) {
+	for round := range rounds(12) {
+		seed := rand.Uint64()
+		set := randomPaths(t, rand.New(rand.NewPCG(seed, 3)))
+		if !set.Indexed() {
+			t.Fatal("every meter is asked")
+		}
+		var rest func(meter int, key edgeguard.Key, slot uint32) uint32
+		if round%2 == 1 {
+			rest = func(meter int, _ edgeguard.Key, slot uint32) uint32 {
+				return uint32((seed ^ uint64(meter)<<32 ^ uint64(slot)) * 0x9e3779b97f4a7c15 >> 60)
+			}
+		}
+		holdAgainstOracle(t, set, seed, round, rest)
+	}
+}
+
+// randomPaths makes rules that count some of the paths of randomEvents, behind some
+// that count none of them.
+func randomPaths(t *testing.T, r *rand.Rand) *rules.Set {
+	paths := []string{"/", "/login", "/log*", "*.css", "/search*", "/static/*", "/*", "*a*", "/none"}
+	var specs []rules.Spec
+	for i := range 3 + r.IntN(62) {
+		specs = append(specs, rules.Spec{Name: fmt.Sprintf("none%d", i), Threshold: 1, Match: rules.Match{Path: []string{fmt.Sprintf("/none/%d", i)}}})
+	}
+	for i := range 8 {
+		spec := rules.Spec{Name: fmt.Sprintf("r%d", i), Threshold: 3 + r.Uint32N(60), BlockFor: time.Minute, WhileOver: r.IntN(4) == 0}
+		if i > 1 {
+			spec.Match.Path = []string{paths[r.IntN(len(paths))], paths[r.IntN(len(paths))]}
+		}
+		switch r.IntN(6) {
+		case 0:
+			spec.Match.Not = &rules.Match{Path: []string{paths[r.IntN(len(paths))]}}
+		case 1:
+			spec.Match.Method = []string{"POST"}
+		case 2:
+			spec.Action, spec.WhileOver, spec.Key = edgeguard.ActionDeny, false, rules.Group{With: []string{"host"}}
+		case 3:
+			spec.Match.Fold = i > 1
+		case 4:
+			if i <= 1 { // the oracle's wait is for events that the rule counts
+				spec.Distinct, spec.Threshold, spec.WhileOver = "path", 2, false
+			}
+		}
+		if _, problems := rules.Compile([]rules.Spec{spec}); problems == nil {
+			specs = append(specs, spec)
+		}
+	}
+	return compile(t, specs...)
+}

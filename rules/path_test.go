@@ -142,6 +142,10 @@ func TestPlainPath(t *testing.T) {
 					t.Fatalf("plainPath(%q) = %q, true", path, got)
 				}
 			}
+			path := "/" + strings.Repeat("a", at-1)
+			if got, ok := plainPath(path + strings.Repeat("?/%", length-at)); !ok || got != path {
+				t.Fatalf("plainPath finds %q, %v before the query, want %q", got, ok, path)
+			}
 		}
 	}
 }
