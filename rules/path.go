@@ -109,16 +109,18 @@ func otherPath(dst []byte, target string) []byte {
 
 // hasOther reports whether otherPath can give another path than normalPath.
 func hasOther(target string) bool {
-	return strings.Contains(target, "%2f") || strings.Contains(target, "%2F")
+	for i := strings.IndexByte(target, '%'); i >= 0 && i+2 < len(target); i++ {
+		if target[i+2]|0x20 == 'f' && target[i+1] == '2' && target[i] == '%' {
+			return true
+		}
+	}
+	return false
 }
 
 // resolve appends the normal form of a target's path, with escaped slashes as
 // the given byte.
 func resolve(dst []byte, target string, escaped byte) []byte {
-	if end := strings.IndexAny(target, "?#"); end >= 0 {
-		target = target[:end]
-	}
-	target = cutOrigin(target)
+	target = cutOrigin(pathOf(target))
 	root := len(dst)
 	dst = append(dst, '/')
 	segment := len(dst)
