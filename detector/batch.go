@@ -166,7 +166,7 @@ func (b *batch) ask(d *Detector, events []edgeguard.Event) {
 	}
 	clear(b.asked)
 	for i := range heard.all {
-		for m := range d.config.Rules.Candidates(&events[i], b.meters).All {
+		for m := range d.config.Rules.MayMatch(&events[i], b.meters).All {
 			b.asked[m].add(i)
 		}
 	}

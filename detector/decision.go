@@ -16,9 +16,6 @@ const (
 	fleetLost = "fleet lost"
 )
 
-// candidateWords is the stack for a bit of each meter: more than 1,024 cost an allocation.
-const candidateWords = 16
-
 // decision is one event on its way to its verdict.
 type decision struct {
 	d     *Detector
@@ -101,21 +98,10 @@ func (c *decision) countAll() {
 		return
 	}
 	if c.d.indexed {
-		c.countCandidates()
+		c.countIndexed()
 		return
 	}
 	for i := range c.d.meters {
-		if m := &c.d.meters[i]; !c.batched || m.exact {
-			c.take(m, m.add(c))
-		}
-	}
-}
-
-// countCandidates is countAll where the rules name many paths. A function of its own, so
-// that nobody else pays for the room.
-func (c *decision) countCandidates() {
-	var room [candidateWords]uint64
-	for i := range c.d.config.Rules.Candidates(c.event, room[:]).All {
 		if m := &c.d.meters[i]; !c.batched || m.exact {
 			c.take(m, m.add(c))
 		}

@@ -79,7 +79,7 @@ type Detector struct {
 	rooms  rooms
 	named  map[string]int // rules by name
 	exact  bool           // a meter is exact
-	// indexed says that events have candidates among the meters.
+	// indexed says that an event is not asked of every meter.
 	indexed bool
 	// longest is the longest window.
 	longest time.Duration

@@ -20,7 +20,7 @@ import (
 type room struct {
 	op     shard.Op
 	text   [attributesSize]byte
-	meters [candidateWords]uint64
+	meters [setWords]uint64
 }
 
 // rooms keeps rooms for the next caller.
@@ -39,7 +39,7 @@ func (r *rooms) take() *room {
 func (c *decision) countInFleet() {
 	room := c.d.rooms.take()
 	if c.d.indexed {
-		for i := range c.d.config.Rules.Candidates(c.event, room.meters[:]).All {
+		for i := range c.d.config.Rules.MayMatch(c.event, room.meters[:]).All {
 			c.countOneInFleet(&c.d.meters[i], room)
 		}
 	} else {

@@ -12,11 +12,11 @@ import (
 	"edgeguard"
 )
 
-var candidateSets = flag.Int("candidate-sets", 3_000, "how many random rule sets TestCandidates tries, with ten events each")
+var indexSets = flag.Int("index-sets", 3_000, "how many random rule sets TestIndex tries, with ten events each")
 
-// slowCandidates is the definition: of the meters that have a path, and compare its normal
+// slowMayMatch is the definition: of the meters that have a path, and compare its normal
 // form, those that have one of the target's readings among theirs; and all others.
-func slowCandidates(set *Set, ev *edgeguard.Event) (found []int) {
+func slowMayMatch(set *Set, ev *edgeguard.Event) (found []int) {
 	readings := []string{slowNormalPath(ev.Path)}
 	if hasOther(ev.Path) {
 		readings = append(readings, string(otherPath(nil, ev.Path)))
@@ -39,13 +39,13 @@ func slowCandidates(set *Set, ev *edgeguard.Event) (found []int) {
 	return found
 }
 
-// holdCandidates compares the candidates with the definition, and asks every meter: one
+// holdIndex compares the meters with the definition, and asks every meter: one
 // that is left out must not match.
-func holdCandidates(t *testing.T, set *Set, ev *edgeguard.Event) (matched int) {
+func holdIndex(t *testing.T, set *Set, ev *edgeguard.Event) (matched int) {
 	t.Helper()
-	got := slices.Collect(set.Candidates(ev, make([]uint64, 0, 1)).All)
-	if want := slowCandidates(set, ev); !slices.Equal(got, want) {
-		t.Fatalf("%q: candidates %v, want %v", ev.Path, got, want)
+	got := slices.Collect(set.MayMatch(ev, make([]uint64, 0, 1)).All)
+	if want := slowMayMatch(set, ev); !slices.Equal(got, want) {
+		t.Fatalf("%q: may match %v, want %v", ev.Path, got, want)
 	}
 	for i := range set.Meters {
 		if _, ok := set.Meters[i].Match(ev); ok {
@@ -107,13 +107,13 @@ func randomSet(r *rand.Rand) (set *Set, paths []string) {
 	return set, paths
 }
 
-// TestCandidates holds the index against the definition, and against asking every meter.
-func TestCandidates(t *testing.T) {
+// TestIndex holds the index against the definition, and against asking every meter.
+func TestIndex(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	matched, indexed := 0, 0
-	for range *candidateSets {
+	for range *indexSets {
 		set, paths := randomSet(r)
 		if set.Indexed() {
 			indexed++
@@ -129,16 +129,16 @@ func TestCandidates(t *testing.T) {
 			if r.IntN(20) == 0 {
 				ev.Known = edgeguard.FieldMethod
 			}
-			matched += holdCandidates(t, set, &ev)
+			matched += holdIndex(t, set, &ev)
 		}
 	}
-	if matched < *candidateSets || indexed < *candidateSets/3 {
+	if matched < *indexSets || indexed < *indexSets/3 {
 		t.Errorf("%d matches and %d sets with an index: the test shows little", matched, indexed)
 	}
 }
 
-// FuzzCandidates takes the paths of rules, a line each, and a target.
-func FuzzCandidates(f *testing.F) {
+// FuzzIndex takes the paths of rules, a line each, and a target.
+func FuzzIndex(f *testing.F) {
 	f.Add("/a\n/b*\n*.php\n/a*b*c", "/a")
 	f.Add("/wp-login.php\n/wp-login.php*\n/api/v1/*\n*/login", "//x%2f../wp-login.php?a")
 	f.Add("/%00\n/%00*\n*%00\n/12345678\n/1234567*\n*/12345678", "/%00%2f%00")
@@ -155,11 +155,11 @@ func FuzzCandidates(f *testing.F) {
 		if problems != nil {
 			t.Fatal(problems)
 		}
-		holdCandidates(t, set, &edgeguard.Event{Kind: edgeguard.KindRequest, Known: edgeguard.FieldPath, Path: target})
+		holdIndex(t, set, &edgeguard.Event{Kind: edgeguard.KindRequest, Known: edgeguard.FieldPath, Path: target})
 	})
 }
 
-func TestCandidatesDoNotAllocate(t *testing.T) {
+func TestIndexDoesNotAllocate(t *testing.T) {
 	var specs []Spec
 	for i := range 200 {
 		specs = append(specs, Spec{Name: fmt.Sprint(i), Threshold: 1, Match: Match{Path: []string{fmt.Sprintf("/page-%d", i), fmt.Sprintf("/%d*", i)}}})
@@ -168,7 +168,7 @@ func TestCandidatesDoNotAllocate(t *testing.T) {
 	room := make([]uint64, 4)
 	for _, target := range []string{"/page-7", "//page-7?a", "/1%2f../12"} {
 		ev := edgeguard.Event{Kind: edgeguard.KindRequest, Known: edgeguard.FieldPath, Path: target}
-		if allocs := testing.AllocsPerRun(100, func() { set.Candidates(&ev, room) }); allocs != 0 {
+		if allocs := testing.AllocsPerRun(100, func() { set.MayMatch(&ev, room) }); allocs != 0 {
 			t.Errorf("%s: %v allocations", target, allocs)
 		}
 	}

@@ -13,14 +13,14 @@ import (
 // each of them.
 const manyPaths = 3
 
-// Candidates is a set of meters, a bit each.
-type Candidates []uint64
+// MeterSet is a set of meters, a bit each.
+type MeterSet []uint64
 
-func (c Candidates) add(meter int) { c[meter>>6] |= 1 << (meter & 63) }
+func (set MeterSet) add(meter int) { set[meter>>6] |= 1 << (meter & 63) }
 
 // All calls yield with the index of each meter, ascending.
-func (c Candidates) All(yield func(meter int) bool) {
-	for i, word := range c {
+func (set MeterSet) All(yield func(meter int) bool) {
+	for i, word := range set {
 		for ; word != 0; word &= word - 1 {
 			if !yield(i<<6 + bits.TrailingZeros64(word)) {
 				return
@@ -35,7 +35,7 @@ func (c Candidates) All(yield func(meter int) bool) {
 type index struct {
 	paths int // meters that have a path
 	// always are those that have none, or compare other forms of it than the normal one.
-	always Candidates
+	always MeterSet
 	exact  map[string][]int32 // by path, if it has no star; the runtime seeds the hash
 	long   lengths            // of those paths
 	heads  starred            // by what comes before the first star
@@ -55,7 +55,7 @@ type star struct {
 }
 
 func newIndex(meters []Meter) *index {
-	x := &index{always: make(Candidates, (len(meters)+63)/64), exact: make(map[string][]int32)}
+	x := &index{always: make(MeterSet, (len(meters)+63)/64), exact: make(map[string][]int32)}
 	x.heads.byWord, x.ends.byWord = make(map[uint64][]star), make(map[uint64][]star)
 	for i := range meters {
 		m := &meters[i]
@@ -106,7 +106,7 @@ func (l *starred) add(s star, word uint64, length int) {
 }
 
 // find adds the meters that have a path, in normal form, among theirs.
-func (x *index) find(found Candidates, path string) {
+func (x *index) find(found MeterSet, path string) {
 	if x.long.has(path) {
 		for _, meter := range x.exact[path] {
 			found.add(int(meter))
@@ -118,7 +118,7 @@ func (x *index) find(found Candidates, path string) {
 	}
 }
 
-func (l *starred) find(found Candidates, path string, word uint64) {
+func (l *starred) find(found MeterSet, path string, word uint64) {
 	for _, mask := range l.masks {
 		list := l.byWord[word&mask]
 		for i := range list {
@@ -132,7 +132,7 @@ func (l *starred) find(found Candidates, path string, word uint64) {
 // findOdd is find for a target whose path is not in normal form: by each of its readings.
 //
 //go:noinline
-func (x *index) findOdd(found Candidates, target string) {
+func (x *index) findOdd(found MeterSet, target string) {
 	var room [pathRoom]byte
 	x.find(found, unsafetext.String(normalPath(room[:0], target)))
 	if hasOther(target) {
@@ -140,17 +140,17 @@ func (x *index) findOdd(found Candidates, target string) {
 	}
 }
 
-// Indexed reports whether Candidates ever leaves out a meter.
+// Indexed reports whether MayMatch ever leaves out a meter.
 func (s *Set) Indexed() bool { return s.index.paths >= manyPaths }
 
-// Candidates returns the meters that [Meter.Match] may match the event; it matches none of
+// MayMatch returns the meters whose [Meter.Match] may match the event; it matches none of
 // the others. They must only be read, and only until room, which they may lie in, is used
 // again. It allocates if room is too small for a bit of each meter.
-func (s *Set) Candidates(ev *edgeguard.Event, room []uint64) Candidates {
+func (s *Set) MayMatch(ev *edgeguard.Event, room []uint64) MeterSet {
 	if !s.Indexed() || ev.Known&edgeguard.FieldPath == 0 {
 		return s.index.always
 	}
-	found := append(Candidates(room[:0]), s.index.always...)
+	found := append(MeterSet(room[:0]), s.index.always...)
 	if path, plain := plainPath(ev.Path); plain {
 		s.index.find(found, path)
 	} else {
