@@ -149,7 +149,7 @@ func readBack(t *testing.T, c *config.Config) {
 	}
 	same := cmp.Options{
 		cmpopts.IgnoreFields(config.Config{}, "Warnings", "Specs"), // a spec may leave out what its print gives
-		cmpopts.IgnoreUnexported(rules.Meter{}), cmpopts.EquateEmpty(), cmp.Comparer(func(a, b netip.Prefix) bool { return a == b }),
+		cmpopts.IgnoreUnexported(rules.Set{}, rules.Meter{}), cmpopts.EquateEmpty(), cmp.Comparer(func(a, b netip.Prefix) bool { return a == b }),
 	}
 	if diff := cmp.Diff(c, again, same); diff != "" {
 		t.Fatalf("%s\n%s", diff, c.YAML())
