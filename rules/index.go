@@ -55,7 +55,8 @@ type star struct {
 }
 
 func newIndex(meters []Meter) *index {
-	x := &index{always: make(MeterSet, (len(meters)+63)/64), exact: make(map[string][]int32)}
+	// Twice the room that most sets need: in a fuller map, a look-up is longer by chance.
+	x := &index{always: make(MeterSet, (len(meters)+63)/64), exact: make(map[string][]int32, 2*len(meters))}
 	x.heads.byWord, x.ends.byWord = make(map[uint64][]star), make(map[uint64][]star)
 	for i := range meters {
 		m := &meters[i]
