@@ -1,7 +1,9 @@
 package shard
 
 import (
+	"encoding/binary"
 	"math"
+	"math/bits"
 	"unsafe"
 
 	"edgeguard/ring"
@@ -58,29 +60,96 @@ func (e *entry) warm() *warmEntry { return (*warmEntry)(unsafe.Pointer(e)) }
 // now, which is at least the head. Where the entry has outgrown its pairs,
 // fits is false, count is without the cost, and only the head has moved.
 func (e *entry) add(now, slot uint32, cost uint16) (count uint32, fits bool) {
-	gap := min(now-e.head, ring.Slots)
-	free, same := -1, -1
-	for i := range e.pairs {
-		p := &e.pairs[i]
-		if p.count == 0 || uint32(uint8(e.head)-p.slot)+gap >= ring.Slots {
-			p.count, free = 0, i
-			continue
-		}
-		count += uint32(p.count)
-		if p.slot == uint8(slot) {
-			same = i
-		}
+	var at int
+	if now != e.head && slot == now {
+		e.advance(now)
+		at = e.free()
+	} else {
+		e.advance(now)
+		at = e.pairOf(slot)
 	}
-	e.head = now
-	switch {
-	case same >= 0 && uint32(e.pairs[same].count)+uint32(cost) <= math.MaxUint8:
-		e.pairs[same].count += uint8(cost)
-	case same < 0 && free >= 0 && cost <= math.MaxUint8:
-		e.pairs[free] = pair{uint8(slot), uint8(cost)}
-	default:
+	count = e.sum()
+	if at < 0 {
 		return count, false
 	}
+	p := &e.pairs[at]
+	n := uint32(p.count) + uint32(cost)
+	if n > math.MaxUint8 {
+		return count, false
+	}
+	*p = pair{uint8(slot), uint8(n)}
+	if slot == now {
+		*p, e.pairs[0] = e.pairs[0], *p // where addHead looks for it
+	}
 	return count + uint32(cost), true
+}
+
+// addHead is add for slot and now at the entry's head. It takes only what needs no
+// search, and else changes nothing: the head's own pair, which add leaves first, with
+// room in it. No pair is out of the window then: whatever moved the head emptied those.
+func (e *entry) addHead(cost uint16) (count uint32, fits bool) {
+	p := &e.pairs[0]
+	n := uint32(p.count) + uint32(cost)
+	if p.count == 0 || p.slot != uint8(e.head) || n > math.MaxUint8 {
+		return 0, false
+	}
+	p.count = uint8(n)
+	return e.sum(), true
+}
+
+// The pairs but the first are one word, four lanes of sixteen bits: a slot in the
+// low byte of each and its count in the high one.
+const (
+	ones   = 0x0001_0001_0001_0001
+	counts = 0x00ff * ones // of the word, eight bits to the right
+)
+
+func (e *entry) word() *[8]byte { return (*[8]byte)(unsafe.Pointer(&e.pairs[1])) }
+
+// sum adds up the pairs.
+func (e *entry) sum() uint32 {
+	w := binary.LittleEndian.Uint64(e.word()[:])
+	return uint32(e.pairs[0].count) + uint32(w>>8&counts*ones>>48)
+}
+
+// advance moves the window on to now, at least the head, and empties the pairs that
+// leave it.
+func (e *entry) advance(now uint32) {
+	head, gap := uint8(e.head), min(now-e.head, ring.Slots)
+	e.head = now
+	if uint32(head-e.pairs[0].slot)+gap >= ring.Slots {
+		e.pairs[0].count = 0
+	}
+	// In each lane: the age, from 256 on, so that it borrows nothing of the next lane;
+	// then 2^15 where that and the gap make a window, and so all ones.
+	w := binary.LittleEndian.Uint64(e.word()[:])
+	ages := (uint64(head)*ones | 0x0100*ones) - w&counts
+	gone := (ages&counts + (1<<15-ring.Slots+uint64(gap))*ones) >> 15 & ones
+	binary.LittleEndian.PutUint64(e.word()[:], w&^(gone*0xff<<8))
+}
+
+// free returns the number of a pair that is free, below 0 if there is none.
+func (e *entry) free() int {
+	if e.pairs[0].count == 0 {
+		return 0
+	}
+	w := binary.LittleEndian.Uint64(e.word()[:])
+	used := (w>>8&counts + counts) & (0x0100 * ones)
+	if free := used ^ 0x0100*ones; free != 0 {
+		return 1 + bits.TrailingZeros64(free)/16
+	}
+	return -1
+}
+
+// pairOf returns the number of the slot's pair, else of a free one, below 0 if there
+// is neither.
+func (e *entry) pairOf(slot uint32) int {
+	for i, p := range e.pairs {
+		if p.count > 0 && p.slot == uint8(slot) {
+			return i
+		}
+	}
+	return e.free()
 }
 
 // count sums the pairs that are in the window that ends at now.

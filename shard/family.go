@@ -18,6 +18,7 @@ type half struct {
 	shift  uint8 // brings those bits to the right
 	held   bool  // each shard's first page is kept for it
 	marks  bool  // counts values, see marks.go
+	quick  bool  // for addQuick
 	shards []shard
 	used   atomic.Bool // it had a key once: until then a sweep passes it by
 }
@@ -25,6 +26,7 @@ type half struct {
 func (f *half) init(mem *Memory, fam family, prefixBits uint8, c Config, seed uint64) {
 	f.prefix = newPrefix(fam, prefixBits, c.With)
 	f.layout = newLayout(f.prefix.size(fam), c.Peaks)
+	f.quick = !c.Distinct && f.layout.stride <= wideStride
 	f.mem, f.seed, f.marks = mem, seed, c.Distinct
 	// One page a lock is the least that a half takes: 1/256 of the budget, if
 	// that makes fewer than 256 locks.
@@ -90,29 +92,67 @@ func (f *half) prefetch(h uint64) {
 	}
 }
 
-// add counts one event of the key k with hash h. The commonest of events, one
-// more of a bare IPv4 address in the slot that its ring has reached, is
-// written out: the fewer instructions there are between two misses, the more
-// misses the processor overlaps.
+// add counts one event of the key k with hash h.
 func (f *half) add(h uint64, k key, op *Op) Count {
-	s := &f.shards[h>>(f.shift&63)]
-	s.mu.Lock()
-	if d := s.dir.Load(); d != nil && f.layout.group == lineSize && k.first != 0 {
-		e := f.layout.findSmall(f.mem.at(d.at(d.index(h))), h, uint32(k.first))
-		if e != nil && e.form == warm && op.Now == e.head && op.Slot == e.head {
-			count, added := e.warm().add(op.Cost)
-			s.mu.Unlock()
-			return Count{Count: count, Added: added}
-		}
+	if f.quick {
+		return f.addQuick(h, k.first, op)
 	}
-	c := f.addAny(s, h, k, op)
+	s := f.lock(h)
+	return f.addHeld(s, f.page(s, h), nil, h, k, op)
+}
+
+// addQuick is add for a half whose keys are a word at most, and no marks. The
+// commonest of events, one more in the slot that a key in its home has reached, is
+// written out, and what calls is the end of its way: the fewer instructions there are
+// between two misses, the more misses the processor overlaps.
+func (f *half) addQuick(h, k uint64, op *Op) Count {
+	s := &f.shards[h>>(f.shift&63)]
+	if !s.mu.TryLock() { // Lock calls, and all of this would be kept in memory for it
+		s.mu.Lock()
+		return f.addHeld(s, f.page(s, h), nil, h, key{first: k}, op)
+	}
+	d := s.dir.Load()
+	if d == nil || k == 0 {
+		return f.addHeld(s, f.page(s, h), nil, h, key{first: k}, op)
+	}
+	p := f.mem.at(d.at(d.index(h)))
+	var e *entry
+	if f.layout.group == lineSize {
+		e = findSmall(p, h, uint32(k))
+	} else {
+		e = f.layout.findWide(p, h, k)
+	}
+	if e == nil || op.Now != e.head || op.Slot != e.head {
+		return f.addHeld(s, p, e, h, key{first: k}, op)
+	}
+	c := Count{Added: op.Cost}
+	if e.form == warm {
+		c.Count, c.Added = e.warm().add(op.Cost)
+	} else if n, fits := e.addHead(op.Cost); fits {
+		c.Count = n
+	} else {
+		return f.addHeld(s, p, e, h, key{first: k}, op)
+	}
+	if f.layout.peak != 0 {
+		f.layout.raise(e, c.Count)
+	}
 	s.mu.Unlock()
 	return c
 }
 
-// addAny is add for any event. The shard is locked.
-func (f *half) addAny(s *shard, h uint64, k key, op *Op) Count {
-	e, p := f.find(s, h, k)
+// addHeld is addAny, and unlocks the shard.
+func (f *half) addHeld(s *shard, p *page, e *entry, h uint64, k key, op *Op) Count {
+	c := f.addAny(s, p, e, h, k, op)
+	s.mu.Unlock()
+	return c
+}
+
+// addAny is add for any event. The shard is locked, p is the page of the hash, if
+// there is one, and e the key's entry, if it was found already.
+func (f *half) addAny(s *shard, p *page, e *entry, h uint64, k key, op *Op) Count {
+	if e == nil && p != nil {
+		e = f.layout.find(p, h, k)
+	}
 	if e == nil {
 		return f.addNew(s, h, k, op)
 	}
@@ -128,8 +168,7 @@ func (f *half) addTo(s *shard, p *page, e *entry, op *Op) Count {
 		c = f.addCost(s, p, e, op)
 	}
 	if f.layout.peak != 0 {
-		peak := f.layout.peakOf(e)
-		*peak = max(*peak, c.Count)
+		f.layout.raise(e, c.Count)
 	}
 	return c
 }

@@ -3,6 +3,7 @@ package shard
 import (
 	"encoding/binary"
 	"iter"
+	"math"
 	"unsafe"
 )
 
@@ -34,6 +35,9 @@ type pageHead struct {
 type layout struct {
 	stride    uintptr // from entry to entry
 	key       uintptr // bytes of the key
+	first     uint64  // masks the word in which the key begins, and
+	rest      uint64  // that of its second half, 0 if it has none,
+	restAt    uintptr // so many bytes on
 	peak      uintptr // offset of the peak, 0 if none is kept
 	group     uintptr // bytes of a group
 	each      uint32  // entries in a group
@@ -47,12 +51,21 @@ type layout struct {
 const (
 	lineSize    = 64
 	smallStride = entrySize + 4 // of the smallest entry, a bare IPv4 address
+	smallWords  = smallStride / 4
+	wideStride  = entrySize + 8
+	wideGroups  = pageSize / lineSize / 2
 	smallKey    = entrySize / 4 // the word where its key begins
 	smallGroups = pageSize / lineSize
 )
 
 func newLayout(key uintptr, peaks bool) layout {
-	l := layout{stride: entrySize + key, key: key}
+	l := layout{stride: entrySize + key, key: key, first: math.MaxUint64}
+	if key%8 != 0 {
+		l.first = math.MaxUint32
+	}
+	if key > 8 {
+		l.rest, l.restAt = math.MaxUint64, key-8
+	}
 	if peaks {
 		l.peak = l.stride
 		l.stride += 4
@@ -125,41 +138,26 @@ func (l *layout) next(group uint32) uint32 {
 }
 
 // keyOf reads the key behind an entry.
-func (l *layout) keyOf(e *entry) (k key) {
+func (l *layout) keyOf(e *entry) key {
 	b := unsafe.Add(unsafe.Pointer(e), entrySize)
-	switch l.key {
-	case 4:
-		k.first = load4(b)
-	case 8:
-		k.first = load8(b)
-	case 12:
-		k.first, k.rest = load4(b), load8(unsafe.Add(b, 4))
-	default:
-		k.first, k.rest = load8(b), load8(unsafe.Add(b, 8))
-	}
-	return k
+	return key{first: load8(b) & l.first, rest: load8(unsafe.Add(b, l.restAt)) & l.rest}
 }
 
-// load4 and load8 read words at multiples of four only.
-func load4(p unsafe.Pointer) uint64 {
-	return uint64(binary.NativeEndian.Uint32((*[4]byte)(p)[:]))
-}
-
+// load8 reads a word at a multiple of four. An entry is followed by at least eight
+// bytes of its group, its key among them.
 func load8(p unsafe.Pointer) uint64 {
-	return binary.NativeEndian.Uint64((*[8]byte)(p)[:])
+	return binary.LittleEndian.Uint64((*[8]byte)(p)[:])
 }
 
 func (l *layout) setKey(e *entry, k key) {
 	b := unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(e), entrySize)), l.key)
 	if l.key%8 == 0 {
-		binary.NativeEndian.PutUint64(b, k.first)
-		b = b[8:]
+		binary.LittleEndian.PutUint64(b, k.first)
 	} else {
-		binary.NativeEndian.PutUint32(b, uint32(k.first))
-		b = b[4:]
+		binary.LittleEndian.PutUint32(b, uint32(k.first))
 	}
-	if len(b) > 0 {
-		binary.NativeEndian.PutUint64(b, k.rest)
+	if l.rest != 0 {
+		binary.LittleEndian.PutUint64(b[l.restAt:], k.rest)
 	}
 }
 
@@ -168,41 +166,53 @@ func (l *layout) peakOf(e *entry) *uint32 {
 	return (*uint32)(unsafe.Add(unsafe.Pointer(e), l.peak))
 }
 
+// raise makes count the entry's peak if it is greater.
+func (l *layout) raise(e *entry, count uint32) {
+	peak := l.peakOf(e)
+	*peak = max(*peak, count)
+}
+
 // find returns the entry of k, nil if it has none.
 func (l *layout) find(p *page, h uint64, k key) *entry {
-	g := l.home(h)
-	for range l.groups {
-		if e := l.match(l.at(p, g, 0), k); e != nil {
+	if l.group == lineSize && k.first != 0 {
+		if e := findSmall(p, h, uint32(k.first)); e != nil {
 			return e
 		}
+	} else if e := l.match(l.at(p, l.home(h), 0), k); e != nil {
+		return e
+	}
+	return l.findOn(p, l.home(h), k)
+}
+
+// findOn returns the entry of k, whose home is the group g, if it lies beyond.
+func (l *layout) findOn(p *page, g uint32, k key) *entry {
+	for range l.groups {
 		if *l.overOf(p, g) == 0 {
 			return nil
 		}
 		g = l.next(g)
+		if e := l.match(l.at(p, g, 0), k); e != nil {
+			return e
+		}
 	}
 	return nil
 }
 
 // findSmall looks for the bare IPv4 address k, which is not 0.0.0.0, in the
-// three entries of its home. Nil says only that it is not there.
-func (l *layout) findSmall(p *page, h uint64, k uint32) *entry {
+// three entries of its home. Nil says only that it is not there. It computes the
+// place: of three ifs the compiler makes branches, since the result is an address,
+// and each that is mispredicted waits for memory.
+func findSmall(p *page, h uint64, k uint32) *entry {
 	home := (*[lineSize / 4]uint32)(unsafe.Add(unsafe.Pointer(p), uint64(uint32(h))*smallGroups>>32*lineSize))
-	const none = uintptr(lineSize)
-	i := none
-	if home[smallKey] == k {
-		i = 0
-	}
-	if home[smallKey+smallStride/4] == k {
-		i = smallStride / 4
-	}
-	if home[smallKey+2*smallStride/4] == k {
-		i = 2 * smallStride / 4
-	}
-	if i == none {
+	at := ifZero(home[smallKey+smallWords]^k, smallWords) | ifZero(home[smallKey+2*smallWords]^k, 2*smallWords)
+	if home[(smallKey+at)%16] != k {
 		return nil
 	}
-	return (*entry)(unsafe.Add(unsafe.Pointer(home), i*4))
+	return (*entry)(unsafe.Pointer(&home[at%16]))
 }
+
+// ifZero is n if x is 0, and else 0.
+func ifZero(x uint32, n uintptr) uintptr { return uintptr((int64(x)-1)>>63) & n }
 
 // match looks for k in the group that begins with e.
 func (l *layout) match(e *entry, k key) *entry {
@@ -212,28 +222,16 @@ func (l *layout) match(e *entry, k key) *entry {
 	b := unsafe.Add(unsafe.Pointer(e), entrySize)
 	found := l.group // the offset of the match, once there is one
 	end := uintptr(l.each) * l.stride
-	switch l.key {
-	case 4:
+	if l.rest != 0 {
 		for off := uintptr(0); off < end; off += l.stride {
-			if load4(unsafe.Add(b, off)) == k.first {
+			x := unsafe.Add(b, off)
+			if (load8(x)&l.first^k.first)|(load8(unsafe.Add(x, l.restAt))^k.rest) == 0 {
 				found = off
 			}
 		}
-	case 8:
+	} else {
 		for off := uintptr(0); off < end; off += l.stride {
-			if load8(unsafe.Add(b, off)) == k.first {
-				found = off
-			}
-		}
-	case 12:
-		for off := uintptr(0); off < end; off += l.stride {
-			if (load4(unsafe.Add(b, off))^k.first)|(load8(unsafe.Add(b, off+4))^k.rest) == 0 {
-				found = off
-			}
-		}
-	default:
-		for off := uintptr(0); off < end; off += l.stride {
-			if (load8(unsafe.Add(b, off))^k.first)|(load8(unsafe.Add(b, off+8))^k.rest) == 0 {
+			if load8(unsafe.Add(b, off))&l.first == k.first {
 				found = off
 			}
 		}
@@ -242,6 +240,32 @@ func (l *layout) match(e *entry, k key) *entry {
 		return nil
 	}
 	return (*entry)(unsafe.Add(unsafe.Pointer(e), found))
+}
+
+// findWide looks for the key k in the five entries of its home: of IPv6, or of IPv4
+// with peaks. Nil says only that it is not there.
+func (l *layout) findWide(p *page, h, k uint64) *entry {
+	home := unsafe.Add(unsafe.Pointer(p), uint64(uint32(h))*wideGroups>>32*2*lineSize)
+	mask, off := l.first, uintptr(2*lineSize)
+	if load8(unsafe.Add(home, entrySize))&mask == k {
+		off = 0
+	}
+	if load8(unsafe.Add(home, entrySize+wideStride))&mask == k {
+		off = wideStride
+	}
+	if load8(unsafe.Add(home, entrySize+2*wideStride))&mask == k {
+		off = 2 * wideStride
+	}
+	if load8(unsafe.Add(home, entrySize+3*wideStride))&mask == k {
+		off = 3 * wideStride
+	}
+	if load8(unsafe.Add(home, entrySize+4*wideStride))&mask == k {
+		off = 4 * wideStride
+	}
+	if off == 2*lineSize {
+		return nil
+	}
+	return (*entry)(unsafe.Add(home, off))
 }
 
 // matchZero is match for a key that looks like that of a free entry.

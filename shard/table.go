@@ -106,15 +106,20 @@ type Count struct {
 
 // Add counts one event.
 func (t *Table) Add(op *Op) Count {
-	if op.Addr.Is4() && !t.with { // the commonest case, without a detour
+	f := &t.halves[v4]
+	switch {
+	case f.quick && op.Addr.Is4(): // the commonest cases, without a detour
 		a := op.Addr.As4()
-		f := &t.halves[v4]
 		k := uint64(binary.BigEndian.Uint32(a[:])) & f.prefix.first
-		return f.add(hash1(f.seed, k), key{first: k}, op)
+		return f.addQuick(hash1(f.seed, k), k, op)
+	case t.halves[v6].quick && op.Addr.Is6():
+		f = &t.halves[v6]
+		a := op.Addr.As16()
+		k := binary.BigEndian.Uint64(a[:8]) & f.prefix.first
+		return f.addQuick(hash1(f.seed, k), k, op)
 	}
 	f, k := t.key(op.Addr, op.With)
-	h := f.hash(k)
-	return f.add(h, k, op)
+	return f.add(f.hash(k), k, op)
 }
 
 // Count returns the key's count in the window that ends at now.
