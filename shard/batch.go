@@ -21,9 +21,15 @@ func (t *Table) AddBatch(ops []Op, out []Count) {
 	for len(ops) > 0 {
 		n := min(len(ops), batchSize)
 		for i := range n {
-			l := &found[i]
-			l.half, l.key = t.key(ops[i].Addr, ops[i].With)
-			l.hash = l.half.hash(l.key)
+			l, op := &found[i], &ops[i]
+			if op.Addr.Is4() && !t.with {
+				l.half = &t.halves[v4]
+				l.key.first = l.half.prefix.key4(op.Addr)
+				l.hash = hash1(l.half.seed, l.key.first)
+			} else {
+				l.half, l.key = t.key(op.Addr, op.With)
+				l.hash = l.half.hash(l.key)
+			}
 			l.half.prefetch(l.hash)
 		}
 		if t.marks {
@@ -32,8 +38,11 @@ func (t *Table) AddBatch(ops []Op, out []Count) {
 			}
 		}
 		for i := range n {
-			l := &found[i]
-			out[i] = l.half.add(l.hash, l.key, &ops[i])
+			if l := &found[i]; l.half.quick {
+				out[i] = l.half.addQuick(l.hash, l.key.first, &ops[i])
+			} else {
+				out[i] = l.half.add(l.hash, l.key, &ops[i])
+			}
 		}
 		ops, out = ops[n:], out[n:]
 	}

@@ -97,23 +97,21 @@ func (f *half) add(h uint64, k key, op *Op) Count {
 	if f.quick {
 		return f.addQuick(h, k.first, op)
 	}
-	s := f.lock(h)
-	return f.addHeld(s, f.page(s, h), nil, h, k, op)
+	return f.addSlow(f.lock(h), h, k, op)
 }
 
 // addQuick is add for a half whose keys are a word at most, and no marks. The
-// commonest of events, one more in the slot that a key in its home has reached, is
-// written out, and what calls is the end of its way: the fewer instructions there are
-// between two misses, the more misses the processor overlaps.
+// commonest of events, one more in the slot that its key has reached, is written out,
+// and what calls comes last: the fewer instructions there are between two misses, the
+// more misses the processor overlaps.
 func (f *half) addQuick(h, k uint64, op *Op) Count {
 	s := &f.shards[h>>(f.shift&63)]
 	if !s.mu.TryLock() { // Lock calls, and all of this would be kept in memory for it
-		s.mu.Lock()
-		return f.addHeld(s, f.page(s, h), nil, h, key{first: k}, op)
+		return f.addSlow(f.lock(h), h, key{first: k}, op)
 	}
 	d := s.dir.Load()
 	if d == nil || k == 0 {
-		return f.addHeld(s, f.page(s, h), nil, h, key{first: k}, op)
+		return f.addSlow(s, h, key{first: k}, op)
 	}
 	p := f.mem.at(d.at(d.index(h)))
 	var e *entry
@@ -121,6 +119,9 @@ func (f *half) addQuick(h, k uint64, op *Op) Count {
 		e = findSmall(p, h, uint32(k))
 	} else {
 		e = f.layout.findWide(p, h, k)
+	}
+	if e == nil {
+		e = f.layout.findOn(p, f.layout.home(h), key{first: k})
 	}
 	if e == nil || op.Now != e.head || op.Slot != e.head {
 		return f.addHeld(s, p, e, h, key{first: k}, op)
@@ -140,19 +141,20 @@ func (f *half) addQuick(h, k uint64, op *Op) Count {
 	return c
 }
 
-// addHeld is addAny, and unlocks the shard.
+// addSlow is add in the shard of the hash, which is locked, and unlocks it.
+func (f *half) addSlow(s *shard, h uint64, k key, op *Op) Count {
+	e, p := f.find(s, h, k)
+	return f.addHeld(s, p, e, h, k, op)
+}
+
+// addHeld is addSlow with the key's entry e and its page p, nil if it has none.
 func (f *half) addHeld(s *shard, p *page, e *entry, h uint64, k key, op *Op) Count {
-	c := f.addAny(s, p, e, h, k, op)
+	c := f.addAt(s, p, e, h, k, op)
 	s.mu.Unlock()
 	return c
 }
 
-// addAny is add for any event. The shard is locked, p is the page of the hash, if
-// there is one, and e the key's entry, if it was found already.
-func (f *half) addAny(s *shard, p *page, e *entry, h uint64, k key, op *Op) Count {
-	if e == nil && p != nil {
-		e = f.layout.find(p, h, k)
-	}
+func (f *half) addAt(s *shard, p *page, e *entry, h uint64, k key, op *Op) Count {
 	if e == nil {
 		return f.addNew(s, h, k, op)
 	}

@@ -41,6 +41,12 @@ func newPrefix(f family, bits uint8, with bool) prefix {
 	return p
 }
 
+// key4 is the key of an IPv4 address.
+func (p *prefix) key4(addr netip.Addr) uint64 {
+	a := addr.As4()
+	return uint64(binary.BigEndian.Uint32(a[:])) & p.first
+}
+
 // size is the bytes of the family's keys.
 func (p *prefix) size(f family) uintptr {
 	size := uintptr(4)

@@ -109,8 +109,7 @@ func (t *Table) Add(op *Op) Count {
 	f := &t.halves[v4]
 	switch {
 	case f.quick && op.Addr.Is4(): // the commonest cases, without a detour
-		a := op.Addr.As4()
-		k := uint64(binary.BigEndian.Uint32(a[:])) & f.prefix.first
+		k := f.prefix.key4(op.Addr)
 		return f.addQuick(hash1(f.seed, k), k, op)
 	case t.halves[v6].quick && op.Addr.Is6():
 		f = &t.halves[v6]
@@ -189,8 +188,7 @@ func (t *Table) key(addr netip.Addr, with string) (*half, key) {
 	var k key
 	f := &t.halves[v4]
 	if addr.Is4() {
-		a := addr.As4()
-		k.first = uint64(binary.BigEndian.Uint32(a[:])) & f.prefix.first
+		k.first = f.prefix.key4(addr)
 	} else {
 		a := addr.As16()
 		f = &t.halves[v6]

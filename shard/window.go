@@ -51,7 +51,8 @@ func (t *Table) Restore(prefix netip.Prefix, with uint64, head uint32, counts *r
 	defer s.mu.Unlock()
 	for age := min(ring.Slots-1, head); ; age-- {
 		if n := counts[(head-age)%ring.Slots]; n > 0 {
-			f.addAny(s, f.page(s, h), nil, h, k, &Op{Now: head, Slot: head - age, Cost: n})
+			e, p := f.find(s, h, k)
+			f.addAt(s, p, e, h, k, &Op{Now: head, Slot: head - age, Cost: n})
 		}
 		if age == 0 {
 			return
