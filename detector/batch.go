@@ -138,7 +138,7 @@ func (b *batch) decide(d *Detector, nows []time.Time, events []edgeguard.Event, 
 // open sets the seconds and asks the blocklist.
 func (b *batch) open(d *Detector, nows []time.Time, events []edgeguard.Event) {
 	b.known, b.spared, b.six, b.late, b.over = 0, 0, 0, 0, 0
-	empty := d.config.List.Empty() && d.config.Imported.Empty()
+	empty := d.listless()
 	for i := range events {
 		ev := &events[i]
 		at, early := newMoment(nows[i], ev.Time)

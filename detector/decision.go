@@ -70,10 +70,14 @@ type excess struct {
 	crossed, news bool
 }
 
-// open begins a decision: it fixes the seconds.
+// open begins the zero decision: it fixes the seconds, and asks the lists. It sets
+// field by field: a literal would be made beside it and copied.
 func (c *decision) open(d *Detector, now time.Time, event *edgeguard.Event) {
-	*c = decision{d: d, event: event, now: now, events: 1}
+	c.d, c.event, c.now, c.events = d, event, now, 1
 	c.moment, c.early = newMoment(now, event.Time)
+	if !d.listless() {
+		c.look()
+	}
 }
 
 // look asks the lists how the address stands.
@@ -101,9 +105,14 @@ func (c *decision) countAll() {
 		c.countIndexed()
 		return
 	}
-	for i := range c.d.meters {
-		if m := &c.d.meters[i]; !c.batched || m.exact {
-			c.take(m, m.add(c))
+	meters := c.d.meters
+	for i := range meters {
+		m := &meters[i]
+		if c.batched && !m.exact {
+			continue
+		}
+		if n := m.add(c); n.cost > 0 {
+			c.take(m, n)
 		}
 	}
 }
@@ -359,10 +368,15 @@ func (c *decision) settle() edgeguard.Verdict {
 		if nth := c.hit.Refused(c.now, c.events); nth%sampleEvery == 1 || c.made {
 			c.sample(c.block.Prefix, c.block.Until)
 		}
-	case c.standing == blocklist.None && c.action == edgeguard.ActionPass && !c.closed:
+	case c.passes():
 		return edgeguard.Verdict{} // as nearly always
 	}
 	return c.verdict()
+}
+
+// passes reports whether neither a list nor a rule has anything to say of the event.
+func (c *decision) passes() bool {
+	return c.standing == blocklist.None && c.action == edgeguard.ActionPass && !c.closed
 }
 
 // verdict returns the verdict as the mode has it.

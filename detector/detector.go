@@ -139,6 +139,9 @@ func (d *Detector) Hit(now time.Time, addr netip.Addr) *blocklist.Hit {
 	return nil
 }
 
+// listless reports whether ask has nothing to say of any address.
+func (d *Detector) listless() bool { return d.config.List.Empty() && d.config.Imported.Empty() }
+
 // ask returns the standing of an address: what the node's own list says comes first.
 func (d *Detector) ask(now time.Time, addr netip.Addr) (blocklist.Standing, *blocklist.Hit) {
 	standing, hit := d.config.List.Ask(now, addr)
@@ -152,18 +155,19 @@ func (d *Detector) ask(now time.Time, addr netip.Addr) (blocklist.Standing, *blo
 // count includes the event: with a limit of N, N events pass and the next is
 // refused. An event from after now is counted at now; an event older than the
 // window is not counted.
-func (d *Detector) Decide(now time.Time, event *edgeguard.Event) edgeguard.Verdict {
+func (d *Detector) Decide(now time.Time, event *edgeguard.Event) (v edgeguard.Verdict) {
 	var c decision
 	c.open(d, now, event)
-	c.look()
 	c.inline = true
 	if !c.spared() {
 		c.countAll()
 		c.judge()
 	}
-	v := c.settle()
-	if c.standing == blocklist.Blocked {
-		v.RetryAfter = c.wait(event.Addr)
+	if !c.passes() {
+		v = c.settle()
+		if c.standing == blocklist.Blocked {
+			v.RetryAfter = c.wait(event.Addr)
+		}
 	}
 	d.statistics.noteOne(&c, v.Action)
 	return v

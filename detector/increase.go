@@ -99,8 +99,8 @@ func (c *decision) decideSame(d *Detector, now time.Time, event *edgeguard.Event
 func (c *decision) decideIncrease(d *Detector, now time.Time, event *edgeguard.Event, in *Increase) Decided {
 	r := Decided{Requests: in.N}
 	for left := in.N; left > 0; left -= c.events {
+		*c = decision{}
 		c.open(d, now, event)
-		c.look()
 		if c.standing == blocklist.None && in.Addr.Is6() && d.config.List.HasSpared(netip.PrefixFrom(in.Addr, 64)) {
 			c.standing = blocklist.Protected
 		}

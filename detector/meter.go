@@ -154,6 +154,18 @@ func (m *meter) attributes(event *edgeguard.Event, buf []byte) (with []byte, kno
 
 // add counts the event if the meter matches it.
 func (m *meter) add(c *decision) count {
+	if len(m.Attributes) > 0 {
+		return m.addWith(c)
+	}
+	var op shard.Op
+	if !m.fill(&op, c.event, c.moment) {
+		return count{}
+	}
+	return c.counted(m.table(c.event).Add(&op), op.Cost)
+}
+
+// addWith is add for a key with attributes: only those pay for the room.
+func (m *meter) addWith(c *decision) count {
 	var buf [attributesSize]byte
 	var op shard.Op
 	with, ok := m.prepare(&op, c, buf[:0])
