@@ -38,11 +38,8 @@ func (t *Table) AddBatch(ops []Op, out []Count) {
 			}
 		}
 		for i := range n {
-			if l := &found[i]; l.half.quick {
-				out[i] = l.half.addQuick(l.hash, l.key.first, &ops[i])
-			} else {
-				out[i] = l.half.add(l.hash, l.key, &ops[i])
-			}
+			l := &found[i]
+			out[i] = l.half.add(l.hash, l.key, &ops[i])
 		}
 		ops, out = ops[n:], out[n:]
 	}

@@ -18,7 +18,6 @@ type half struct {
 	shift  uint8 // brings those bits to the right
 	held   bool  // each shard's first page is kept for it
 	marks  bool  // counts values, see marks.go
-	quick  bool  // for addQuick
 	shards []shard
 	used   atomic.Bool // it had a key once: until then a sweep passes it by
 }
@@ -26,7 +25,6 @@ type half struct {
 func (f *half) init(mem *Memory, fam family, prefixBits uint8, c Config, seed uint64) {
 	f.prefix = newPrefix(fam, prefixBits, c.With)
 	f.layout = newLayout(f.prefix.size(fam), c.Peaks)
-	f.quick = !c.Distinct && f.layout.stride <= wideStride
 	f.mem, f.seed, f.marks = mem, seed, c.Distinct
 	// One page a lock is the least that a half takes: 1/256 of the budget, if
 	// that makes fewer than 256 locks.
@@ -92,39 +90,34 @@ func (f *half) prefetch(h uint64) {
 	}
 }
 
-// add counts one event of the key k with hash h.
+// add counts one event of the key k with hash h. The commonest of events, one more in
+// the slot that its key has reached, is written out, and what calls comes last: the
+// fewer instructions there are between two misses, the more misses the processor
+// overlaps.
 func (f *half) add(h uint64, k key, op *Op) Count {
-	if f.quick {
-		return f.addQuick(h, k.first, op)
-	}
-	return f.addSlow(f.lock(h), h, k, op)
-}
-
-// addQuick is add for a half whose keys are a word at most, and no marks. The
-// commonest of events, one more in the slot that its key has reached, is written out,
-// and what calls comes last: the fewer instructions there are between two misses, the
-// more misses the processor overlaps.
-func (f *half) addQuick(h, k uint64, op *Op) Count {
 	s := &f.shards[h>>(f.shift&63)]
 	if !s.mu.TryLock() { // Lock calls, and all of this would be kept in memory for it
-		return f.addSlow(f.lock(h), h, key{first: k}, op)
+		return f.addSlow(f.lock(h), h, k, op)
 	}
 	d := s.dir.Load()
-	if d == nil || k == 0 {
-		return f.addSlow(s, h, key{first: k}, op)
+	if d == nil || k.first == 0 || f.marks {
+		return f.addSlow(s, h, k, op)
 	}
 	p := f.mem.at(d.at(d.index(h)))
 	var e *entry
-	if f.layout.group == lineSize {
-		e = findSmall(p, h, uint32(k))
-	} else {
-		e = f.layout.findWide(p, h, k)
+	switch {
+	case f.layout.group == lineSize:
+		e = findSmall(p, h, uint32(k.first))
+	case f.layout.stride == wideStride:
+		e = f.layout.findWide(p, h, k.first)
+	default:
+		e = f.layout.match(f.layout.at(p, f.layout.home(h), 0), k)
 	}
 	if e == nil {
-		e = f.layout.findOn(p, f.layout.home(h), key{first: k})
+		e = f.layout.findOn(p, f.layout.home(h), k)
 	}
 	if e == nil || op.Now != e.head || op.Slot != e.head {
-		return f.addHeld(s, p, e, h, key{first: k}, op)
+		return f.addHeld(s, p, e, h, k, op)
 	}
 	c := Count{Added: op.Cost}
 	if e.form == warm {
@@ -132,7 +125,7 @@ func (f *half) addQuick(h, k uint64, op *Op) Count {
 	} else if n, fits := e.addHead(op.Cost); fits {
 		c.Count = n
 	} else {
-		return f.addHeld(s, p, e, h, key{first: k}, op)
+		return f.addHeld(s, p, e, h, k, op)
 	}
 	if f.layout.peak != 0 {
 		f.layout.raise(e, c.Count)

@@ -106,16 +106,15 @@ type Count struct {
 
 // Add counts one event.
 func (t *Table) Add(op *Op) Count {
-	f := &t.halves[v4]
-	switch {
-	case f.quick && op.Addr.Is4(): // the commonest cases, without a detour
+	if op.Addr.Is4() && !t.with { // the commonest cases, without a detour
+		f := &t.halves[v4]
 		k := f.prefix.key4(op.Addr)
-		return f.addQuick(hash1(f.seed, k), k, op)
-	case t.halves[v6].quick && op.Addr.Is6():
-		f = &t.halves[v6]
+		return f.add(hash1(f.seed, k), key{first: k}, op)
+	}
+	if f := &t.halves[v6]; f.layout.key == 8 && !op.Addr.Is4() {
 		a := op.Addr.As16()
 		k := binary.BigEndian.Uint64(a[:8]) & f.prefix.first
-		return f.addQuick(hash1(f.seed, k), k, op)
+		return f.add(hash1(f.seed, k), key{first: k}, op)
 	}
 	f, k := t.key(op.Addr, op.With)
 	return f.add(f.hash(k), k, op)
