@@ -202,7 +202,8 @@ func (b *batch) judge(d *Detector, nows []time.Time, events []edgeguard.Event, v
 		if !blocked && !d.exact && !(b.known | b.over).has(i) {
 			continue
 		}
-		*c = decision{d: d, event: &events[i], now: nows[i], moment: b.moments[i], batched: true, events: 1}
+		*c = decision{} // and field by field: a literal would be made beside it and copied
+		c.d, c.event, c.now, c.moment, c.batched, c.events = d, &events[i], nows[i], b.moments[i], true, 1
 		if blocked {
 			c.look()
 		} else if b.known.has(i) {
@@ -213,7 +214,9 @@ func (b *batch) judge(d *Detector, nows []time.Time, events []edgeguard.Event, v
 			b.weigh(c, i)
 			blocked = blocked || c.changed
 		}
-		verdicts[i] = c.settle()
+		if !c.passes() {
+			verdicts[i] = c.settle()
+		}
 	}
 	for i := range verdicts {
 		b.notes.actions[verdicts[i].Action]++

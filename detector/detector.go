@@ -161,7 +161,9 @@ func (d *Detector) Decide(now time.Time, event *edgeguard.Event) (v edgeguard.Ve
 	c.inline = true
 	if !c.spared() {
 		c.countAll()
-		c.judge()
+		if c.overs > 0 {
+			c.judge()
+		}
 	}
 	if !c.passes() {
 		v = c.settle()

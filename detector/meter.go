@@ -118,15 +118,17 @@ func (m *meter) other(table *shard.Table) *shard.Table {
 func (m *meter) slot(sec uint32) uint32 { return sec / m.Width }
 
 // fill makes op the operation that counts the event, except for the attributes, or
-// reports that the meter does not match. The fields are set one by one: a
-// literal would be copied in pieces of 16 bytes, and reading the address back
-// from such a copy waits for it (measured: a failed store forwarding at each
-// event).
+// reports that the meter does not match.
 func (m *meter) fill(op *shard.Op, event *edgeguard.Event, at moment) (matched bool) {
 	cost, matched := m.Match(event)
-	if !matched {
-		return false
-	}
+	return matched && m.set(op, event, at, cost)
+}
+
+// set is fill for an event that matches at a cost; it is false where the event lacks
+// what the meter counts the values of. The fields are set one by one: a literal would
+// be copied in pieces of 16 bytes, and reading the address back from such a copy waits
+// for it (measured: a failed store forwarding at each event).
+func (m *meter) set(op *shard.Op, event *edgeguard.Event, at moment, cost uint16) bool {
 	op.Addr = event.Addr
 	op.Now = m.slot(at.nowSec)
 	op.Slot = op.Now
@@ -157,8 +159,12 @@ func (m *meter) add(c *decision) count {
 	if len(m.Attributes) > 0 {
 		return m.addWith(c)
 	}
+	cost, matched := m.Match(c.event)
+	if !matched {
+		return count{}
+	}
 	var op shard.Op
-	if !m.fill(&op, c.event, c.moment) {
+	if !m.set(&op, c.event, c.moment, cost) {
 		return count{}
 	}
 	return c.counted(m.table(c.event).Add(&op), op.Cost)

@@ -47,19 +47,18 @@ type charge struct {
 // Match reports whether the event counts, and for how much; the cost says
 // nothing if it does not.
 func (m *Meter) Match(ev *edgeguard.Event) (cost uint16, ok bool) {
-	cost, ok = m.matchTerms(ev)
-	if ok && m.when != nil {
+	if ev.Kind&m.Kind == 0 || !m.match.matchFields(ev) {
+		return 0, false
+	}
+	cost, ok = m.matchTexts(ev)
+	if ok && m.when != nil { // the dearest part, and so the last
 		ok = m.when.match(ev)
 	}
 	return cost, ok
 }
 
-// matchTerms is Match without the expression, which is the dearest part and
-// therefore the last.
-func (m *Meter) matchTerms(ev *edgeguard.Event) (cost uint16, ok bool) {
-	if ev.Kind&m.Kind == 0 || !m.match.matchFields(ev) {
-		return 0, false
-	}
+// matchTexts is Match for the texts.
+func (m *Meter) matchTexts(ev *edgeguard.Event) (cost uint16, ok bool) {
 	if m.charges == nil && (!m.paths || m.match.path.matchAsIs(ev.Path)) {
 		return m.cost, m.match.matchHost(ev.Host)
 	}

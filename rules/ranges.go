@@ -56,12 +56,15 @@ func (r ranges) without(out ranges) ranges {
 // has reports whether n is in the set. Sets are of one to three spans, so it
 // looks at one after the other.
 func (r ranges) has(n uint16) bool {
+	if len(r) == 0 { // nearly always
+		return r == nil
+	}
 	for _, s := range r {
 		if n <= s.high {
 			return n >= s.low
 		}
 	}
-	return r == nil
+	return false
 }
 
 // String returns "403-404,410".
