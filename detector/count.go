@@ -25,6 +25,29 @@ func (d *Detector) Count(now time.Time, event *edgeguard.Event, rule int) (count
 	return m.table(event).Count(event.Addr, unsafetext.String(with), op.Now), true
 }
 
+// countAll counts the event in every meter that matches, and in a batch in those
+// that are exact.
+func (c *decision) countAll() {
+	if c.d.config.Fleet != nil {
+		c.countInFleet()
+		return
+	}
+	if c.d.indexed {
+		c.countIndexed()
+		return
+	}
+	meters := c.d.meters
+	for i := range meters {
+		m := &meters[i]
+		if c.batched && !m.exact {
+			continue
+		}
+		if n := m.add(c); n.cost > 0 {
+			c.take(m, n)
+		}
+	}
+}
+
 // countIndexed is countAll where the rules name many paths. A function of its own, so
 // that nobody else pays for the room.
 func (c *decision) countIndexed() {

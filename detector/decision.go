@@ -94,29 +94,6 @@ func isSpared(s blocklist.Standing) bool {
 	return s == blocklist.Allowed || s == blocklist.Protected
 }
 
-// countAll counts the event in every meter that matches, and in a batch in those
-// that are exact.
-func (c *decision) countAll() {
-	if c.d.config.Fleet != nil {
-		c.countInFleet()
-		return
-	}
-	if c.d.indexed {
-		c.countIndexed()
-		return
-	}
-	meters := c.d.meters
-	for i := range meters {
-		m := &meters[i]
-		if c.batched && !m.exact {
-			continue
-		}
-		if n := m.add(c); n.cost > 0 {
-			c.take(m, n)
-		}
-	}
-}
-
 // take reports the count of a key, keeps it if a rule may have something to say of
 // it, and counts an IPv6 event in the networks around the key.
 func (c *decision) take(m *meter, n count) {
