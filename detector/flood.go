@@ -1,6 +1,7 @@
 package detector
 
 import (
+	"encoding/binary"
 	"math/bits"
 	"net/netip"
 	"sync"
@@ -154,15 +155,15 @@ func (w *FloodWatch) credit() {
 // hash returns the hash of what counts as one source: an IPv4 address, or an IPv6
 // /64, which is one host's.
 func (w *FloodWatch) hash(addr netip.Addr) uint64 {
-	b := addr.As16()
-	var high, low uint64
-	for i := range 8 {
-		high, low = high<<8|uint64(b[i]), low<<8|uint64(b[8+i])
+	var source uint64
+	if addr.Is4() {
+		b := addr.As4()
+		source = uint64(binary.LittleEndian.Uint32(b[:])) << 32 // no IPv6 address begins with four zero bytes
+	} else {
+		b := addr.As16()
+		source = binary.LittleEndian.Uint64(b[:8])
 	}
-	if addr.Is6() {
-		low = 0
-	}
-	return floodMix(floodMix(high^w.seed, 0x9e3779b97f4a7c15)^low, w.seed|1)
+	return floodMix(floodMix(source^w.seed, 0x9e3779b97f4a7c15), w.seed|1)
 }
 
 // floodMix is the step of wyhash (Wang Yi, 2019): a full multiplication, folded.
