@@ -113,8 +113,30 @@ func (w *FloodWatch) Note(now time.Time, events []edgeguard.Event) {
 		w.second = now.Unix()
 	}
 	w.advance(now.Unix())
+	for len(events) > 0 {
+		n := min(len(events), batchSize)
+		w.noteSome(events[:n])
+		events = events[n:]
+	}
+}
+
+// noteSome counts the sources of up to batchSize events. Nearly all are known and prove
+// nothing: these are found first, so that their cache misses overlap.
+func (w *FloodWatch) noteSome(events []edgeguard.Event) {
+	w.seen.age(w.second)
+	var hashes [batchSize]uint64
+	var rest set
 	for i := range events {
-		w.note(&events[i])
+		hashes[i%batchSize] = w.hash(events[i].Addr)
+	}
+	for i := range events {
+		if events[i].Verified != 0 || !w.seen.has(hashes[i%batchSize]) {
+			rest.add(i)
+		}
+	}
+	for ; rest != 0; rest &= rest - 1 {
+		i := bits.TrailingZeros64(uint64(rest))
+		w.note(hashes[i%batchSize], events[i].Verified != 0)
 	}
 }
 
@@ -127,16 +149,15 @@ func anyForgeable(events []edgeguard.Event) bool {
 	return false
 }
 
-func (w *FloodWatch) note(ev *edgeguard.Event) {
-	h := w.hash(ev.Addr)
-	fresh := w.seen.add(h, w.second)
-	if ev.Verified == 0 {
+func (w *FloodWatch) note(h uint64, verified bool) {
+	fresh := w.seen.add(h)
+	if !verified {
 		if fresh {
 			w.pending[place(w.second)]++
 		}
 		return
 	}
-	if w.proven.add(h, w.second) && !fresh {
+	if w.proven.age(w.second); w.proven.add(h) && !fresh {
 		w.credit()
 	}
 }
@@ -158,7 +179,7 @@ func (w *FloodWatch) hash(addr netip.Addr) uint64 {
 	var source uint64
 	if addr.Is4() {
 		b := addr.As4()
-		source = uint64(binary.LittleEndian.Uint32(b[:])) << 32 // no IPv6 address begins with four zero bytes
+		source = uint64(binary.LittleEndian.Uint32(b[:])) << 32 // no client's IPv6 address begins with four zero bytes
 	} else {
 		b := addr.As16()
 		source = binary.LittleEndian.Uint64(b[:8])

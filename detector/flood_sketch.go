@@ -28,13 +28,28 @@ func newSketch() *sketch {
 	return &sketch{newer: make([]uint64, sketchWords), older: make([]uint64, sketchWords)}
 }
 
-// add adds a source, and reports whether it was not there.
-func (s *sketch) add(hash uint64, second int64) bool {
-	if s.taken >= sketchMost || second-s.turned >= generation {
+// age begins a generation if it is time, or if there may be no room for a batch.
+func (s *sketch) age(second int64) {
+	if s.taken > sketchMost-batchSize || second-s.turned >= generation {
 		s.turn(second)
 	}
-	at := hash >> 47 // of 1<<17 words
-	source := uint64(1)<<(hash&63) | 1<<(hash>>6&63) | 1<<(hash>>12&63) | 1<<(hash>>18&63) | 1<<(hash>>24&63)
+}
+
+// bitsOf returns where the bits of a source are: the index of a word, and the word with
+// them alone.
+func bitsOf(hash uint64) (at, source uint64) {
+	return hash >> 47, 1<<(hash&63) | 1<<(hash>>6&63) | 1<<(hash>>12&63) | 1<<(hash>>18&63) | 1<<(hash>>24&63)
+}
+
+// has reports whether a source came in this generation.
+func (s *sketch) has(hash uint64) bool {
+	at, source := bitsOf(hash)
+	return s.newer[at]&source == source
+}
+
+// add adds a source, and reports whether it was not there.
+func (s *sketch) add(hash uint64) bool {
+	at, source := bitsOf(hash)
 	if s.newer[at]&source == source {
 		return false
 	}

@@ -45,7 +45,7 @@ func TestSourcesTakenForKnown(t *testing.T) {
 			if twin.add() {
 				twins++
 			}
-			if !s.add(w.hash(source(n)), 1) {
+			if !s.add(w.hash(source(n))) {
 				wrong++
 				if n >= sketchMost-last {
 					late++
