@@ -65,6 +65,7 @@ func (p *parser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
 			return why
 		}
 	}
+	p.f.Raw = bytes.IndexByte(line, '\\') < 0 // one look for all fields
 	return p.f.Event(ev)
 }
 
@@ -145,9 +146,14 @@ func (p *parser) run(prog *program, line []byte) (pos int, ok bool) {
 	}
 	pos = len(prog.prefix)
 	done := 0
-	if prog.quick > 0 {
+	switch {
+	case prog.quick > 0:
 		if n, ok := p.quickHead(line); ok {
 			pos, done = n, prog.quick
+		}
+	case prog.tail:
+		if n, ok := p.quickTail(line); ok {
+			return n, true
 		}
 	}
 	for i := done; i < len(prog.steps); i++ {

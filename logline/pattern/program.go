@@ -18,6 +18,7 @@ type program struct {
 	// extra pair of quotes or a syslog prefix before it is not a client's doing.
 	unwrap bool
 	quick  int  // how many steps quickHead does together
+	tail   bool // quickTail does all steps
 	dated  bool // the time comes from whatDate fields
 	// bearing is the index of the last step that an event must have.
 	bearing int
@@ -175,7 +176,7 @@ func assemble(tokens []token) (*program, error) {
 		p.steps[i].settle()
 	}
 	p.markSegments()
-	p.quick = quickSteps(p)
+	p.quick, p.tail = quickSteps(p), isQuickTail(p)
 	return p, nil
 }
 

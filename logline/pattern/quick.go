@@ -69,3 +69,32 @@ func (p *parser) quickHead(line []byte) (pos int, ok bool) {
 	p.f.Addr, p.f.At, p.f.Request = addr, at, line[pos:end]
 	return end + 2, true
 }
+
+// isQuickTail reports whether quickTail reads the whole program: that of combinedTail.
+func isQuickTail(p *program) bool {
+	return p.prefix == " " && len(p.steps) == 3 && beginsWith(p.steps, []step{
+		{what: whatNothing, how: howToken, lit: ` "`},
+		{what: whatReferer, how: howHard, lit: `" "`},
+		{what: whatAgent, how: howHard, lit: `"`},
+	})
+}
+
+// quickTail reads the size, referer and agent of combinedTail together. Where it fails
+// nothing is lost.
+func (p *parser) quickTail(line []byte) (pos int, ok bool) {
+	size := indexShort(line[1:min(len(line), maxToken)], " ")
+	if size < 0 || !scan.HasPrefix(line[1+size:], ` "`) {
+		return 0, false
+	}
+	referer := size + 3
+	end := scan.QuoteEnd(line, referer)
+	if end < 0 || !scan.HasPrefix(line[end:], `" "`) {
+		return 0, false
+	}
+	if pos = scan.QuoteEnd(line, end+3); pos < 0 {
+		return 0, false
+	}
+	p.f.SetReferer(line[referer:end])
+	p.f.SetAgent(line[end+3 : pos])
+	return pos + 1, true
+}

@@ -47,24 +47,18 @@ func (f *Fields) Event(ev *edgeguard.Event) Reason {
 		f.splitRequest()
 	}
 	kind, verified := f.kinds()
-	*ev = edgeguard.Event{
-		Time:     f.At.Time(),
-		Addr:     f.Addr,
-		Kind:     kind,
-		Verified: verified,
-		Proxied:  f.Peer.IsValid() && f.Peer != f.Addr,
-		Status:   f.Status,
-		Port:     f.port,
-		Known:    f.Known,
-		Host:     f.text(edgeguard.FieldHost, f.host),
-		Method:   f.text(edgeguard.FieldMethod, f.method),
-		Path:     f.text(edgeguard.FieldPath, f.path),
-		Agent:    f.text(edgeguard.FieldAgent, f.agent),
-		Node:     f.text(edgeguard.FieldNode, f.node),
-
-		Referer:   f.text(edgeguard.FieldReferer, f.referer),
-		FetchSite: f.text(edgeguard.FieldFetchSite, f.fetchSite),
-	}
+	// Field by field: a composite literal is made elsewhere first, and then copied.
+	ev.Time, ev.Addr, ev.Kind, ev.Verified = f.At.Time(), f.Addr, kind, verified
+	ev.Proxied, ev.Answer, ev.Awaited, ev.Hits = f.Peer.IsValid() && f.Peer != f.Addr, false, false, 0
+	ev.Known, ev.Status, ev.Port = f.Known, f.Status, f.port
+	ev.Host = f.text(edgeguard.FieldHost, f.host)
+	ev.Method = f.text(edgeguard.FieldMethod, f.method)
+	ev.Path = f.text(edgeguard.FieldPath, f.path)
+	ev.Agent = f.text(edgeguard.FieldAgent, f.agent)
+	ev.Node = f.text(edgeguard.FieldNode, f.node)
+	ev.Referer = f.text(edgeguard.FieldReferer, f.referer)
+	ev.FetchSite = f.text(edgeguard.FieldFetchSite, f.fetchSite)
+	ev.Crawler, ev.Header = "", nil
 	if f.Short || f.Cut {
 		return CutShort
 	}
@@ -89,19 +83,11 @@ func (f *Fields) kinds() (kind, verified edgeguard.Kind) {
 
 // text returns a field that is known without its escapes.
 func (f *Fields) text(field edgeguard.Field, b []byte) string {
-	if f.Known&field == 0 {
+	switch {
+	case f.Known&field == 0:
 		return ""
+	case !f.Raw:
+		b = Unescape(b)
 	}
-	return unsafetext.String(f.unescaped(b))
-}
-
-// unescaped is a separate function, so that a field which is not known costs no
-// call.
-//
-//go:noinline
-func (f *Fields) unescaped(b []byte) []byte {
-	if f.Raw {
-		return b
-	}
-	return Unescape(b)
+	return unsafetext.String(b)
 }
