@@ -38,6 +38,9 @@ type Config struct {
 	RollUp bool
 	// Peaks makes the tables keep each key's greatest count.
 	Peaks bool
+	// Past says that the events are recorded ones: of a batch nobody will ask who sent most
+	// ([Detector.Sample], [Detector.Dominant]).
+	Past bool
 	// Previous is the detector that this one replaces at a reload; nil at the
 	// start. The new detector takes over the tables of meters that stayed, with
 	// their counts, if Memory and Peaks are the same, and also the statistics and

@@ -42,7 +42,7 @@ type notes struct {
 
 // sample adds one in eight requests to the sample.
 func (n *notes) sample(d *Detector, event *edgeguard.Event, at moment, spared bool) {
-	if n.seen++; Sampled(n.seen) && isRequest(event) {
+	if n.seen++; Sampled(n.seen) && isRequest(event) && !d.config.Past {
 		d.statistics.crowds.Note(at.nowSec, event.Addr, spared, 1)
 	}
 }

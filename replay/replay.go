@@ -111,7 +111,7 @@ type run struct {
 func newRun(c Config) *run {
 	r := &run{config: c, ledger: newLedger(&c), flood: detector.NewFloodWatch(c.Flood, 0)}
 	r.list = blocklist.New(blocklist.Config{Allow: c.Allow, Most: c.MaxBlocks})
-	dc := detector.Config{Rules: c.Rules, Memory: c.Memory, List: r.list, Node: c.Node, Peaks: true, Crossed: r.crossed}
+	dc := detector.Config{Rules: c.Rules, Memory: c.Memory, List: r.list, Node: c.Node, Peaks: true, Past: true, Crossed: r.crossed}
 	if c.Tune {
 		dc.Counted = r.ledger.counted
 	}
