@@ -140,19 +140,19 @@ func (r *run) decide(events []edgeguard.Event) {
 // with their times and verdicts.
 func (r *run) decideSome(events []edgeguard.Event) {
 	nows, verdicts := r.nows[:len(events)], r.verdicts[:len(events)]
-	noted := 0
+	noted, second := 0, r.now.Unix()
 	for i := range events {
 		if events[i].Kind&^r.config.Completions == 0 {
 			r.uncounted++
 		}
-		before := r.now.Unix()
 		r.config.Crawlers.Mark(events[i].Time, &events[i])
 		if r.config.Seen != nil {
 			r.config.Seen(&events[i])
 		}
-		if nows[i] = r.advance(events[i].Time); nows[i].Unix() != before {
-			r.flood.Note(time.Unix(before, 0), events[noted:i])
-			noted = i
+		nows[i] = r.advance(events[i].Time)
+		if now := nows[i].Unix(); now != second {
+			r.flood.Note(time.Unix(second, 0), events[noted:i])
+			noted, second = i, now
 		}
 	}
 	r.flood.Note(r.now, events[noted:])
