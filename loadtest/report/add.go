@@ -17,9 +17,9 @@ func addGroup() group {
 			"mutex each. The floor is a read-modify-write of a random one out of a million cache lines; " +
 			"the locked floor takes one of 256 locks for each.",
 		lines: []figure{
-			faster("cold, independent keys, against the obvious", atLeast(4, "×"), adds, cold+"obvious/independent", cold+"edgeguard/independent"),
-			faster("cold, dependent keys, against the obvious", atLeast(1.5, "×"), adds, cold+"obvious/dependent", cold+"edgeguard/dependent"),
-			faster("cold, batches of 64, against the obvious", atLeast(6, "×"), adds, cold+"obvious/independent", cold+"edgeguard/batch64"),
+			faster("cold, independent keys, against the obvious", atLeast(4.5, "×"), adds, cold+"obvious/independent", cold+"edgeguard/independent"),
+			faster("cold, dependent keys, against the obvious", atLeast(3, "×"), adds, cold+"obvious/dependent", cold+"edgeguard/dependent"),
+			faster("cold, batches of 64, against the obvious", atLeast(9, "×"), adds, cold+"obvious/independent", cold+"edgeguard/batch64"),
 			faster("cold, independent keys, in the heap", stated("×"), adds, cold+"obvious/independent", cold+"edgeguard-heap/independent"),
 			faster("cold, batches of 64, in the heap", stated("×"), adds, cold+"obvious/independent", cold+"edgeguard-heap/batch64"),
 			faster("cold, Zipf, against the obvious", stated("×"), adds, cold+"obvious/zipf", cold+"edgeguard/zipf"),
@@ -31,7 +31,7 @@ func addGroup() group {
 			faster("cold, independent, against go-limiter", stated("×"), adds, cold+"golimiter/independent", cold+"edgeguard/independent"),
 			faster("cold, dependent, against go-limiter", stated("×"), adds, cold+"golimiter/dependent", cold+"edgeguard/dependent"),
 			multiple("cold, independent keys, as a multiple of the locked floor", stated("×"), adds, cold+"edgeguard/independent", "Floor/locked"),
-			multiple("cold, batches of 64, as a multiple of the independent floor", stated("×"), adds, cold+"edgeguard/batch64", "Floor/independent"),
+			multiple("cold, batches of 64, as a multiple of the independent floor", atMost(3.6, "×"), adds, cold+"edgeguard/batch64", "Floor/independent"),
 			multiple("cold, dependent keys, as a multiple of the dependent floor", stated("×"), adds, cold+"edgeguard/dependent", "Floor/dependent"),
 			metric("allocations", atMost(0, ""), adds, cold+"edgeguard/independent", "allocs/op"),
 		},
