@@ -7,6 +7,9 @@ var memories = benchRun{dir: "shard", pattern: "Memory|Live", once: true}
 // floods drive a bounded table with more addresses than it can hold.
 var floods = benchRun{dir: "shard", pattern: "Flood/(1|5)$", once: true}
 
+// growths time each decision while a table grows and while its keys are forgotten.
+var growths = benchRun{dir: "loadtest", pattern: "Growth", once: true}
+
 func memoryGroup() group {
 	return group{
 		name:  "memory",
@@ -21,7 +24,15 @@ func memoryGroup() group {
 			metric("bytes a key, every key dense", atMost(165, "B"), memories, "Memory/dense/v4", "B/key"),
 			metric("the same for IPv6 /64", atMost(165, "B"), memories, "Memory/dense/v6", "B/key"),
 			metric("forced garbage collection, 10 million keys", atMost(10, "ms"), memories, "Live", "ms/gc"),
-			metric("worst single decision while growing to 10 million keys", stated("ms"), memories, "Live", "ms/worst"),
+			metric("a count while growing to 10 million keys, huge pages: p99", stated("µs"), growths, "Growth/add/huge", "grow-µs-p99"),
+			metric("the same: p99.99", stated("µs"), growths, "Growth/add/huge", "grow-µs-p99.99"),
+			metric("the same: max", stated("µs"), growths, "Growth/add/huge", "grow-µs-max"),
+			metric("the same: max of a loop that only reads the clock", stated("µs"), growths, "Growth/add/huge", "grow-clock-µs-max"),
+			metric("a decision while growing to 10 million keys, huge pages: p99.99", stated("µs"), growths, "Growth/decide/huge", "grow-µs-p99.99"),
+			metric("the same: over 1 ms", stated(""), growths, "Growth/decide/huge", "grow-over-1ms"),
+			metric("a decision on live keys while 8 million are forgotten: p99.99", stated("µs"), growths, "Growth/decide/huge", "expire-µs-p99.99"),
+			metric("the same: over 1 ms", stated(""), growths, "Growth/decide/huge", "expire-over-1ms"),
+			metric("the same: over 1 ms, of a loop that only reads the clock", stated(""), growths, "Growth/decide/huge", "expire-clock-over-1ms"),
 			metric("flood, 1 event each: offenders blocked of 100", atLeast(97, ""), floods, "Flood/1", "offenders"),
 			metric("flood, 5 events each: offenders blocked of 100", atLeast(97, ""), floods, "Flood/5", "offenders"),
 			metric("flood, 1 event each: ordinary clients blocked of 1,000", atMost(0, ""), floods, "Flood/1", "clients"),
