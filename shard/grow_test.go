@@ -42,6 +42,22 @@ func TestGrowAndShrink(t *testing.T) {
 	}
 }
 
+// TestSweepTakesTurns holds that a sweep does not stay in one shard: no decision
+// there would get the lock between two pages.
+func TestSweepTakesTurns(t *testing.T) {
+	table := New(NewMemory(256<<20), Config{Seed: 7})
+	for i := range uint32(300_000) {
+		table.Add(&Op{Addr: spread(i), Now: 1000, Slot: 1000, Cost: 1})
+	}
+	f := &table.halves[v4]
+	table.Sweep(1000+ring.Slots, len(f.shards))
+	for i := range f.shards {
+		if f.shards[i].expired == 0 {
+			t.Errorf("no page of shard %d was swept by a step of a page a shard", i)
+		}
+	}
+}
+
 // TestGrowthIsBounded holds that one event never moves more than one page's
 // entries, whatever the table holds: pages in use grow by one at a time, and
 // a split takes what stood in one page.

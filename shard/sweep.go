@@ -6,11 +6,19 @@ import (
 	"edgeguard/ring"
 )
 
-// sweep is where the next step of a sweep begins: in which half and shard,
-// and at which hash.
+// sweep is where the next step of a sweep begins: in which half, and which of its
+// shards are left at which hash. They take turns: a sweep that locks a shard again at
+// once is faster than a decision that it has woken, which would then wait for a
+// millisecond, until the lock is handed over to it.
 type sweep struct {
-	mu    sync.Mutex // guards all below
-	half  int
+	mu   sync.Mutex // guards all below
+	half int
+	left []cursor
+	turn int
+}
+
+// cursor is where a sweep of one shard goes on.
+type cursor struct {
 	shard int
 	from  uint64 // without the bits that chose the lock
 }
@@ -32,12 +40,16 @@ func (t *Table) Sweep(now uint32, pages int) (dropped int) {
 		}
 	}
 	for empties := 0; pages > 0 && empties < all; {
-		f := &t.halves[at.half]
-		if !f.used.Load() {
+		if len(at.left) == 0 {
 			at.half = 1 - at.half
+			at.left = t.halves[at.half].cursors(at.left)
 			continue
 		}
-		n, next, ok := f.sweepPage(at.shard, at.from, now)
+		if at.turn++; at.turn >= len(at.left) {
+			at.turn = 0
+		}
+		l := &at.left[at.turn]
+		n, next, ok := t.halves[at.half].sweepPage(l.shard, l.from, now)
 		dropped += n
 		if ok {
 			pages--
@@ -45,14 +57,22 @@ func (t *Table) Sweep(now uint32, pages int) (dropped int) {
 		} else {
 			empties++
 		}
-		if at.from = next; next != 0 {
-			continue
-		}
-		if at.shard++; at.shard == len(f.shards) {
-			at.shard, at.half = 0, 1-at.half
+		if l.from = next; next == 0 {
+			*l = at.left[len(at.left)-1]
+			at.left = at.left[:len(at.left)-1]
 		}
 	}
 	return dropped
+}
+
+// cursors appends where the sweep of each shard begins, if there are keys to sweep.
+func (f *half) cursors(out []cursor) []cursor {
+	if f.used.Load() {
+		for i := range f.shards {
+			out = append(out, cursor{shard: i})
+		}
+	}
+	return out
 }
 
 // sweepPage sweeps the page of the hash from, and returns the hash at which the
