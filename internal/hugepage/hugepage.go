@@ -6,6 +6,7 @@ package hugepage
 
 import "edgeguard/shard"
 
-// Memory returns a budget of at most limit bytes for the tables. Where the
-// system has neither huge pages nor mmap, it is plain memory.
+// Memory returns a budget of at most limit bytes for the tables. Beside it, one piece
+// of up to 2 MiB is kept ready for growth. Where the system has neither huge pages nor
+// mmap, it is plain memory.
 func Memory(limit int64) *shard.Memory { return memory(limit) }
