@@ -24,7 +24,7 @@ func (t *Table) AddBatch(ops []Op, out []Count) {
 			l, op := &found[i], &ops[i]
 			if op.Addr.Is4() && !t.with {
 				l.half = &t.halves[v4]
-				l.key.first = l.half.prefix.key4(op.Addr)
+				l.key = key{first: l.half.prefix.key4(op.Addr)}
 				l.hash = hash1(l.half.seed, l.key.first)
 			} else {
 				l.half, l.key = t.key(op.Addr, op.With)

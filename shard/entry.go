@@ -153,14 +153,9 @@ func (e *entry) pairOf(slot uint32) int {
 }
 
 // count sums the pairs that are in the window that ends at now.
-func (e *entry) count(now uint32) (sum uint32) {
-	gap := min(max(now, e.head)-e.head, ring.Slots)
-	for _, p := range e.pairs {
-		if uint32(uint8(e.head)-p.slot)+gap < ring.Slots {
-			sum += uint32(p.count)
-		}
-	}
-	return sum
+func (e entry) count(now uint32) uint32 {
+	e.advance(max(now, e.head))
+	return e.sum()
 }
 
 // counts writes the pairs into an empty array of slots.
@@ -189,14 +184,12 @@ func (e *entry) squeeze(slot uint32, cost uint16) uint32 {
 
 // pairFor returns the pair of slot, else a free one, else the oldest.
 func (e *entry) pairFor(slot uint32) *pair {
+	if i := e.pairOf(slot); i >= 0 {
+		return &e.pairs[i]
+	}
 	at := &e.pairs[0]
 	for i := range e.pairs {
-		p := &e.pairs[i]
-		switch {
-		case p.count > 0 && p.slot == uint8(slot):
-			return p
-		case at.count == 0:
-		case p.count == 0 || uint8(e.head)-p.slot > uint8(e.head)-at.slot:
+		if p := &e.pairs[i]; uint8(e.head)-p.slot > uint8(e.head)-at.slot {
 			at = p
 		}
 	}

@@ -221,19 +221,10 @@ func (l *layout) match(e *entry, k key) *entry {
 	}
 	b := unsafe.Add(unsafe.Pointer(e), entrySize)
 	found := l.group // the offset of the match, once there is one
-	end := uintptr(l.each) * l.stride
-	if l.rest != 0 {
-		for off := uintptr(0); off < end; off += l.stride {
-			x := unsafe.Add(b, off)
-			if (load8(x)&l.first^k.first)|(load8(unsafe.Add(x, l.restAt))^k.rest) == 0 {
-				found = off
-			}
-		}
-	} else {
-		for off := uintptr(0); off < end; off += l.stride {
-			if load8(unsafe.Add(b, off))&l.first == k.first {
-				found = off
-			}
+	for off, end := uintptr(0), uintptr(l.each)*l.stride; off < end; off += l.stride {
+		x := unsafe.Add(b, off)
+		if (load8(x)&l.first^k.first)|(load8(unsafe.Add(x, l.restAt))&l.rest^k.rest) == 0 {
+			found = off
 		}
 	}
 	if found == l.group {
