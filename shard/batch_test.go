@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"net/netip"
 	"slices"
 	"testing"
 )
@@ -18,6 +19,8 @@ func TestBatch(t *testing.T) {
 					for i := range ops {
 						if ops[i] = r.op(); i > 0 && r.IntN(4) == 0 {
 							ops[i].Addr = ops[r.IntN(i)].Addr
+						} else if r.IntN(20) == 0 {
+							ops[i].Addr = netip.IPv4Unspecified() // its key is that of a free entry
 						}
 					}
 					var want []Count
