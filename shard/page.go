@@ -51,10 +51,8 @@ type layout struct {
 const (
 	lineSize    = 64
 	smallStride = entrySize + 4 // of the smallest entry, a bare IPv4 address
-	smallWords  = smallStride / 4
 	wideStride  = entrySize + 8
 	wideGroups  = pageSize / lineSize / 2
-	smallKey    = entrySize / 4 // the word where its key begins
 	smallGroups = pageSize / lineSize
 )
 
@@ -143,8 +141,12 @@ func (l *layout) keyOf(e *entry) key {
 	return key{first: load8(b) & l.first, rest: load8(unsafe.Add(b, l.restAt)) & l.rest}
 }
 
-// load8 reads a word at a multiple of four. An entry is followed by at least eight
-// bytes of its group, its key among them.
+// load4 and load8 read words at multiples of four, in the order of bytes that setKey
+// writes. An entry is followed by at least eight bytes of its group, its key among them.
+func load4(p unsafe.Pointer) uint32 {
+	return binary.LittleEndian.Uint32((*[4]byte)(p)[:])
+}
+
 func load8(p unsafe.Pointer) uint64 {
 	return binary.LittleEndian.Uint64((*[8]byte)(p)[:])
 }
@@ -203,12 +205,13 @@ func (l *layout) findOn(p *page, g uint32, k key) *entry {
 // place: of three ifs the compiler makes branches, since the result is an address,
 // and each that is mispredicted waits for memory.
 func findSmall(p *page, h uint64, k uint32) *entry {
-	home := (*[lineSize / 4]uint32)(unsafe.Add(unsafe.Pointer(p), uint64(uint32(h))*smallGroups>>32*lineSize))
-	at := ifZero(home[smallKey+smallWords]^k, smallWords) | ifZero(home[smallKey+2*smallWords]^k, 2*smallWords)
-	if home[(smallKey+at)%16] != k {
+	home := unsafe.Add(unsafe.Pointer(p), uint64(uint32(h))*smallGroups>>32*lineSize)
+	at := ifZero(load4(unsafe.Add(home, entrySize+smallStride))^k, smallStride)
+	at |= ifZero(load4(unsafe.Add(home, entrySize+2*smallStride))^k, 2*smallStride)
+	if load4(unsafe.Add(home, entrySize+at)) != k {
 		return nil
 	}
-	return (*entry)(unsafe.Pointer(&home[at%16]))
+	return (*entry)(unsafe.Add(home, at))
 }
 
 // ifZero is n if x is 0, and else 0.
