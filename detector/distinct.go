@@ -16,7 +16,7 @@ const valueRoom = 2048
 // false if the event lacks the field: then it is not counted.
 func (m *meter) show(op *shard.Op, event *edgeguard.Event) bool {
 	if m.Distinct == rules.DistinctPort {
-		op.Value = uint64(event.Port) + 1
+		op.Value = uint64(event.Port)*rules.MostMarks + 1            // it takes as many numbers as it costs
 		return event.Known&edgeguard.FieldPort != 0 && !event.Answer // the port of an answer is a client's
 	}
 	text, ok := m.AsSent(event)

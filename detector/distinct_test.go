@@ -110,6 +110,24 @@ func TestDistinctFields(t *testing.T) {
 	}
 }
 
+// TestDistinctPortsApart: ports side by side count in full, whatever one costs.
+func TestDistinctPortsApart(t *testing.T) {
+	for cost := uint32(1); cost <= rules.MostMarks; cost++ {
+		d := newDetector(t, compile(t, rules.Spec{
+			Name: "scan", Match: rules.Match{Kind: []string{"handshake"}}, Distinct: "port", Cost: cost, Threshold: 300,
+		}), nil, nil)
+		ev := request(someone, epoch)
+		ev.Kind, ev.Verified, ev.Known = edgeguard.KindHandshake, edgeguard.KindHandshake, edgeguard.FieldPort
+		for i, port := range []uint16{0, 1, 2, 3, 4, 22, 23, 21, 65534, 65535} {
+			ev.Port = port
+			d.Decide(epoch, &ev)
+			if got, _ := d.Count(epoch, &ev, 0); got != uint32(i+1)*cost {
+				t.Errorf("cost %d: %d ports count %d", cost, i+1, got)
+			}
+		}
+	}
+}
+
 // TestDistinctDeny: over the limit, a value that was seen before is refused as well.
 func TestDistinctDeny(t *testing.T) {
 	var crossings []edgeguard.Crossing

@@ -13,8 +13,8 @@ import (
 // such a count is too low.
 const MaxDistinct = 400
 
-// mostMarks is the greatest cost of a different value: each unit takes the memory of one.
-const mostMarks = leniency
+// MostMarks is the greatest cost of a different value: each unit takes the memory of one.
+const MostMarks = leniency
 
 // Distinct is what a meter counts the different values of; 0 for events.
 type Distinct uint8
@@ -82,8 +82,8 @@ func (c *compiler) distinct(m *Meter, spec *Spec) (canonical string) {
 
 // checkMarks refuses a cost that a different value cannot have.
 func (c *compiler) checkMarks(path string, cost uint16) {
-	if cost > mostMarks {
-		c.problem(path, flaw{fmt.Sprintf("a different value cannot cost %d", cost), fmt.Sprintf("use 1 to %d", mostMarks)})
+	if cost > MostMarks {
+		c.problem(path, flaw{fmt.Sprintf("a different value cannot cost %d", cost), fmt.Sprintf("use 1 to %d", MostMarks)})
 	}
 }
 

@@ -87,7 +87,8 @@ type Op struct {
 	// it is how many marks the value has.
 	Cost uint16
 	// Value is what the event showed, for a table of marks: a number of at most 26 bits
-	// that is not 0, or the [Value] of a text. Others ignore it.
+	// that is not 0, or the [Value] of a text. At a cost of n, the n numbers from it on are
+	// its own. Others ignore it.
 	Value uint64
 }
 
