@@ -346,7 +346,7 @@ func (c *decision) settle() edgeguard.Verdict {
 			c.sample(c.block.Prefix, c.block.Until)
 		}
 	case c.passes():
-		return edgeguard.Verdict{} // as nearly always
+		return edgeguard.Verdict{}
 	}
 	return c.verdict()
 }

@@ -96,7 +96,7 @@ func (f *half) prefetch(h uint64) {
 // overlaps.
 func (f *half) add(h uint64, k key, op *Op) Count {
 	s := &f.shards[h>>(f.shift&63)]
-	if !s.mu.TryLock() { // Lock calls, and all of this would be kept in memory for it
+	if !s.mu.TryLock() { // Lock calls where it waits, and a call spills all of these registers
 		return f.addSlow(f.lock(h), h, k, op)
 	}
 	d := s.dir.Load()

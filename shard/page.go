@@ -174,7 +174,8 @@ func (l *layout) raise(e *entry, count uint32) {
 	*peak = max(*peak, count)
 }
 
-// find returns the entry of k, nil if it has none.
+// find returns the entry of k, nil if it has none. It takes match where add takes
+// findWide: it is not the way of every event.
 func (l *layout) find(p *page, h uint64, k key) *entry {
 	if l.group == lineSize && k.first != 0 {
 		if e := findSmall(p, h, uint32(k.first)); e != nil {
@@ -205,7 +206,7 @@ func (l *layout) findOn(p *page, g uint32, k key) *entry {
 // place: of three ifs the compiler makes branches, since the result is an address,
 // and each that is mispredicted waits for memory.
 func findSmall(p *page, h uint64, k uint32) *entry {
-	home := unsafe.Add(unsafe.Pointer(p), uint64(uint32(h))*smallGroups>>32*lineSize)
+	home := unsafe.Add(unsafe.Pointer(p), h>>20&((smallGroups-1)*lineSize)) // as home has it
 	at := ifZero(load4(unsafe.Add(home, entrySize+smallStride))^k, smallStride)
 	at |= ifZero(load4(unsafe.Add(home, entrySize+2*smallStride))^k, 2*smallStride)
 	if load4(unsafe.Add(home, entrySize+at)) != k {
@@ -239,7 +240,7 @@ func (l *layout) match(e *entry, k key) *entry {
 // findWide looks for the key k in the five entries of its home: of IPv6, or of IPv4
 // with peaks. Nil says only that it is not there.
 func (l *layout) findWide(p *page, h, k uint64) *entry {
-	home := unsafe.Add(unsafe.Pointer(p), uint64(uint32(h))*wideGroups>>32*2*lineSize)
+	home := unsafe.Add(unsafe.Pointer(p), h>>20&((wideGroups-1)*2*lineSize)) // as home has it
 	mask, off := l.first, uintptr(2*lineSize)
 	if load8(unsafe.Add(home, entrySize))&mask == k {
 		off = 0

@@ -29,7 +29,7 @@ import (
 
 // groups are the figures in the order in which they are printed.
 func groups() []group {
-	return []group{addGroup(), decideGroup(), memoryGroup(), distinctGroup(), rulesGroup(), logGroup(), captureGroup(), consoleGroup(), kernelGroup(), haproxyPeersGroup(), listsGroup(), decisionsGroup()}
+	return []group{addGroup(), decideGroup(), memoryGroup(), distinctGroup(), rulesGroup(), logGroup(), captureGroup(), consoleGroup(), kernelGroup(), edgesGroup(), haproxyPeersGroup(), listsGroup(), decisionsGroup()}
 }
 
 func main() {
