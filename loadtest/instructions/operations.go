@@ -187,10 +187,14 @@ func passes(v edgeguard.Verdict) {
 }
 
 func decide(name, does string, address func(int) netip.Addr, keys, calls int, path string, specs ...rules.Spec) operation {
+	return decidePaths(name, does, address, keys, calls, []string{path}, specs)
+}
+
+func decidePaths(name, does string, address func(int) netip.Addr, keys, calls int, paths []string, specs []rules.Spec) operation {
 	return operation{name, does, calls, 1, func() step {
-		d, ev := known(address, keys, specs...), request(path)
+		d, ev := known(address, keys, specs...), request("/")
 		return func(i int, call bool) {
-			ev.Addr = address(i * 7919 % keys)
+			ev.Addr, ev.Path = address(i*7919%keys), paths[i%len(paths)]
 			if call {
 				passes(d.Decide(now, &ev))
 			}
@@ -253,14 +257,18 @@ func paths(n int, pattern string) []rules.Spec {
 // ruleSets are what rules cost: one by itself, and sets of which none matches.
 func ruleSets() []operation {
 	set := func(name, does string, calls, n int, pattern, path string) operation {
-		return decide("Rules/"+name, does, v4, fewKeys, calls, path, paths(n, pattern)...)
+		many := make([]string, 512) // what one path costs depends on the seed of a map
+		for i := range many {
+			many[i] = fmt.Sprintf("%s%03d", path, i)
+		}
+		return decidePaths("Rules/"+name, does, v4, fewKeys, calls, many, paths(n, pattern))
 	}
 	return []operation{
 		match("holds", "a rule of four terms, by itself: host, method, path, status", response("POST", "/wp-login.php"), true),
 		match("path-misses", "the same rule on another path", response("POST", "/wp-admin/admin-ajax.php"), false),
 		match("method-misses", "the same rule on another method", response("GET", "/wp-login.php"), false),
 		set("20-paths", "a verdict by 20 rules of one path each, none matches", 1<<13, 20, "/private/%d/login", page),
-		set("200-paths", "by 200 of them", 1<<10, 200, "/private/%d/login", page),
+		set("200-paths", "by 200 of them", 1<<13, 200, "/private/%d/login", page),
 		set("20-stars", "by 20 whose star comes behind another head", 1<<13, 20, "/private-%d/*", page),
 		set("20-stars-fit", "by 20 whose head fits, and the rest does not", 1<<13, 20, "/product/*/%d", page),
 		set("20-odd", "by 20-paths, on a path that is not in normal form", 1<<11, 20, "/private/%d/login", "//product/./a/../item%2d001/?q=1"),
