@@ -6,7 +6,7 @@
 //
 //	go run ./loadtest/instructions             counts, beside the committed table
 //	go run ./loadtest/instructions -update     writes loadtest/instructions/table.txt
-//	go run ./loadtest/instructions -check      fails where the instructions are 5 % off the table, sets of rules 10 %
+//	go run ./loadtest/instructions -check      fails where the instructions are 5 % off the table
 //	go run ./loadtest/instructions -only Add   the operations whose names begin so
 //
 // An operation's figure is the difference of two runs, of which one makes more
@@ -89,7 +89,7 @@ func report(out io.Writer, update, check bool, only string) error {
 		if err := old.compare(rows); err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "the instructions of %d operations are as near the table's as they should be: 5 %%, sets of rules 10 %%\n", len(rows))
+		fmt.Fprintf(out, "the instructions of %d operations are within 5 %% of the table's\n", len(rows))
 		return nil
 	}
 	_, err = io.WriteString(out, text(ops, rows, old.rows))

@@ -20,14 +20,8 @@ var units = [len(figures{})]string{"instructions/op", "mispredicted/op", "D1-mis
 // events says which of cachegrind's events make a figure.
 var events = [len(figures{})][]string{{"Ir"}, {"Bcm", "Bim"}, {"D1mr", "D1mw"}, {"ILmr", "DLmr", "DLmw"}}
 
-// tolerance is how far an operation's instructions may be off the table. What sets of
-// rules cost hangs on the seed of a map, which is another in each process.
-func tolerance(name string) float64 {
-	if strings.HasPrefix(name, "Rules/") {
-		return 0.1
-	}
-	return 0.05
-}
+// tolerance is how far the instructions may be off the table.
+const tolerance = 0.05
 
 // parseCachegrind reads the sums of a run out of the file that cachegrind leaves.
 // What was not simulated is 0.
@@ -129,7 +123,7 @@ func (t *table) compare(rows map[string]figures) error {
 		was, ok := t.rows[name]
 		if !ok {
 			wrong = append(wrong, fmt.Errorf("%s is not in the table", name))
-		} else if math.Abs(f[0]/was[0]-1) > tolerance(name) {
+		} else if math.Abs(f[0]/was[0]-1) > tolerance {
 			wrong = append(wrong, fmt.Errorf("%s takes %.0f instructions, %+.1f %% of the table's %.0f", name, f[0], 100*(f[0]/was[0]-1), was[0]))
 		}
 	}
