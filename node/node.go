@@ -155,11 +155,14 @@ func (n *Node) Run(ctx context.Context) error {
 	for _, run := range []func(context.Context){n.journal.run, n.housekeeping().run, n.protected.run} {
 		beside.Go(func() { run(base) })
 	}
+	first := !n.store.positions.known() // asked now: soon after it has begun, a log has one that is not saved
 	n.lifecycle.changing.Lock()
 	n.lifecycle.base = base
 	n.settle(c)
 	n.lifecycle.changing.Unlock()
-	n.store.saveFirstPositions(ctx)
+	if first {
+		n.store.saveFirstPositions(ctx)
+	}
 	beside.Go(func() { n.store.run(base) })
 	n.lifecycle.ready.Store(true)
 	n.admin.state("ready", n.line())

@@ -231,7 +231,7 @@ func (s *store) resume(p snapshot.Position) {
 // that a node that is killed after it was ready goes on from there. It does not
 // wait for a log that cannot be opened: its position is saved later.
 func (s *store) saveFirstPositions(ctx context.Context) {
-	if s.path == "" || s.positions.known() {
+	if s.path == "" {
 		return
 	}
 	deadline, cancel := context.WithTimeout(ctx, saveSoon)
