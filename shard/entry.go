@@ -60,12 +60,12 @@ func (e *entry) warm() *warmEntry { return (*warmEntry)(unsafe.Pointer(e)) }
 // now, which is at least the head. Where the entry has outgrown its pairs,
 // fits is false, count is without the cost, and only the head has moved.
 func (e *entry) add(now, slot uint32, cost uint16) (count uint32, fits bool) {
+	first := now != e.head && slot == now // of its slot: no pair can have that yet
+	e.advance(now)
 	var at int
-	if now != e.head && slot == now {
-		e.advance(now)
+	if first {
 		at = e.free()
 	} else {
-		e.advance(now)
 		at = e.pairOf(slot)
 	}
 	count = e.sum()

@@ -9,7 +9,7 @@ import (
 
 // TestOracleOfHeads: one key of each layout, counted, asked, cleared, swept and brought
 // over into another table, with steps of time about the window and about 256 slots,
-// where the eight bits of a pair's slot begin anew, has the count of the slow twin.
+// where the eight bits of a pair's slot wrap, counts as the slow twin does.
 func TestOracleOfHeads(t *testing.T) {
 	steps := [...]uint32{0, 0, 0, 0, 0, 0, 1, 1, 2, 30, 58, 59, 60, 61, 195, 196, 197, 255, 256, 257, 512}
 	for _, c := range []Config{{}, {Peaks: true}, {With: true}, {V6: 128}, {V4: 24, V6: 48}} {

@@ -91,12 +91,12 @@ func (f *half) prefetch(h uint64) {
 }
 
 // add counts one event of the key k with hash h. The commonest of events, one more in
-// the slot that its key has reached, is written out, and what calls comes last: the
-// fewer instructions there are between two misses, the more misses the processor
-// overlaps.
+// the key's newest slot, is written out without function calls, and all other events
+// leave it by one call: the fewer instructions there are between two cache misses, the
+// more misses the processor overlaps.
 func (f *half) add(h uint64, k key, op *Op) Count {
 	s := &f.shards[h>>(f.shift&63)]
-	if !s.mu.TryLock() { // Lock calls where it waits, and a call spills all of these registers
+	if !s.mu.TryLock() { // Lock contains a call, and a call saves all these registers in memory
 		return f.addSlow(f.lock(h), h, k, op)
 	}
 	d := s.dir.Load()
@@ -147,6 +147,7 @@ func (f *half) addHeld(s *shard, p *page, e *entry, h uint64, k key, op *Op) Cou
 	return c
 }
 
+// addAt is addHeld without the unlocking.
 func (f *half) addAt(s *shard, p *page, e *entry, h uint64, k key, op *Op) Count {
 	if e == nil {
 		return f.addNew(s, h, k, op)

@@ -82,8 +82,8 @@ rules:
   - {name: login, threshold: %d, guard: 1, match: {method: POST, path: /login}}
 `
 
-// newEdge writes both configs. Nothing runs before start.
-func newEdge(t testing.TB, threshold int) *edge {
+// newPair is the installed HAProxy and a node with this config, neither of them started.
+func newPair(t testing.TB, yaml string) *edge {
 	t.Helper()
 	programHere, err := exec.LookPath(cmp.Or(os.Getenv("EDGEGUARD_HAPROXY"), "haproxy"))
 	if err != nil {
@@ -91,12 +91,19 @@ func newEdge(t testing.TB, threshold int) *edge {
 			t.Skip("HAProxy is not installed: scripts/need haproxy")
 		}
 	}
-	yaml := fmt.Sprintf(node, os.Getuid(), threshold, threshold)
 	e := &edge{t: t, program: programHere, Process: program.NewNode(t, yaml), address: program.Address(t), plain: program.Address(t)}
 	if e.admin, err = client.New(client.Config{Address: "unix:" + e.Path("admin.sock")}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.admin.Close() })
+	return e
+}
+
+// newEdge writes both configs. Nothing runs before start.
+func newEdge(t testing.TB, threshold int) *edge {
+	t.Helper()
+	yaml := fmt.Sprintf(node, os.Getuid(), threshold, threshold)
+	e := newPair(t, yaml)
 	c, err := config.Parse("config.yaml", []byte(strings.ReplaceAll(yaml, "$DIR", e.Folder)))
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -15,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"edgeguard/admin/client"
-	"edgeguard/internal/program"
 	"edgeguard/sensor/accesslog"
 )
 
@@ -57,21 +54,11 @@ rules:
 // newLogEdge is a HAProxy whose log edgeguard receives.
 func newLogEdge(t testing.TB) *edge {
 	t.Helper()
-	programHere, err := exec.LookPath("haproxy")
-	if err != nil {
-		if programHere, err = exec.LookPath("/usr/sbin/haproxy"); err != nil {
-			t.Skip("HAProxy is not installed: scripts/need haproxy")
-		}
-	}
 	queue, err := os.ReadFile("/proc/sys/net/unix/max_dgram_qlen")
 	if n, _ := strconv.Atoi(strings.TrimSpace(string(queue))); err != nil || n < accesslog.LeastQueue {
 		t.Skipf("net.unix.max_dgram_qlen is below %d: most lines would be lost", accesslog.LeastQueue)
 	}
-	e := &edge{t: t, program: programHere, Process: program.NewNode(t, logNode), address: program.Address(t), plain: program.Address(t)}
-	if e.admin, err = client.New(client.Config{Address: "unix:" + e.Path("admin.sock")}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { e.admin.Close() })
+	e := newPair(t, logNode)
 	e.config = filepath.Join(e.Folder, "haproxy.cfg")
 	if err := os.WriteFile(e.config, []byte(fmt.Sprintf(logGlobal, e.Folder, e.address, e.plain)), 0o600); err != nil {
 		t.Fatal(err)
