@@ -7,11 +7,19 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"edgeguard/packaging"
 )
 
 // presetSays replays requests of one client, each "METHOD TARGET STATUS", within five minutes,
 // and returns the result.
 func presetSays(t *testing.T, preset, referer string, requests []string) string {
+	t.Helper()
+	return configSays(t, "own_hosts: [example.org]\npresets: ["+preset+"]\n", referer, requests)
+}
+
+// configSays is presetSays for the rules of a config.
+func configSays(t *testing.T, config, referer string, requests []string) string {
 	t.Helper()
 	dir := t.TempDir()
 	conf, log := filepath.Join(dir, "a.yaml"), filepath.Join(dir, "access.log")
@@ -21,7 +29,7 @@ func presetSays(t *testing.T, preset, referer string, requests []string) string 
 		at := time.Date(2026, 3, 2, 8, 0, i*280/len(requests), 0, time.UTC).Format("02/Jan/2006:15:04:05 -0700")
 		fmt.Fprintf(&lines, `203.0.113.9 - - [%s] "%s %s HTTP/1.1" %s 13 "%s" "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Firefox/128.0"`+"\n", at, words[0], words[1], words[2], referer)
 	}
-	for file, text := range map[string]string{conf: fmt.Sprintf("state: %s\nown_hosts: [example.org]\npresets: [%s]\n", dir, preset), log: lines.String()} {
+	for file, text := range map[string]string{conf: config, log: lines.String()} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -105,5 +113,31 @@ func TestPresetsSpareReaders(t *testing.T) {
 	requests := append(many(4, "GET /a%d.php 404"), many(4, "GET /a%d.php 404")...)
 	if out := presetSays(t, "web@1", "-", requests); strings.Contains(out, `"type":"block"`) {
 		t.Errorf("4 different scripts, twice: %s", out)
+	}
+}
+
+// TestPackagedSparesAdministrators: what packages install takes Joomla's login for one, and
+// not the pages of another application below /administrator/.
+func TestPackagedSparesAdministrators(t *testing.T) {
+	image, err := os.ReadFile("../../packaging/container.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, config := range []string{packaging.Config, string(image)} {
+		for request, rule := range map[string]string{
+			"POST /administrator/index.php 200":                "joomla/login",
+			"POST /administrator/ 403":                         "joomla/refused",
+			"POST /administrator/orders/save 200":              "",
+			"POST /administrator/orders/%d 422":                "",
+			"POST /administrator/index.php/orders/save 200":    "",
+			"POST /administrator/index.php?page=orders 422":    "",
+			"POST /shop/administrator/index.php/save/%d 200":   "",
+			"POST /administrator/users/login.php?next=x%d 200": "",
+		} {
+			out := configSays(t, config, "https://example.org/administrator/", many(75, request))
+			if rule != "" && !blockedBy(out, rule) || rule == "" && strings.Contains(out, `"type":"block"`) {
+				t.Errorf("75 of %s: want a block by %q: %s", request, rule, out)
+			}
+		}
 	}
 }
