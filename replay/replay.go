@@ -54,6 +54,8 @@ type Config struct {
 	// Seen is called with each event before it is decided; its strings are valid
 	// during the call. Nil disables it.
 	Seen func(*edgeguard.Event)
+	// Decided is called with each event and its verdict. Nil disables it.
+	Decided func(*edgeguard.Event, edgeguard.Verdict)
 	// Tune also keeps how high the count stood at every event, which the
 	// thresholds' shares are computed from.
 	Tune bool
@@ -159,6 +161,9 @@ func (r *run) decideSome(events []edgeguard.Event) {
 	r.detector.DecideBatch(nows, events, verdicts)
 	for i := range verdicts {
 		r.ledger.decided(&verdicts[i], events[i].Addr)
+		if r.config.Decided != nil {
+			r.config.Decided(&events[i], verdicts[i])
+		}
 	}
 }
 

@@ -6,15 +6,18 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"edgeguard/internal/realdata"
+	"edgeguard/loadtest/scenes"
+	"edgeguard/packaging"
 )
 
 // TestWithoutData runs where there is no labelled log: it says so, and judges the
-// generated traffic.
+// scenes.
 func TestWithoutData(t *testing.T) {
 	skipUnderRace(t)
 	var out, notes bytes.Buffer
@@ -22,11 +25,13 @@ func TestWithoutData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "only the generated traffic is judged: no labelled logs"; !strings.Contains(notes.String(), want) {
+	if want := "only the scenes are judged: no labelled logs"; !strings.Contains(notes.String(), want) {
 		t.Errorf("notes %q do not say %q", &notes, want)
 	}
-	if want := "| hot-linked |"; !strings.Contains(out.String(), want) {
-		t.Errorf("no line %q in:\n%s", want, &out)
+	for _, want := range []string{"| packaged | tuned on |", "| packaged | reported |", "| hot-linked |", "| key-rotated, attacked |", "| object-ids |"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no line %q in:\n%s", want, &out)
+		}
 	}
 }
 
@@ -50,8 +55,8 @@ func TestOwnData(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"| site | 1 of 1 | 1 of 2 | 1 of 1 | 1 | 20 s, 20 s |\n",
-		"| login | 2 in 5m | 1 | 1 | 1 | 1 | 20 s, 20 s | 3 | 0 |\n",
+		"| site | 1 of 1 | 0 of 0 | 1 of 1 | 0 of 1 | 1 of 1 | 1 | 20 s, 20 s |\n",
+		"| login | 2 in 5m | block | 1 | 0 | 1 | 1 | 1 | 20 s, 20 s | 0 | 3 | 0 | 0 |\n",
 		"site 192.0.2.4 ? 3 requests [login]\n    POST /login\n",
 	} {
 		if !strings.Contains(out.String(), want) {
@@ -116,15 +121,16 @@ func TestBaselines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sets, err := rulesets(judgedPresets, "")
+	sets, err := named([]string{"none", "examples"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []struct{ busyFound, found, blocked int }{{1, 1, 0}, {28, 28, 1}} {
-		_, f, err := judgeLogs(context.Background(), sets[i], data, l)
+		_, all, err := judgeLogs(context.Background(), sets[i], data, l)
 		if err != nil {
 			t.Fatal(err)
 		}
+		f := all.both()
 		if f.busy != 119 || f.attackers != 161 {
 			t.Errorf("%d attackers, %d with many requests; want 161, 119", f.attackers, f.busy)
 		}
@@ -163,8 +169,9 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestPresets holds the goals of what ships, by the labelled logs: attackers found,
-// no benign address blocked, and how soon.
+// TestPresets holds the goals of what packages install, by the labelled logs:
+// attackers found, also in the half that is only reported, no benign address blocked,
+// and how soon.
 func TestPresets(t *testing.T) {
 	skipUnderRace(t)
 	data := filepath.Dir(realdata.Path(t, labelsFile))
@@ -172,23 +179,27 @@ func TestPresets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sets, err := rulesets(judgedPresets, "")
+	sets, err := named([]string{packaged})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, f, err := judgeLogs(context.Background(), sets[len(sets)-1], data, l)
+	_, all, err := judgeLogs(context.Background(), sets[0], data, l)
 	if err != nil {
 		t.Fatal(err)
 	}
+	f := all.both()
 	if f.busyFound < 88 || f.found < 100 || f.blocked > 0 {
 		t.Errorf("found %d of %d busy attackers and %d of %d in all, blocked %d benign; want at least 88 and 100, and none",
 			f.busyFound, f.busy, f.found, f.attackers, f.blocked)
+	}
+	if r := &all[reported]; 10*r.busyFound < 7*r.busy {
+		t.Errorf("the reported half: found %d of %d busy attackers, want 70 %%", r.busyFound, r.busy)
 	}
 	if median, _ := quantile(f.times, 0.5); median > 14*time.Second {
 		t.Errorf("the median of the times to a block is %v, want at most 14 s", median)
 	}
 	for name, r := range f.rules {
-		if limit := limitOf(t, sets[len(sets)-1], name); 3*r.benign > 2*limit {
+		if limit := limitOf(t, sets[0], name); 3*r.benign > 2*limit {
 			t.Errorf("%s: a benign address counts %d of %d: want a third of the limit to spare", name, r.benign, limit)
 		}
 	}
@@ -206,27 +217,52 @@ func limitOf(t *testing.T, r ruleset, name string) uint32 {
 	return 0
 }
 
-// TestPresetsSpare plays the generated traffic to the presets for web sites: none of
-// it is blocked, and all of it keeps away from the limits.
-func TestPresetsSpare(t *testing.T) {
+// stopsToday are the scenes in which what packages install, with the preset api,
+// stops visitors, and how many of one log at most. Each has its reason in
+// docs/detection.md.
+var stopsToday = map[string]int{
+	"fast-crawler": 1, "administrator": 5, "administrator-php": 5, "spa-office": 1, "spa-office-data": 1, "carrier-logins": 1, "class": 1,
+	"finder": 10, "windows-webdav": 10, "feed-farm": 1, "prefetch": 80, "crawler-migration": 1,
+	"key-rotated": 43, "key-rotated-pages": 43, "key-rotated-small": 12, "deploy": 30, "deploy-night": 4, "ingress": 31, "single-sign-on": 1, "retries": 5,
+	"key-rotated, attacked": 43, "deploy, attacked": 30, "ingress, attacked": 31, "single-sign-on, attacked": 1, "retries, attacked": 5,
+}
+
+// passesToday are the attacks that neither stops nor tells of.
+var passesToday = []string{
+	"stuffing-200", "residential", "scraper", "scrapers", "slow-scan", "slow-secrets", "network-scan", "scan-200", "scan-302", "users",
+	"tool", "agent-payload", "object-ids", "cards", "sign-ups", "comments", "resets", "multicall",
+}
+
+// TestScenes plays the scenes to what packages install and the preset api: nobody is
+// stopped but where it is known, attackers in outages are, and where all is as it
+// should be the counts keep away from the limits.
+func TestScenes(t *testing.T) {
 	skipUnderRace(t)
-	sets, err := rulesets("web,wordpress,joomla,login,api", "")
+	text := strings.Replace(packaging.Config, "presets:\n", "presets:\n  - api@1\n", 1)
+	r, err := parse("packaged and api", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := sets[len(sets)-1]
-	f := newFigures(r)
-	scenes, err := judgeScenes(context.Background(), r, 3, &f)
-	if err != nil {
+	sets := []judged{{ruleset: r, all: newSplit()}}
+	if err := judgeScenes(context.Background(), sets, 1); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range scenes {
-		if s.blocked > 0 || s.addresses == 0 {
-			t.Errorf("%s: %d of %d addresses are blocked by %v", s.scene.Name, s.blocked, s.addresses, s.rules)
+	for i := range sets[0].scenes {
+		s := &sets[0].scenes[i]
+		name, stopped := s.scene.Name, s.visitors.stopped()
+		if most := stopsToday[name]; stopped > most || stopped == 0 && most > 0 {
+			t.Errorf("%s: %d of %d visitors are stopped by %v; listed are %d", name, stopped, s.visitors.addresses, ruleNames(&s.visitors), most)
+		}
+		if passes := s.fate() == "passes"; s.scene.Kind == scenes.Attack && passes != slices.Contains(passesToday, name) {
+			t.Errorf("%s: passes %v, and is listed otherwise", name, passes)
+		}
+		if a := &s.attackers; s.scene.Kind == scenes.Outage && 100*a.stopped() < 95*a.addresses {
+			t.Errorf("%s: %d of %d attackers are stopped, want 95 %%", name, a.stopped(), a.addresses)
 		}
 	}
+	f := sets[0].all.both()
 	for name, of := range f.rules {
-		if limit := limitOf(t, r, name); 3*of.generated > 2*limit {
+		if limit := limitOf(t, r, name); 3*of.generated > 2*limit && stopsToday[of.scene] == 0 {
 			t.Errorf("%s: %s counts %d of %d: want a third of the limit to spare", name, of.scene, of.generated, limit)
 		}
 	}
@@ -235,21 +271,20 @@ func TestPresetsSpare(t *testing.T) {
 // TestScenesCanFail plays the scenes to rules that are known to be too strict.
 func TestScenesCanFail(t *testing.T) {
 	skipUnderRace(t)
-	sets, err := rulesets(judgedPresets, "")
+	sets, err := named([]string{"examples"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := newFigures(sets[1])
-	scenes, err := judgeScenes(context.Background(), sets[1], 1, &f)
-	if err != nil {
+	all := []judged{{ruleset: sets[0], all: newSplit()}}
+	if err := judgeScenes(context.Background(), all, 1); err != nil {
 		t.Fatal(err)
 	}
-	blocked := make(map[string]bool)
-	for _, s := range scenes {
-		blocked[s.scene.Name] = s.blocked > 0
+	isBlocked := make(map[string]bool)
+	for _, s := range all[0].scenes {
+		isBlocked[s.scene.Name] = s.visitors.by[blocked] > 0
 	}
 	for _, name := range []string{"hot-linked", "forum", "phone", "jetpack", "joomla"} {
-		if !blocked[name] {
+		if !isBlocked[name] {
 			t.Errorf("%s: the examples of old block nobody", name)
 		}
 	}

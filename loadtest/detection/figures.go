@@ -8,17 +8,53 @@ import (
 	"slices"
 	"time"
 
-	"edgeguard/loadtest/benign"
+	"edgeguard/loadtest/scenes"
+	"edgeguard/replay"
 )
 
 // busy is how many requests an attacker has sent who is to be found above all.
 const busy = 10
 
+// half is one of the two halves of the evidence: limits may be chosen on the first,
+// and the second is only reported.
+type half int
+
+const (
+	tunedOn half = iota
+	reported
+	halves
+)
+
+func (h half) String() string { return [...]string{"tuned on", "reported"}[h] }
+
+// halfOf returns the half of a scene's name, or of a log's folder and an address.
+func halfOf(name string) half {
+	if scenes.Reported(name) {
+		return reported
+	}
+	return tunedOn
+}
+
+// split are figures by halves.
+type split [halves]figures
+
+// both returns the figures of both halves together.
+func (s *split) both() figures {
+	all := newFigures()
+	for h := range s {
+		all.add(&s[h])
+	}
+	return all
+}
+
 // figures are what one set of rules did with one log, or with all.
 type figures struct {
 	attackers, found         int // all
 	busy, busyFound          int // those with at least ten requests
-	benign, blocked, unknown int // labelled benign, of these blocked, and blocked without a label
+	denied, told             int // attackers who were not blocked
+	attacks, letIn           int // attackers' requests, and those that were not refused
+	benign, blocked, unknown int // labelled benign, of these blocked or denied, and blocked without a label
+	benignTold               int
 	times                    []time.Duration
 	rules                    map[string]*ruleFigures
 	rows                     []row
@@ -44,88 +80,120 @@ type row struct {
 }
 
 // judgeLogs judges every labelled log, and returns the figures by log and the sum.
-func judgeLogs(ctx context.Context, r ruleset, data string, l labels) (byLog []figures, all figures, err error) {
-	all = newFigures(r)
+func judgeLogs(ctx context.Context, r ruleset, data string, l labels) (byLog []split, all split, err error) {
+	all = newSplit()
 	for _, folder := range l.folders {
-		f := newFigures(r)
-		if err := f.judgeLog(ctx, r, filepath.Join(data, folder), l.of[folder]); err != nil {
+		s := newSplit()
+		if err := s.judgeLog(ctx, r, filepath.Join(data, folder), l.of[folder]); err != nil {
 			return nil, all, fmt.Errorf("%s: %w", folder, err)
 		}
-		byLog = append(byLog, f)
-		all.add(&f)
+		byLog = append(byLog, s)
+		for h := range s {
+			all[h].add(&s[h])
+		}
 	}
 	return byLog, all, nil
 }
 
-func newFigures(r ruleset) figures {
-	f := figures{rules: make(map[string]*ruleFigures)}
-	for i := range r.set.Rules {
-		f.rules[r.set.Rules[i].Name] = &ruleFigures{}
+func newSplit() split { return split{newFigures(), newFigures()} }
+
+func newFigures() figures { return figures{rules: make(map[string]*ruleFigures)} }
+
+// rule returns the figures of a rule.
+func (f *figures) rule(name string) *ruleFigures {
+	r := f.rules[name]
+	if r == nil {
+		r = &ruleFigures{}
+		f.rules[name] = r
 	}
-	return f
+	return r
 }
 
-// judgeLog judges one log, and then its benign addresses alone: their peaks say
-// how far they are from each limit.
-func (f *figures) judgeLog(ctx context.Context, r ruleset, folder string, of map[netip.Addr]who) error {
-	source, err := openLog(folder)
-	if err != nil {
-		return err
-	}
-	defer source.Close()
-	o, err := judge(ctx, r, source)
+// judgeLog judges one log, and then the benign addresses of each half alone: their
+// peaks say how far they are from each limit.
+func (s *split) judgeLog(ctx context.Context, r ruleset, folder string, of map[netip.Addr]who) error {
+	log := filepath.Base(folder)
+	o, err := judgeFile(ctx, r, folder, nil)
 	if err != nil {
 		return err
 	}
 	for addr, v := range o.visitors {
-		f.count(filepath.Base(folder), addr, of[addr], v)
+		s[halfOf(log+"/"+addr.String())].count(log, addr, of[addr], v)
 	}
-	again, err := openLog(folder)
-	if err != nil {
-		return err
-	}
-	defer again.Close()
-	o, err = judge(ctx, r, only{again, func(a netip.Addr) bool { w := of[a]; return w.label != "" && !w.attacker() }})
-	if err != nil {
-		return err
-	}
-	for name, peak := range o.peaks {
-		f.rules[name].benign = peak
+	for h := range s {
+		o, err := judgeFile(ctx, r, folder, func(a netip.Addr) bool {
+			w := of[a]
+			return w.label != "" && !w.attacker() && halfOf(log+"/"+a.String()) == half(h)
+		})
+		if err != nil {
+			return err
+		}
+		for name, peak := range o.peaks {
+			s[h].rule(name).benign = peak
+		}
 	}
 	return nil
 }
 
+// judgeFile judges the log of a folder, or what some addresses did in it.
+func judgeFile(ctx context.Context, r ruleset, folder string, keep func(netip.Addr) bool) (*outcome, error) {
+	log, err := openLog(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	var source replay.Source = log
+	if keep != nil {
+		source = only{log, keep}
+	}
+	return judge(ctx, r, replay.Sort(source, 0))
+}
+
 // count counts one address of a log.
 func (f *figures) count(log string, addr netip.Addr, w who, v *visitor) {
-	after, blocked := v.since()
+	after, isBlocked := v.since()
 	var names []string
-	for name, at := range v.blocked {
+	for name, at := range v.by[blocked] {
 		names = append(names, name)
-		f.rules[name].count(w, at.Sub(v.first), len(v.blocked) == 1)
+		f.rule(name).count(w, at.Sub(v.first), len(v.by[blocked]) == 1)
 	}
 	slices.Sort(names)
 	switch {
 	case w.attacker():
-		f.attackers++
-		if w.requests >= busy {
-			f.busy++
-		}
-		if blocked {
-			f.found++
-			f.times = append(f.times, after)
-			if w.requests >= busy {
-				f.busyFound++
-			}
-		}
+		f.countAttacker(w, v, after, isBlocked)
 	case w.label != "":
 		f.benign++
-		if blocked {
+		switch {
+		case v.stopped():
 			f.blocked++
+		case len(v.by[told]) > 0:
+			f.benignTold++
 		}
-	case blocked:
+	case isBlocked:
 		f.unknown++
 	}
 	f.rows = append(f.rows, row{log, addr, w, names, *v})
+}
+
+func (f *figures) countAttacker(w who, v *visitor, after time.Duration, isBlocked bool) {
+	f.attackers++
+	f.attacks += v.events
+	f.letIn += v.events - v.refused
+	if w.requests >= busy {
+		f.busy++
+	}
+	switch {
+	case isBlocked:
+		f.found++
+		f.times = append(f.times, after)
+		if w.requests >= busy {
+			f.busyFound++
+		}
+	case len(v.by[denied]) > 0:
+		f.denied++
+	case len(v.by[told]) > 0:
+		f.told++
+	}
 }
 
 func (r *ruleFigures) count(w who, after time.Duration, alone bool) {
@@ -143,25 +211,38 @@ func (r *ruleFigures) count(w who, after time.Duration, alone bool) {
 	}
 }
 
-// add adds the figures of one more log.
+// add adds the figures of one more log, or half.
 func (f *figures) add(o *figures) {
 	f.attackers += o.attackers
 	f.found += o.found
 	f.busy += o.busy
 	f.busyFound += o.busyFound
+	f.denied += o.denied
+	f.told += o.told
+	f.attacks += o.attacks
+	f.letIn += o.letIn
 	f.benign += o.benign
 	f.blocked += o.blocked
+	f.benignTold += o.benignTold
 	f.unknown += o.unknown
 	f.times = append(f.times, o.times...)
 	f.rows = append(f.rows, o.rows...)
 	for name, r := range o.rules {
-		to := f.rules[name]
+		to := f.rule(name)
 		to.found += r.found
 		to.alone += r.alone
 		to.blocked += r.blocked
 		to.unknown += r.unknown
 		to.times = append(to.times, r.times...)
 		to.benign = max(to.benign, r.benign)
+		to.noteScene(r.scene, r.generated)
+	}
+}
+
+// noteScene notes the greatest count in a scene, if none before was as great.
+func (r *ruleFigures) noteScene(name string, peak uint32) {
+	if peak > r.generated {
+		r.generated, r.scene = peak, name
 	}
 }
 
@@ -173,56 +254,4 @@ func quantile(times []time.Duration, q float64) (time.Duration, bool) {
 	}
 	sorted := slices.Sorted(slices.Values(times))
 	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)], true
-}
-
-// sceneFigures are what a set of rules did with one scene, of all seeds together.
-type sceneFigures struct {
-	scene              benign.Scene
-	addresses, blocked int
-	rules              []string // that blocked
-}
-
-// judgeScenes judges the generated traffic, and notes each rule's greatest count
-// in f.
-func judgeScenes(ctx context.Context, r ruleset, seeds int, f *figures) ([]sceneFigures, error) {
-	var all []sceneFigures
-	for _, scene := range benign.Scenes() {
-		s := sceneFigures{scene: scene}
-		for seed := range seeds {
-			source, err := playScene(scene, uint64(seed)+1)
-			if err != nil {
-				return nil, err
-			}
-			o, err := judge(ctx, r, source)
-			if err != nil {
-				return nil, err
-			}
-			s.count(o)
-			f.noteScene(scene.Name, o)
-		}
-		slices.Sort(s.rules)
-		s.rules = slices.Compact(s.rules)
-		all = append(all, s)
-	}
-	return all, nil
-}
-
-func (s *sceneFigures) count(o *outcome) {
-	for _, v := range o.visitors {
-		s.addresses++
-		if len(v.blocked) > 0 {
-			s.blocked++
-		}
-		for name := range v.blocked {
-			s.rules = append(s.rules, name)
-		}
-	}
-}
-
-func (f *figures) noteScene(name string, o *outcome) {
-	for rule, peak := range o.peaks {
-		if to := f.rules[rule]; peak > to.generated {
-			to.generated, to.scene = peak, name
-		}
-	}
 }

@@ -28,25 +28,42 @@ func parse(name string, text []byte) (ruleset, error) {
 	return ruleset{name, c.Rules}, nil
 }
 
-// visitor is what one address did, and which rules blocked it when.
+// effect is what rules did to an address.
+type effect int
+
+// The effects, from the strongest. held is what would have been a block or a denial,
+// were the site not failing.
+const (
+	blocked effect = iota
+	denied
+	told
+	held
+	effects
+)
+
+// visitor is what one address did, and which rules did what to it, and when first.
 type visitor struct {
-	first   time.Time
-	events  int
-	targets []string // a few of them, the first ones
-	blocked map[string]time.Time
+	first, last time.Time
+	events      int
+	refused     int      // of events
+	targets     []string // a few of them, the first ones
+	by          [effects]map[string]time.Time
 }
 
 // since returns how long after its first event the address was blocked by any
 // rule, and whether it was.
 func (v *visitor) since() (time.Duration, bool) {
 	var first time.Time
-	for _, at := range v.blocked {
+	for _, at := range v.by[blocked] {
 		if first.IsZero() || at.Before(first) {
 			first = at
 		}
 	}
 	return first.Sub(v.first), !first.IsZero()
 }
+
+// stopped reports whether the address was blocked or denied.
+func (v *visitor) stopped() bool { return len(v.by[blocked]) > 0 || len(v.by[denied]) > 0 }
 
 // shownTargets is how many targets are kept of an address.
 const shownTargets = 4
@@ -58,22 +75,21 @@ type outcome struct {
 	peaks map[string]uint32
 }
 
-// judge replays a source in the order of its times.
+// judge replays a source, whose events are in the order of their times.
 func judge(ctx context.Context, r ruleset, source replay.Source) (*outcome, error) {
-	w := &watch{source: replay.Sort(source, 0), visitors: make(map[netip.Addr]*visitor)}
-	crossed := make(map[netip.Prefix]map[string]time.Time)
-	report, err := replay.Run(ctx, w, replay.Config{
-		Rules:  r.set,
-		Memory: shard.NewMemory(512 << 20),
+	w := &watch{visitors: make(map[netip.Addr]*visitor)}
+	var crossed [effects]crossings
+	for e := range crossed {
+		crossed[e] = make(crossings)
+	}
+	report, err := replay.Run(ctx, source, replay.Config{
+		Rules:   r.set,
+		Memory:  shard.NewMemory(512 << 20),
+		Seen:    w.seen,
+		Decided: w.decided,
 		Crossed: func(c edgeguard.Crossing) {
-			if c.Action == edgeguard.ActionShadow || c.Action == edgeguard.ActionAlarm {
-				return
-			}
-			if crossed[c.Key.Prefix] == nil {
-				crossed[c.Key.Prefix] = make(map[string]time.Time)
-			}
-			if _, before := crossed[c.Key.Prefix][c.Rule]; !before {
-				crossed[c.Key.Prefix][c.Rule] = c.Time
+			if e := effectOf(&c); e < effects {
+				crossed[e].note(&c)
 			}
 		},
 	})
@@ -85,53 +101,87 @@ func judge(ctx context.Context, r ruleset, source replay.Source) (*outcome, erro
 		o.peaks[rule.Rule.Name] = rule.Tally.Peaks.Max()
 	}
 	for addr, v := range w.visitors {
-		v.blocked = blocksOf(addr, crossed)
+		for e := range crossed {
+			v.by[e] = crossed[e].of(addr, v)
+		}
 	}
 	return o, nil
+}
+
+// effectOf returns what a crossing does, or effects if that is nothing.
+func effectOf(c *edgeguard.Crossing) effect {
+	switch {
+	case c.Action == edgeguard.ActionBlock, c.Action == edgeguard.ActionDeny && c.Stands != "":
+		return blocked
+	case c.Action == edgeguard.ActionDeny:
+		return denied
+	case c.Action == edgeguard.ActionShadow:
+		return told
+	}
+	return effects
+}
+
+// crossings are the first times at which keys crossed rules.
+type crossings map[netip.Prefix]map[string]time.Time
+
+func (all crossings) note(c *edgeguard.Crossing) {
+	of := all[c.Key.Prefix]
+	if of == nil {
+		of = make(map[string]time.Time)
+		all[c.Key.Prefix] = of
+	}
+	if _, before := of[c.Rule]; !before {
+		of[c.Rule] = c.Time
+	}
 }
 
 // widths are the lengths of the keys that rules count by, and of the networks
 // around them.
 var widths = []int{128, 64, 56, 48, 32, 24}
 
-// blocksOf returns which rules blocked a prefix that addr is in, and when first.
-func blocksOf(addr netip.Addr, crossed map[netip.Prefix]map[string]time.Time) map[string]time.Time {
-	blocks := make(map[string]time.Time)
+// of returns which rules a prefix crossed that addr is in, and when first. What
+// happened to a network after the address was last seen did not happen to it.
+func (all crossings) of(addr netip.Addr, v *visitor) map[string]time.Time {
+	found := make(map[string]time.Time)
 	for _, bits := range widths {
 		if bits > addr.BitLen() || addr.Is6() && bits < 48 {
 			continue
 		}
 		prefix, _ := addr.Prefix(bits) // no error: bits fits
-		for rule, at := range crossed[prefix] {
-			if before, found := blocks[rule]; !found || at.Before(before) {
-				blocks[rule] = at
+		for rule, at := range all[prefix] {
+			if at.After(v.last) {
+				continue
+			}
+			if before, known := found[rule]; !known || at.Before(before) {
+				found[rule] = at
 			}
 		}
 	}
-	return blocks
+	return found
 }
 
-// watch passes events through and notes who they are of.
+// watch notes who events are of.
 type watch struct {
-	source   replay.Source
 	visitors map[netip.Addr]*visitor
 }
 
-func (w *watch) Next() ([]edgeguard.Event, error) {
-	events, err := w.source.Next()
-	for i := range events {
-		e := &events[i]
-		v := w.visitors[e.Addr]
-		if v == nil {
-			v = &visitor{first: e.Time}
-			w.visitors[e.Addr] = v
-		}
-		v.events++
-		if len(v.targets) < shownTargets {
-			v.targets = append(v.targets, strings.Clone(e.Method+" "+e.Path))
-		}
+func (w *watch) seen(e *edgeguard.Event) {
+	v := w.visitors[e.Addr]
+	if v == nil {
+		v = &visitor{first: e.Time}
+		w.visitors[e.Addr] = v
 	}
-	return events, err
+	v.last = e.Time
+	v.events++
+	if len(v.targets) < shownTargets {
+		v.targets = append(v.targets, strings.Clone(e.Method+" "+e.Path))
+	}
+}
+
+func (w *watch) decided(e *edgeguard.Event, verdict edgeguard.Verdict) {
+	if verdict.Action == edgeguard.ActionDeny {
+		w.visitors[e.Addr].refused++
+	}
 }
 
 // only passes the events of some addresses.

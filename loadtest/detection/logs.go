@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -9,9 +8,6 @@ import (
 	"path/filepath"
 
 	"edgeguard"
-	"edgeguard/loadtest/benign"
-	"edgeguard/logline"
-	"edgeguard/replay"
 	"edgeguard/sensor/accesslog"
 )
 
@@ -60,19 +56,4 @@ func (m *memory) Next() ([]edgeguard.Event, error) {
 		return nil, io.EOF
 	}
 	return events, nil
-}
-
-// playScene returns the events of a scene of generated traffic.
-func playScene(s benign.Scene, seed uint64) (replay.Source, error) {
-	format, err := logline.ParseFormat("combined")
-	if err != nil {
-		return nil, err
-	}
-	var text bytes.Buffer
-	if err := s.Write(&text, seed); err != nil {
-		return nil, err
-	}
-	chunk := logline.Chunk{Text: text.Bytes()}
-	format.Parser(s.Name, nil).Parse(&chunk)
-	return &memory{chunk.Events}, nil
 }

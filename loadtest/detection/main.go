@@ -1,7 +1,9 @@
-// Command detection judges rules by labelled logs and by generated benign traffic:
-// whom they find, how soon, and whom they block who may not be:
+// Command detection judges rules by labelled logs and by scenes of people, programs,
+// failing sites and attackers: whom they find, how soon, and whom they block who may
+// not be:
 //
-//	go run ./loadtest/detection                    the presets that ship
+//	go run ./loadtest/detection                    the rules of the packages' config
+//	go run ./loadtest/detection -presets web,mail  others
 //	go run ./loadtest/detection -rules my.yaml     the rules of a config
 //	go run ./loadtest/detection -list unknown      and who was blocked without a label
 //	go run ./loadtest/detection -formats           which test logs of peers can be read
@@ -9,8 +11,11 @@
 //
 // The labelled logs are in a folder: labels-web.tsv says who is who (folder,
 // address, label and requests, with tabs between), and each folder that it names
-// has its access.log, compressed or not. Where there is none, only the generated
-// traffic is judged.
+// has its access.log, compressed or not. Where there is none, only the scenes are
+// judged.
+//
+// The evidence is split in two by a hash of each scene's name, and of each address
+// with its log: limits may be chosen on the one half, and the other is only reported.
 //
 // It prints tables in Markdown, for people and for docs/detection.md.
 package main
@@ -25,6 +30,8 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+
+	"edgeguard/packaging"
 )
 
 //go:embed baselines
@@ -48,12 +55,12 @@ func run(ctx context.Context, args []string, out, notes io.Writer) error {
 	flags := flag.NewFlagSet("detection", flag.ContinueOnError)
 	flags.SetOutput(notes)
 	data := flags.String("data", dataFolder(), "the `folder` of the labelled logs")
-	names := flags.String("presets", judgedPresets, "the presets that are judged, with commas between")
+	names := flags.String("presets", packaged, "the presets that are judged, with commas between; packaged are those of the packages' config")
 	own := flags.String("rules", "", "the `file` of a config whose rules are judged, instead of presets")
-	seeds := flags.Int("seeds", 3, "how many logs are generated of each kind of benign traffic")
+	seeds := flags.Int("seeds", 3, "how many logs are generated of each scene in which nobody attacks")
 	formats := flags.Bool("formats", false, "judge which test logs of CrowdSec and fail2ban can be read, and no rules")
 	tune := flags.Bool("tune", false, "judge what tune proposes for the labelled logs, and no rules")
-	list := flags.String("list", "", "addresses to show: missed attackers, unknown ones that were blocked, or benign ones that were")
+	list := flags.String("list", "", "addresses of the half that rules are tuned on: missed attackers, unknown ones that were blocked, or benign ones that were")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -69,31 +76,27 @@ func run(ctx context.Context, args []string, out, notes io.Writer) error {
 	}
 	l, err := openLabels(*data)
 	if errors.Is(err, errNoData) {
-		fmt.Fprintln(notes, "detection: only the generated traffic is judged:", err)
+		fmt.Fprintln(notes, "detection: only the scenes are judged:", err)
 	} else if err != nil {
 		return err
 	}
 	if *tune {
 		return printTune(ctx, out, *data, l.folders)
 	}
-	var all []judged
-	for _, r := range sets {
-		j := judged{ruleset: r}
-		if j.byLog, j.all, err = judgeLogs(ctx, r, *data, l); err != nil {
-			return err
-		}
-		if j.scenes, err = judgeScenes(ctx, r, *seeds, &j.all); err != nil {
-			return err
-		}
-		all = append(all, j)
+	all, err := judgeAll(ctx, sets, *data, l, *seeds)
+	if err != nil {
+		return err
 	}
 	printSummary(out, all)
-	last := &all[len(all)-1]
-	printLogs(out, last, l.folders)
-	printRules(out, last)
-	printScenes(out, last, *seeds)
+	first := &all[0]
+	printLogs(out, first, l.folders)
+	printRules(out, first)
+	if *seeds > 0 {
+		printScenes(out, first, *seeds)
+		printAttacks(out, first)
+	}
 	if *list != "" {
-		printRows(out, last, *list)
+		printRows(out, first, *list)
 	}
 	return nil
 }
@@ -106,17 +109,47 @@ func dataFolder() string {
 	return "../shared/data"
 }
 
-// judgedPresets are for web sites. The preset xmlrpc is for sites without the app,
-// and is judged only if it is asked for.
-const judgedPresets = "web,wordpress,joomla"
+// packaged stands for the rules of the config that packages install.
+const packaged = "packaged"
 
-// rulesets returns what is judged, the baselines first.
+// compared are the sets beside the one that is judged: what packages install, a node
+// without a config, and a stricter set that people write by hand.
+var compared = []string{packaged, "none", "examples"}
+
+// rulesets returns what is judged, and what it is compared with.
 func rulesets(names, own string) ([]ruleset, error) {
 	var sets []ruleset
-	for _, name := range []string{"default", "examples"} {
-		text, err := baselines.ReadFile("baselines/" + name + ".yaml")
+	if own != "" {
+		text, err := os.ReadFile(own)
 		if err != nil {
 			return nil, err
+		}
+		r, err := parse(own, text)
+		if err != nil {
+			return nil, err
+		}
+		sets = append(sets, r)
+	} else {
+		compared := slices.DeleteFunc(slices.Clone(compared), func(name string) bool { return name == names })
+		return named(append([]string{names}, compared...))
+	}
+	others, err := named(compared)
+	return append(sets, others...), err
+}
+
+// named returns sets of rules by their names: packaged, a baseline's, or presets with
+// commas between.
+func named(names []string) (sets []ruleset, err error) {
+	for _, name := range names {
+		text := []byte(packaging.Config)
+		switch name {
+		case packaged:
+		case "none", "examples":
+			if text, err = baselines.ReadFile("baselines/" + name + ".yaml"); err != nil {
+				return nil, err
+			}
+		default:
+			text = []byte("presets: [" + name + "]\n")
 		}
 		r, err := parse(name, text)
 		if err != nil {
@@ -124,14 +157,18 @@ func rulesets(names, own string) ([]ruleset, error) {
 		}
 		sets = append(sets, r)
 	}
-	name, text, err := names, []byte("presets: ["+names+"]\n"), error(nil)
-	if own != "" {
-		name = own
-		text, err = os.ReadFile(own)
+	return sets, nil
+}
+
+// judgeAll judges each set of rules by the labelled logs and by the scenes.
+func judgeAll(ctx context.Context, sets []ruleset, data string, l labels, seeds int) ([]judged, error) {
+	var all []judged
+	for _, r := range sets {
+		byLog, sum, err := judgeLogs(ctx, r, data, l)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, judged{ruleset: r, byLog: byLog, all: sum})
 	}
-	if err != nil {
-		return nil, err
-	}
-	r, err := parse(name, text)
-	return append(sets, r), err
+	return all, judgeScenes(ctx, all, seeds)
 }

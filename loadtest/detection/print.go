@@ -5,80 +5,155 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"edgeguard/internal/safetext"
+	"edgeguard/loadtest/scenes"
 )
 
 // judged is one set of rules with all that was found of it.
 type judged struct {
 	ruleset
-	byLog  []figures
-	all    figures
+	byLog  []split
+	all    split
 	scenes []sceneFigures
 }
 
-// printSummary prints one line for each set of rules.
+// table prints the head of a table.
+func table(out io.Writer, columns ...string) {
+	fmt.Fprintf(out, "| %s |\n%s|\n", strings.Join(columns, " | "), strings.Repeat("|---", len(columns)))
+}
+
+// printSummary prints two lines for each set of rules, one for each half.
 func printSummary(out io.Writer, sets []judged) {
-	fmt.Fprintf(out, "| rules | attackers of %d or more requests | attackers | benign blocked | unknown blocked | median, p90 to the block | generated traffic blocked |\n", busy)
-	fmt.Fprintln(out, "|---|---|---|---|---|---|---|")
-	for _, s := range sets {
-		f := &s.all
-		blocked, addresses := s.generated()
-		fmt.Fprintf(out, "| %s | %d of %d | %d of %d | %d of %d | %d | %s | %d of %d addresses |\n", s.name,
-			f.busyFound, f.busy, f.found, f.attackers, f.blocked, f.benign, f.unknown, times(f.times), blocked, addresses)
+	fmt.Fprintln(out, "By the labelled logs:")
+	fmt.Fprintln(out)
+	table(out, "rules", "half", fmt.Sprintf("attackers of %d or more requests blocked", busy), "attackers blocked", "only denied", "only told", "attackers' requests let in",
+		"benign blocked or denied", "benign told", "unknown blocked", "median, p90 to the block")
+	for i := range sets {
+		for h := range halves {
+			f := &sets[i].all[h]
+			fmt.Fprintf(out, "| %s | %s | %d of %d | %d of %d | %d | %d | %d of %d | %d of %d | %d | %d | %s |\n", sets[i].name, h, f.busyFound, f.busy, f.found, f.attackers,
+				f.denied, f.told, f.letIn, f.attacks, f.blocked, f.benign, f.benignTold, f.unknown, times(f.times))
+		}
+	}
+	if len(sets[0].scenes) == 0 {
+		return
+	}
+	fmt.Fprint(out, "\nBy the scenes:\n\n")
+	table(out, "rules", "half", "wanted: scenes in which a visitor is blocked", "denied", "told", "outages: visitors blocked or denied", "told", "held", "attackers in outages stopped",
+		"attacks stopped", "told", "pass")
+	for i := range sets {
+		for h := range halves {
+			sets[i].printScenesOf(out, h)
+		}
 	}
 }
 
-func (s *judged) generated() (blocked, addresses int) {
-	for _, scene := range s.scenes {
-		blocked += scene.blocked
-		addresses += scene.addresses
+// printScenesOf prints what became of the scenes of one half.
+func (s *judged) printScenesOf(out io.Writer, h half) {
+	var scene [effects]int
+	wanted, fates := 0, make(map[string]int)
+	visitors, attackers := group{}, group{}
+	for i := range s.scenes {
+		of := &s.scenes[i]
+		switch {
+		case of.half() != h:
+		case of.scene.Kind == scenes.Attack:
+			fates[of.fate()]++
+		case of.scene.Kind == scenes.Outage:
+			visitors.add(&of.visitors)
+			attackers.add(&of.attackers)
+		default:
+			wanted++
+			for e, n := range of.visitors.by {
+				if n > 0 {
+					scene[e]++
+				}
+			}
+		}
 	}
-	return blocked, addresses
+	attacks := fates["stopped"] + fates["told"] + fates["passes"]
+	fmt.Fprintf(out, "| %s | %s | %d of %d | %d | %d | %d of %d | %d | %d | %d of %d | %d of %d | %d | %d |\n", s.name, h, scene[blocked], wanted, scene[denied], scene[told],
+		visitors.stopped(), visitors.addresses, visitors.by[told], visitors.by[held], attackers.stopped(), attackers.addresses,
+		fates["stopped"], attacks, fates["told"], fates["passes"])
 }
 
 // printLogs prints what one set of rules found in each log.
 func printLogs(out io.Writer, s *judged, folders []string) {
-	fmt.Fprintf(out, "\n| log (%s) | attackers of %d or more requests | attackers | benign blocked | unknown blocked | median, p90 to the block |\n|---|---|---|---|---|---|\n", s.name, busy)
-	for i, f := range s.byLog {
-		fmt.Fprintf(out, "| %s | %d of %d | %d of %d | %d of %d | %d | %s |\n", folders[i],
-			f.busyFound, f.busy, f.found, f.attackers, f.blocked, f.benign, f.unknown, times(f.times))
+	fmt.Fprintln(out)
+	table(out, "log ("+s.name+")", fmt.Sprintf("attackers of %d or more requests, tuned on", busy), "reported", "attackers, tuned on", "reported", "benign blocked or denied", "unknown blocked", "median, p90 to the block")
+	for i := range s.byLog {
+		t, r, f := &s.byLog[i][tunedOn], &s.byLog[i][reported], s.byLog[i].both()
+		fmt.Fprintf(out, "| %s | %d of %d | %d of %d | %d of %d | %d of %d | %d of %d | %d | %s |\n", folders[i], t.busyFound, t.busy, r.busyFound, r.busy,
+			t.found, t.attackers, r.found, r.attackers, f.blocked, f.benign, f.unknown, times(f.times))
 	}
 }
 
 // printRules prints what each rule found, and how near its limit those come that
-// it may not block.
+// it may not block: the peaks of the half that is tuned on and of the other.
 func printRules(out io.Writer, s *judged) {
-	fmt.Fprintf(out, "\n| rule (%s) | limit | attackers | by it alone | benign | unknown | median, p90 | benign peak | generated peak |\n|---|---|---|---|---|---|---|---|---|\n", s.name)
+	fmt.Fprintln(out)
+	table(out, "rule ("+s.name+")", "limit", "does", "attackers, tuned on", "reported", "by it alone", "benign", "unknown", "median, p90", "benign peak, tuned on", "reported", "peak of wanted scenes, tuned on", "reported")
 	for i := range s.set.Rules {
 		rule := &s.set.Rules[i]
-		f := s.all.rules[rule.Name]
-		peak := strconv.Itoa(int(f.generated))
-		if f.scene != "" {
-			peak += " (" + f.scene + ")"
-		}
-		fmt.Fprintf(out, "| %s | %d in %s | %d | %d | %d | %d | %s | %d | %s |\n", rule.Name, rule.Limit, window(s.set.Meters[rule.Meter].Window),
-			f.found, f.alone, f.blocked, f.unknown, times(f.times), f.benign, peak)
+		t, r := s.all[tunedOn].rule(rule.Name), s.all[reported].rule(rule.Name)
+		fmt.Fprintf(out, "| %s | %d in %s | %s | %d | %d | %d | %d | %d | %s | %d | %d | %s | %s |\n", rule.Name, rule.Limit, window(s.set.Meters[rule.Meter].Window), rule.Action,
+			t.found, r.found, t.alone+r.alone, t.blocked+r.blocked, t.unknown+r.unknown, times(slices.Concat(t.times, r.times)), t.benign, r.benign, t.peak(), r.peak())
 	}
 }
 
-// printScenes prints what was blocked of the generated traffic.
+// peak returns the greatest count of a scene, with its name.
+func (r *ruleFigures) peak() string {
+	if r.scene == "" {
+		return "0"
+	}
+	return fmt.Sprintf("%d (%s)", r.generated, r.scene)
+}
+
+// printScenes prints what became of the visitors of each scene where nothing but
+// the site may be stopped, and of the attackers among them.
 func printScenes(out io.Writer, s *judged, seeds int) {
-	fmt.Fprintf(out, "\n| generated (%s; %d seeds) | what happens | addresses blocked | by |\n|---|---|---|---|\n", s.name, seeds)
-	for _, scene := range s.scenes {
-		fmt.Fprintf(out, "| %s | %s | %d of %d | %s |\n", scene.scene.Name, scene.scene.Says, scene.blocked, scene.addresses, strings.Join(scene.rules, ", "))
+	fmt.Fprintln(out)
+	table(out, fmt.Sprintf("scene (%s; %d seeds)", s.name, seeds), "half", "what happens", "played from", "visitors blocked", "denied", "told", "held", "attackers stopped", "by")
+	for i := range s.scenes {
+		of := &s.scenes[i]
+		if v, a := &of.visitors, &of.attackers; of.scene.Kind != scenes.Attack {
+			fmt.Fprintf(out, "| %s | %s | %s | %s | %d of %d | %d | %d | %d | %s | %s |\n", of.scene.Name, of.half(), of.scene.Says, cmp.Or(of.scene.From, "written"), v.by[blocked], v.addresses,
+				v.by[denied], v.by[told], v.by[held], a.share(), strings.Join(ruleNames(v), ", "))
+		}
+	}
+}
+
+// share returns how many of a group's addresses were stopped.
+func (g *group) share() string {
+	if g.addresses == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%d of %d", g.stopped(), g.addresses)
+}
+
+// printAttacks prints what became of each kind of attack.
+func printAttacks(out io.Writer, s *judged) {
+	fmt.Fprintln(out)
+	table(out, "attack ("+s.name+")", "half", "what happens", "addresses blocked", "denied", "told", "requests let in", "so it", "visitors blocked or denied", "by")
+	for i := range s.scenes {
+		of := &s.scenes[i]
+		if v, a := &of.visitors, &of.attackers; of.scene.Kind == scenes.Attack {
+			fmt.Fprintf(out, "| %s | %s | %s | %d of %d | %d | %d | %d of %d | %s | %d of %d | %s |\n", of.scene.Name, of.half(), of.scene.Says, a.by[blocked], a.addresses,
+				a.by[denied], a.by[told], a.letIn, a.requests, of.fate(), v.stopped(), v.addresses, strings.Join(ruleNames(a, v), ", "))
+		}
 	}
 }
 
 // printRows lists the addresses that the operator asked to see, the busiest first.
+// Those of the reported half are not shown: who has looked at them has tuned on them.
 // What they asked for is a stranger's text.
 func printRows(out io.Writer, s *judged, which string) {
-	rows := slices.DeleteFunc(slices.Clone(s.all.rows), func(r row) bool { return r.kind() != which })
+	rows := slices.DeleteFunc(slices.Clone(s.all[tunedOn].rows), func(r row) bool { return r.kind() != which })
 	slices.SortFunc(rows, func(a, b row) int { return cmp.Or(b.events-a.events, a.addr.Compare(b.addr)) })
-	fmt.Fprintf(out, "\n%s, by %s: %d\n", which, s.name, len(rows))
+	fmt.Fprintf(out, "\n%s, by %s, of the half that is tuned on: %d\n", which, s.name, len(rows))
 	for _, r := range rows {
 		fmt.Fprintf(out, "%s %s %s %d requests [%s]\n", r.log, r.addr, cmp.Or(r.who.label, "?"), r.events, strings.Join(r.rules, " "))
 		for _, target := range r.targets {

@@ -1,4 +1,4 @@
-package benign
+package scenes
 
 import (
 	"fmt"
