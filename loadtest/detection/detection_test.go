@@ -71,10 +71,10 @@ func TestPeers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []struct{ sets, readable, found int }{{95, 79, 100}, {78, 55, 184}} {
+	for i, want := range []struct{ sets, readable, found int }{{50, 43, 58}, {45, 36, 42}, {42, 31, 99}, {36, 24, 85}} {
 		if r := all[i]; r.sets != want.sets || r.readable < want.readable || r.found < want.found {
-			t.Errorf("%s: %d of %d sets can be read, %d addresses found; want at least %+v; not readable: %v",
-				r.peer, r.readable, r.sets, r.found, want, r.unread)
+			t.Errorf("%s, reported %v: %d of %d sets can be read, %d addresses found; want at least %+v",
+				r.peer, r.reported, r.readable, r.sets, r.found, want)
 		}
 	}
 }

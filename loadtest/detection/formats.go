@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -33,16 +34,25 @@ type peerSet struct {
 	sources []netip.Addr
 }
 
-// readSets are how many of a peer's sets can be read.
+// readSets are how many of a half of a peer's sets can be read.
 type readSets struct {
 	peer           string
+	reported       bool // the half that nobody looks at
 	sets, readable int
 	sources, found int
 	unread         []string
 }
 
-// judgeFormats reads the test logs of both peers. A set is readable if an address
-// that the peer expects is the address of an event.
+// isReported reports whether a set, as peer/name, is in the half that is only reported. Whoever
+// writes an expression looks at the other half's lines alone, so that this half says
+// how a log is read that nobody has seen.
+func isReported(set string) bool {
+	sum := sha256.Sum256([]byte(set))
+	return sum[0]&1 == 1
+}
+
+// judgeFormats reads the test logs of both peers, and returns both halves of each. A set
+// is readable if an address that the peer expects is the address of an event.
 func judgeFormats(data string) ([]readSets, error) {
 	formats := make(map[string]string)
 	for line := range strings.Lines(formatsTable) {
@@ -62,13 +72,18 @@ func judgeFormats(data string) ([]readSets, error) {
 		if err != nil {
 			return nil, err
 		}
-		r := readSets{peer: peer.name}
+		seen, unseen := readSets{peer: peer.name}, readSets{peer: peer.name, reported: true}
 		for _, set := range sets {
-			if err := r.add(set, formats[peer.name+"/"+set.name]); err != nil {
-				return nil, fmt.Errorf("%s/%s: %w", peer.name, set.name, err)
+			name := peer.name + "/" + set.name
+			half := &seen
+			if isReported(name) {
+				half = &unseen
+			}
+			if err := half.add(set, formats[name]); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
 			}
 		}
-		all = append(all, r)
+		all = append(all, seen, unseen)
 	}
 	return all, nil
 }
@@ -208,18 +223,29 @@ func sorted(sets map[string]*peerSet) []peerSet {
 	return all
 }
 
-// printFormats prints how many sets of each peer can be read, and which cannot.
+// printFormats prints how many sets of each half can be read, and which of the first
+// cannot. Those of the other are not named, since nobody is to look at them.
 func printFormats(out io.Writer, data string) error {
 	all, err := judgeFormats(data)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(out, "| test logs of | readable | expected addresses found |\n|---|---|---|")
+	fmt.Fprintln(out, "| test logs of | half | readable | expected addresses found |\n|---|---|---|---|")
 	for _, r := range all {
-		fmt.Fprintf(out, "| %s | %d of %d | %d of %d |\n", r.peer, r.readable, r.sets, r.found, r.sources)
+		half := "looked at"
+		if r.reported {
+			half = "reported"
+		}
+		fmt.Fprintf(out, "| %s | %s | %d of %d (%d %%) | %d of %d (%d %%) |\n", r.peer, half,
+			r.readable, r.sets, percent(r.readable, r.sets), r.found, r.sources, percent(r.found, r.sources))
 	}
 	for _, r := range all {
-		fmt.Fprintf(out, "\nnot readable of %s: %s\n", r.peer, strings.Join(r.unread, " "))
+		if !r.reported {
+			fmt.Fprintf(out, "\nnot readable of %s, looked at: %s\n", r.peer, strings.Join(r.unread, " "))
+		}
 	}
 	return nil
 }
+
+// percent returns a share of all, rounded.
+func percent(n, all int) int { return (200*n + all) / (2 * max(all, 1)) }
