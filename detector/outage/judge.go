@@ -1,0 +1,196 @@
+package outage
+
+const (
+	leastVisitors = 20 // a minute
+	leastFailing  = 10
+	fewShare      = 5 // successes are few when they are at most one in so many of the mean
+	mostlyFail    = 4 // it fails when so many only fail for each that succeeds
+	baseMinutes   = 30
+)
+
+// Reason is why a scope is not armed.
+type Reason string
+
+// The reasons.
+const (
+	Quiet   Reason = "too few visitors to tell an outage from silence"
+	Healthy Reason = "visitors succeed"
+	Few     Reason = "few succeed, but most of those who succeeded before do not fail"
+	Spent   Reason = "ten minutes of the last hour were armed"
+)
+
+// State is what the Guard knows of a scope that had a success, at its present step.
+type State struct {
+	Scope uint8
+	Armed bool
+	Since uint32 // the first second of the present state; 0 if it was always so
+	Why   Reason // why it is not armed; "" if it is
+	// Visitors is the mean number of addresses with a success a minute, over the half hour
+	// before the last minute.
+	Visitors float64
+	// Succeeding and Failing are how many addresses of the last minute succeed, and how many
+	// succeeded in the half hour before and only fail.
+	Succeeding, Failing int
+	// Used is how many seconds of the last hour were armed, of at most 600, over all scopes.
+	Used int
+}
+
+// State returns the scopes that had a success.
+func (g *Guard) State() (all []State) {
+	for i := range g.scopes {
+		s := &g.scopes[i]
+		if s.groups == nil {
+			continue
+		}
+		scale := int(s.scale())
+		all = append(all, State{
+			Scope: uint8(i), Armed: s.armed&1 != 0, Since: s.since, Why: s.why, Used: g.budget.used * stepSeconds,
+			Visitors:   float64(s.base(g.now)) / baseMinutes,
+			Succeeding: int(s.succeeding(g.now)) * scale, Failing: s.failing(g.now) * scale,
+		})
+	}
+	return all
+}
+
+// advance makes a later step the current one. The steps on the way are judged, but those
+// that a minute of silence comes before: none of these is armed.
+func (g *Guard) advance(to uint32) {
+	if g.now == 0 {
+		g.now = to - 1
+	}
+	for silent := g.now + ringSteps; g.now < to-1 && g.now < silent; {
+		g.begin(g.now + 1)
+	}
+	if last := to - 1; g.now < last {
+		for i := range g.scopes {
+			g.scopes[i].armed <<= last - g.now
+			g.scopes[i].forget(g.now/minuteSteps+1, last/minuteSteps)
+		}
+		g.budget.skip(g.now+1, last)
+		g.now = last
+	}
+	g.begin(to)
+}
+
+// begin makes the next step the current one and judges the scopes for it.
+func (g *Guard) begin(step uint32) {
+	g.now = step
+	g.budget.skip(step, step)
+	allowed := g.budget.used < budgetSteps
+	for i := range g.scopes {
+		s := &g.scopes[i]
+		if s.groups == nil {
+			continue
+		}
+		s.latest[step%ringSteps] = 0
+		if step%minuteSteps == 0 {
+			s.forget(step/minuteSteps, step/minuteSteps)
+		}
+		if s.sample != ^uint64(0) && step%(5*minuteSteps) == 0 {
+			s.rebuild(g)
+		}
+		s.why = s.judge(step)
+		if s.why == "" && !allowed {
+			s.why = Spent
+		}
+		g.turn(uint8(i), s, s.why == "")
+	}
+}
+
+// turn makes a scope armed or not for the step that begins.
+func (g *Guard) turn(i uint8, s *scope, armed bool) {
+	was := s.armed&1 != 0
+	s.armed <<= 1
+	if armed {
+		s.armed |= 1
+		g.budget.use(g.now)
+	}
+	if armed == was {
+		return
+	}
+	s.since = (g.now - origin) * stepSeconds
+	if call := g.Disarmed; !armed && call != nil {
+		call(i, s.since)
+	}
+	if call := g.Armed; armed && call != nil {
+		call(i, s.since)
+	}
+}
+
+// judge returns why a step is not to be armed by the window before it, or "".
+func (s *scope) judge(step uint32) Reason {
+	base := s.base(step)
+	if base < leastVisitors*baseMinutes {
+		return Quiet
+	}
+	succeeding := s.succeeding(step)
+	if uint64(succeeding)*uint64(s.scale())*fewShare*baseMinutes > base {
+		return Healthy
+	}
+	if failing := s.failing(step); failing < leastFailing || failing < mostlyFail*int(succeeding) {
+		return Few
+	}
+	return ""
+}
+
+// base returns the addresses with a success in each of the thirty whole minutes before
+// the window before a step, added up.
+func (s *scope) base(step uint32) (sum uint64) {
+	window := (step - windowSteps) / minuteSteps
+	for m := window - baseMinutes; m < window; m++ {
+		sum += uint64(s.visitors[m%minuteRing])
+	}
+	return sum
+}
+
+// succeeding returns the addresses in the table with a success in the window.
+func (s *scope) succeeding(step uint32) (sum uint32) {
+	for i := step - windowSteps; i < step; i++ {
+		sum += s.latest[i%ringSteps]
+	}
+	return sum
+}
+
+// failing returns those that only failed in it, and succeeded in the half hour before.
+func (s *scope) failing(step uint32) (sum int) {
+	window := step - windowSteps
+	for i := range s.groups {
+		e := &s.groups[i]
+		for p, succeeded := range e.succeeded {
+			if succeeded < window && succeeded+recallSteps >= window && e.failed[p] >= window {
+				sum++
+			}
+		}
+	}
+	return sum
+}
+
+// forget clears minutes that begin now, from one to another.
+func (s *scope) forget(from, to uint32) {
+	for m := max(from, to-min(to, minuteRing-1)); m <= to; m++ {
+		s.visitors[m%minuteRing] = 0
+	}
+}
+
+// budget is which steps of the last hour some scope was armed in.
+type budget struct {
+	spent [hourSteps]bool // by step, modulo
+	used  int             // how many are
+}
+
+// skip makes room for steps that begin now, from one to another.
+func (b *budget) skip(from, to uint32) {
+	for step := max(from, to-min(to, hourSteps-1)); step <= to; step++ {
+		if b.spent[step%hourSteps] {
+			b.spent[step%hourSteps] = false
+			b.used--
+		}
+	}
+}
+
+func (b *budget) use(step uint32) {
+	if !b.spent[step%hourSteps] {
+		b.spent[step%hourSteps] = true
+		b.used++
+	}
+}
