@@ -44,7 +44,7 @@ func (g *Guard) State() (all []State) {
 		}
 		scale := int(s.scale())
 		all = append(all, State{
-			Scope: uint8(i), Armed: s.armed&1 != 0, Since: s.since, Why: s.why, Used: g.budget.used * stepSeconds,
+			Scope: uint8(i), Armed: g.armed[g.now%ringSteps]>>i&1 != 0, Since: s.since, Why: s.why, Used: g.budget.used * stepSeconds,
 			Visitors:   float64(s.base(g.now)) / baseMinutes,
 			Succeeding: int(s.succeeding(g.now)) * scale, Failing: s.failing(g.now) * scale,
 		})
@@ -52,18 +52,17 @@ func (g *Guard) State() (all []State) {
 	return all
 }
 
-// advance makes a later step the current one. The steps on the way are judged, but those
-// that a minute of silence comes before: none of these is armed.
+// advance makes a later step the current one. The steps on the way are judged, until all
+// that an answer may be late for have only silence before them: none of these is armed.
 func (g *Guard) advance(to uint32) {
 	if g.now == 0 {
 		g.now = to - 1
 	}
-	for silent := g.now + ringSteps; g.now < to-1 && g.now < silent; {
+	for silent := g.now + 2*ringSteps; g.now < to-1 && g.now < silent; {
 		g.begin(g.now + 1)
 	}
 	if last := to - 1; g.now < last {
 		for i := range g.scopes {
-			g.scopes[i].armed <<= last - g.now
 			g.scopes[i].forget(g.now/minuteSteps+1, last/minuteSteps)
 		}
 		g.budget.skip(g.now+1, last)
@@ -74,7 +73,8 @@ func (g *Guard) advance(to uint32) {
 
 // begin makes the next step the current one and judges the scopes for it.
 func (g *Guard) begin(step uint32) {
-	g.now = step
+	g.now, g.from, g.step = step, (step-origin)*stepSeconds, uint64(step)<<32
+	g.armed[step%ringSteps] = 0
 	g.budget.skip(step, step)
 	allowed := g.budget.used < budgetSteps
 	for i := range g.scopes {
@@ -99,16 +99,15 @@ func (g *Guard) begin(step uint32) {
 
 // turn makes a scope armed or not for the step that begins.
 func (g *Guard) turn(i uint8, s *scope, armed bool) {
-	was := s.armed&1 != 0
-	s.armed <<= 1
+	was := g.armed[(g.now-1)%ringSteps]>>i&1 != 0
 	if armed {
-		s.armed |= 1
+		g.armed[g.now%ringSteps] |= 1 << i
 		g.budget.use(g.now)
 	}
 	if armed == was {
 		return
 	}
-	s.since = (g.now - origin) * stepSeconds
+	s.since = g.from
 	if call := g.Disarmed; !armed && call != nil {
 		call(i, s.since)
 	}

@@ -13,21 +13,45 @@ func v4(i, n int) netip.Addr {
 	return netip.AddrFrom4(b)
 }
 
+// v6 returns an address of the i-th /48.
+func v6(i int) netip.Addr {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:], 0x2a02<<48|uint64(i)<<16|7)
+	return netip.AddrFrom16(b)
+}
+
 const noon = 1_764_244_800
 
+// BenchmarkSee has a healthy site's answers: 256 visitors, again and again in a step, after a
+// half hour of thousands. The driver alone is measured with them.
 func BenchmarkSee(b *testing.B) {
-	g := New(7)
-	addrs := make([]netip.Addr, 256)
-	for i := range addrs {
-		addrs[i] = v4(i*7, i)
-	}
-	sec := uint32(noon)
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		if i%10_000 == 0 {
-			sec++
-		}
-		g.See(1, sec, addrs[i%len(addrs)], true)
+	for _, run := range []struct {
+		name string
+		addr func(i int) netip.Addr
+		ok   bool
+		call bool
+	}{
+		{"driver", func(i int) netip.Addr { return v4(i*7, i) }, true, false},
+		{"ipv4", func(i int) netip.Addr { return v4(i*7, i) }, true, true},
+		{"ipv6", v6, true, true},
+		{"stranger-fails", func(i int) netip.Addr { return v4(i*7+70000, i) }, false, true},
+	} {
+		b.Run(run.name, func(b *testing.B) {
+			g, addrs := New(7), [256]netip.Addr{}
+			for i := range 1500 {
+				g.See(1, noon, v4(i, 1), true)
+			}
+			for i := range addrs {
+				addrs[i] = run.addr(i)
+			}
+			b.ReportAllocs()
+			for i := range b.N {
+				addr := addrs[i&255]
+				if run.call {
+					g.See(1, noon+uint32(i>>20), addr, run.ok)
+				}
+			}
+		})
 	}
 }
 

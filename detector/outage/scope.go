@@ -15,9 +15,9 @@ const (
 // group is a /24 or /48 with its addresses that succeeded last.
 type group struct {
 	key       uint64
-	succeeded [places]uint32 // an address' last step with a success; 0: the place is free
+	succeeded [places]uint32 // an address' last step with a success
 	failed    [places]uint32 // its last step with a failure since it has its place
-	low       [places]uint16
+	mark      [places]uint32 // which address it is; 0: the place is free
 }
 
 // scope is what is known of one scope: a hash table of groups, or of a sample of them.
@@ -25,7 +25,6 @@ type scope struct {
 	groups []group
 	used   int    // groups in the table
 	sample uint64 // hashes up to this are in the sample
-	armed  uint8  // bit i: whether the step i before now was
 	since  uint32 // the first second of the present state
 	why    Reason // why the step now is not armed
 
@@ -38,33 +37,46 @@ type scope struct {
 // none is found where a group is not.
 var none group
 
-// find returns the group of a key, or an empty one, which may not be written.
+// find returns the group of a key, or else an empty one: the slot for it, if there is a table.
 func (s *scope) find(key, h uint64) *group {
-	mask := uint64(len(s.groups) - 1)
-	if len(s.groups) == 0 {
-		return &none
-	}
-	for i := h & mask; ; i = (i + 1) & mask {
-		if e := &s.groups[i]; e.key == key || e.key == 0 {
+	groups := s.groups
+	mask := uint64(len(groups)) - 1
+	for i := h & mask; i < uint64(len(groups)); i = (i + 1) & mask {
+		if e := &groups[i]; e.key == key || e.key == 0 {
 			return e
 		}
 	}
+	return &none
 }
 
-// place returns where an address is in a group, or -1.
-func (e *group) place(low uint16) int {
-	for p := range places {
-		if e.low[p] == low && e.succeeded[p] != 0 {
-			return p
-		}
+// place returns where an address is in a group, or places if it is not.
+func (e *group) place(word uint64) int {
+	switch mark(word) {
+	case e.mark[0]:
+		return 0
+	case e.mark[1]:
+		return 1
+	case e.mark[2]:
+		return 2
 	}
-	return -1
+	return places
+}
+
+// mark tells the addresses of a group apart, and is never 0.
+func mark(word uint64) uint32 { return uint32(word)&0xffff | 1<<16 }
+
+// fail notes a failure of an address, if it is in the table: others did not succeed.
+func (s *scope) fail(key, h, word uint64, step uint32) {
+	e := s.find(key, h)
+	if p := e.place(word); p < places {
+		e.failed[p] = max(e.failed[p], step)
+	}
 }
 
 // admit finds a place for an address that succeeded: a free one, or that of the
 // address whose success is oldest, if it is not of the minute before. So no minute
 // and no window counts more than three of a group.
-func (s *scope) admit(g *Guard, key uint64, low uint16, step uint32) {
+func (s *scope) admit(g *Guard, key, word uint64, step uint32) {
 	h := g.hash(key)
 	e := s.find(key, h)
 	if e.key == 0 {
@@ -80,35 +92,23 @@ func (s *scope) admit(g *Guard, key uint64, low uint16, step uint32) {
 	}
 	oldest := 0
 	for p := range places {
-		if e.succeeded[p] < e.succeeded[oldest] {
+		if e.succeeded[p] < e.succeeded[oldest] || e.succeeded[p] == e.succeeded[oldest] && e.mark[p] < e.mark[oldest] {
 			oldest = p
 		}
 	}
 	if e.succeeded[oldest]+windowSteps >= step {
 		return
 	}
-	e.low[oldest], e.failed[oldest] = low, 0
+	e.mark[oldest], e.failed[oldest] = mark(word), 0
 	if was := e.succeeded[oldest]; was != 0 {
 		s.uncount(g.now, was)
 	}
-	s.count(step)
+	s.latest[step%ringSteps]++
 	s.visitors[step/minuteSteps%minuteRing] += s.scale()
 	e.succeeded[oldest] = step
 }
 
-// move makes a later step the last with a success of an address in the table.
-func (s *scope) move(g *Guard, e *group, p int, step uint32) {
-	was := e.succeeded[p]
-	s.uncount(g.now, was)
-	s.count(step)
-	if was/minuteSteps != step/minuteSteps {
-		s.visitors[step/minuteSteps%minuteRing] += s.scale()
-	}
-	e.succeeded[p] = step
-}
-
-func (s *scope) count(step uint32) { s.latest[step%ringSteps]++ }
-
+// uncount takes out the count of an address' last step with a success.
 func (s *scope) uncount(now, step uint32) {
 	if now-step < ringSteps {
 		s.latest[step%ringSteps]--
@@ -143,7 +143,7 @@ func (s *scope) rebuild(g *Guard) {
 			s.used++
 			for _, step := range e.succeeded {
 				if step != 0 && g.now-step < ringSteps {
-					s.count(step)
+					s.latest[step%ringSteps]++
 				}
 			}
 		}

@@ -1,0 +1,243 @@
+package outage
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"testing"
+)
+
+// twin is the Guard by its definition: it keeps all that it saw, counts it again for each
+// step, and knows of no sample.
+type twin struct {
+	now    uint32 // step
+	late   uint64
+	scopes [MostScopes]twinScope
+	spent  []uint32 // steps in which some scope was armed
+}
+
+type twinScope struct {
+	groups    map[netip.Prefix][]*visitor
+	successes []success
+	armed     map[uint32]bool // by step
+}
+
+// visitor is an address that has one of the three places of its group.
+type visitor struct {
+	addr              netip.Prefix
+	succeeded, failed []uint32 // steps
+}
+
+func (v *visitor) last() uint32 { return slices.Max(v.succeeded) }
+
+type success struct {
+	addr netip.Prefix
+	step uint32
+}
+
+func newTwin() *twin {
+	w := &twin{}
+	for i := range w.scopes {
+		w.scopes[i] = twinScope{groups: map[netip.Prefix][]*visitor{}, armed: map[uint32]bool{}}
+	}
+	return w
+}
+
+// names returns the address as it counts, and its group.
+func names(addr netip.Addr) (one, group netip.Prefix) {
+	bits := [2]int{64, 48}
+	if addr.Is4() {
+		bits = [2]int{32, 24}
+	}
+	one, _ = addr.Prefix(bits[0])
+	group, _ = addr.Prefix(bits[1])
+	return one, group
+}
+
+func (w *twin) See(scope uint8, sec uint32, addr netip.Addr, ok bool) (held bool) {
+	step := sec/10 + origin
+	if w.now == 0 {
+		w.now = step - 1
+	}
+	for w.now < step {
+		w.now++
+		w.judge()
+	}
+	if step+6 < w.now {
+		w.late++
+		return false
+	}
+	s := &w.scopes[scope]
+	s.note(step, addr, ok)
+	return s.armed[step]
+}
+
+func (s *twinScope) note(step uint32, addr netip.Addr, ok bool) {
+	one, group := names(addr)
+	all := s.groups[group]
+	i := slices.IndexFunc(all, func(v *visitor) bool { return v.addr == one })
+	if !ok {
+		if i >= 0 {
+			all[i].failed = append(all[i].failed, step)
+		}
+		return
+	}
+	switch {
+	case i >= 0 && all[i].last() > step:
+		return // nothing new
+	case i < 0 && len(all) < 3:
+		i = len(all)
+		all = append(all, &visitor{addr: one})
+	case i < 0:
+		i = 0
+		for j, v := range all {
+			if v.last() < all[i].last() || v.last() == all[i].last() && v.addr.Addr().Less(all[i].addr.Addr()) {
+				i = j
+			}
+		}
+		if all[i].last()+6 >= step {
+			return // no place
+		}
+		all[i] = &visitor{addr: one}
+	}
+	all[i].succeeded = append(all[i].succeeded, step)
+	s.groups[group] = all
+	s.successes = append(s.successes, success{one, step})
+}
+
+// judge decides of the step that begins.
+func (w *twin) judge() {
+	w.spent = slices.DeleteFunc(w.spent, func(step uint32) bool { return step+360 <= w.now })
+	allowed := len(w.spent) < 60
+	for i := range w.scopes {
+		s := &w.scopes[i]
+		if len(s.successes) == 0 {
+			continue
+		}
+		base, succeeding, failing := s.figures(w.now)
+		if base >= 20*30 && succeeding*5*30 <= base && failing >= 10 && failing >= 4*succeeding && allowed {
+			s.armed[w.now] = true
+			if len(w.spent) == 0 || w.spent[len(w.spent)-1] != w.now {
+				w.spent = append(w.spent, w.now)
+			}
+		}
+	}
+}
+
+func (s *twinScope) figures(now uint32) (base, succeeding, failing int) {
+	window := now - 6
+	first, minutes, seen := window/6-30, map[success]bool{}, map[netip.Prefix]bool{}
+	for _, one := range s.successes {
+		if minute := one.step / 6; minute >= first && minute < window/6 {
+			minutes[success{one.addr, minute}] = true
+		}
+		if one.step >= window && one.step < now {
+			seen[one.addr] = true
+		}
+	}
+	within := func(steps []uint32, from, to uint32) bool {
+		return slices.ContainsFunc(steps, func(step uint32) bool { return step >= from && step < to })
+	}
+	for _, all := range s.groups {
+		for _, v := range all {
+			if within(v.succeeded, window-180, window) && !within(v.succeeded, window, now) && within(v.failed, window, now) {
+				failing++
+			}
+		}
+	}
+	return len(minutes), len(seen), failing
+}
+
+// TestTwin holds that the Guard answers exactly as its definition says, for answers in any
+// order, as long as nothing is sampled.
+func TestTwin(t *testing.T) {
+	armed := 0
+	for seed := range uint64(24) {
+		armed += againstTwin(t, seed)
+	}
+	if armed < 1000 {
+		t.Errorf("only %d answers were held: the traffic tests little", armed)
+	}
+}
+
+// mood is how a site does for a while.
+type mood struct {
+	steps   int
+	asks    float64 // the share of visitors that ask in a step
+	success float64
+}
+
+func randomMood(r *rand.Rand) mood {
+	m := mood{1 + r.IntN(12), 0.1 + r.Float64()/2, 1}
+	switch r.IntN(8) {
+	case 0:
+		m.success = r.Float64()
+	case 1, 2, 3:
+		m.success = r.Float64() / 30
+	case 4:
+		m.asks = 0
+	}
+	return m
+}
+
+func againstTwin(t *testing.T, seed uint64) (armed int) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	g, w := New(seed), newTwin()
+	visitors := make([]netip.Addr, 30+r.IntN(90))
+	for i := range visitors {
+		visitors[i] = v4(r.IntN(60), 1+r.IntN(5))
+		if r.IntN(3) == 0 {
+			visitors[i] = v6(r.IntN(60))
+		}
+	}
+	step, calm := uint32(noon/10), mood{200 + r.IntN(50), 0.3, 1}
+	for range 8 + r.IntN(20) {
+		for range calm.steps {
+			for _, addr := range visitors {
+				if r.Float64() > calm.asks {
+					continue
+				}
+				sec := step*10 + uint32(r.IntN(10))
+				if r.IntN(10) == 0 {
+					sec -= uint32(r.IntN(80))
+				}
+				late, scope, ok := g.Late, uint8(r.IntN(5)/4), r.Float64() < calm.success
+				got, want := g.See(scope, sec, addr, ok), w.See(scope, sec, addr, ok)
+				if got != want || g.Late != w.late || g.Held(scope, sec) != want {
+					t.Fatalf("seed %d, second %d, %v %v: held %v, want %v; late %d, want %d", seed, sec, addr, ok, got, want, g.Late, w.late)
+				}
+				if want {
+					armed++
+				}
+				if ok && g.Late == late && !g.Succeeded(addr, sec+uint32(r.IntN(1800))) {
+					t.Fatalf("seed %d: %v succeeded", seed, addr)
+				}
+			}
+			step++
+		}
+		if calm = randomMood(r); r.IntN(9) == 0 {
+			step += uint32(r.IntN(500))
+		}
+	}
+	return armed
+}
+
+func FuzzSee(f *testing.F) {
+	f.Add([]byte("\x00\x01\x02\x03\x10\x11\x12\x13\xff\x80\x81"), uint64(1))
+	f.Fuzz(func(t *testing.T, in []byte, seed uint64) {
+		g, w, sec := New(seed), newTwin(), uint32(noon)
+		for ; len(in) >= 3; in = in[3:] {
+			// Small jumps ahead and back, and now and then a large one.
+			jump := uint32(in[0]&15) * 3
+			if in[0] >= 0xf0 {
+				jump = uint32(in[0]-0xf0) * 500
+			}
+			sec += jump
+			addr, scope, ok := v4(int(in[1]>>3), int(in[1]&7)), in[2]>>6, in[2]&1 != 0
+			at := sec - uint32(in[2]>>1&31)*3
+			if got, want := g.See(scope, at, addr, ok), w.See(scope, at, addr, ok); got != want || g.Late != w.late {
+				t.Fatalf("second %d, %v %v: held %v, want %v; late %d, want %d", at, addr, ok, got, want, g.Late, w.late)
+			}
+		}
+	})
+}
