@@ -66,7 +66,7 @@ func homesAnd(homes, shared int) (all []netip.Addr) {
 		all = append(all, address(n))
 	}
 	for n := range shared {
-		all = append(all, netip.AddrFrom4([4]byte{198, 51, 100, byte(50 + n)}))
+		all = append(all, netip.AddrFrom4([4]byte{198, 51, byte(101 + n), 9}))
 	}
 	return all
 }

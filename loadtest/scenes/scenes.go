@@ -129,13 +129,13 @@ func (l *log) one(n int) bool { return l.rng.IntN(n) == 0 }
 
 func pick[T any](l *log, from []T) T { return from[l.rng.IntN(len(from))] }
 
-// address returns the n-th address of a documentation range; every fourth is
-// IPv6, in a /64 of its own.
+// address returns the n-th address of a home: three share a /24, and every fourth is
+// IPv6, in a /48 of its own.
 func address(n int) netip.Addr {
 	if n%4 == 3 {
-		return netip.MustParseAddr(fmt.Sprintf("2001:db8:%x:%x::%x", 0x100+n/16, n, 0x2b+n))
+		return netip.MustParseAddr(fmt.Sprintf("2001:db8:%x:%x::%x", 0x100+n, n, 0x2b+n))
 	}
-	return netip.AddrFrom4([4]byte{203, 0, byte(113 + n/200), byte(1 + n%200)})
+	return netip.AddrFrom4([4]byte{10, byte(100 + n/4/250), byte(n / 4 % 250), byte(1 + n*37%199)})
 }
 
 // scattered returns the n-th of many addresses of which no two share a /24.

@@ -177,7 +177,7 @@ func wanted(t *testing.T, played []scenes.Scene, seed uint64, attacked bool) (fu
 func moved(addr netip.Addr, to byte) netip.Addr {
 	if addr.Is4() {
 		b := addr.As4()
-		b[0], b[1] = 100, b[1]+to
+		b[0] = 1 + to
 		return netip.AddrFrom4(b)
 	}
 	b := addr.As16()
