@@ -21,7 +21,7 @@ import (
 func TestWithoutData(t *testing.T) {
 	skipUnderRace(t)
 	var out, notes bytes.Buffer
-	err := run(context.Background(), []string{"-data", t.TempDir(), "-seeds", "1"}, &out, &notes)
+	err := run(context.Background(), []string{"-data", t.TempDir(), "-seeds", "1", "-all"}, &out, &notes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestOwnData(t *testing.T) {
 	rules := filepath.Join(data, "my.yaml")
 	write(t, rules, "rules: [{name: login, match: {path: /login}, threshold: 2}]\n")
 	var out bytes.Buffer
-	args := []string{"-data", data, "-rules", rules, "-seeds", "0", "-list", "unknown"}
+	args := []string{"-data", data, "-rules", rules, "-seeds", "0", "-all", "-list", "unknown"}
 	if err := run(context.Background(), args, &out, &out); err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func limitOf(t *testing.T, r ruleset, name string) uint32 {
 // docs/detection.md.
 var stopsToday = map[string]int{
 	"fast-crawler": 1, "administrator": 5, "administrator-php": 5, "spa-office": 1, "spa-office-data": 1, "carrier-logins": 1, "class": 1,
-	"finder": 10, "windows-webdav": 10, "feed-farm": 1, "prefetch": 80, "crawler-migration": 1,
+	"finder": 10, "windows-webdav": 10, "feed-farm": 1, "prefetch": 80, "browser": 1, "crawler-migration": 1,
 	"key-rotated": 43, "key-rotated-pages": 43, "key-rotated-small": 12, "deploy": 30, "deploy-night": 4, "ingress": 31, "single-sign-on": 1, "retries": 5,
 	"key-rotated, attacked": 43, "deploy, attacked": 30, "ingress, attacked": 31, "single-sign-on, attacked": 1, "retries, attacked": 5,
 }

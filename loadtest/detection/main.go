@@ -5,6 +5,7 @@
 //	go run ./loadtest/detection                    the rules of the packages' config
 //	go run ./loadtest/detection -presets web,mail  others
 //	go run ./loadtest/detection -rules my.yaml     the rules of a config
+//	go run ./loadtest/detection -all               also each rule, and each scene
 //	go run ./loadtest/detection -list unknown      and who was blocked without a label
 //	go run ./loadtest/detection -formats           which test logs of peers can be read
 //	go run ./loadtest/detection -tune              what tune proposes, beside the rules as they are
@@ -60,6 +61,7 @@ func run(ctx context.Context, args []string, out, notes io.Writer) error {
 	seeds := flags.Int("seeds", 3, "how many logs are generated of each scene in which nobody attacks")
 	formats := flags.Bool("formats", false, "judge which test logs of CrowdSec and fail2ban can be read, and no rules")
 	tune := flags.Bool("tune", false, "judge what tune proposes for the labelled logs, and no rules")
+	every := flags.Bool("all", false, "also each rule, and the scenes in which nobody is stopped")
 	list := flags.String("list", "", "addresses of the half that rules are tuned on: missed attackers, unknown ones that were blocked, or benign ones that were")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -87,12 +89,15 @@ func run(ctx context.Context, args []string, out, notes io.Writer) error {
 	if err != nil {
 		return err
 	}
-	printSummary(out, all)
 	first := &all[0]
+	printGoals(out, first)
+	printSummary(out, all)
 	printLogs(out, first, l.folders)
-	printRules(out, first)
+	if *every {
+		printRules(out, first)
+	}
 	if *seeds > 0 {
-		printScenes(out, first, *seeds)
+		printScenes(out, first, *seeds, *every)
 		printAttacks(out, first)
 	}
 	if *list != "" {

@@ -27,8 +27,7 @@ func table(out io.Writer, columns ...string) {
 
 // printSummary prints two lines for each set of rules, one for each half.
 func printSummary(out io.Writer, sets []judged) {
-	fmt.Fprintln(out, "By the labelled logs:")
-	fmt.Fprintln(out)
+	fmt.Fprint(out, "\nBy the labelled logs:\n\n")
 	table(out, "rules", "half", fmt.Sprintf("attackers of %d or more requests blocked", busy), "attackers blocked", "only denied", "only told", "attackers' requests let in",
 		"benign blocked or denied", "benign told", "unknown blocked", "median, p90 to the block")
 	for i := range sets {
@@ -113,16 +112,30 @@ func (r *ruleFigures) peak() string {
 }
 
 // printScenes prints what became of the visitors of each scene where nothing but
-// the site may be stopped, and of the attackers among them.
-func printScenes(out io.Writer, s *judged, seeds int) {
+// the site may be stopped, and of the attackers among them: of those in which
+// something happened to a visitor, or of every one.
+func printScenes(out io.Writer, s *judged, seeds int, every bool) {
 	fmt.Fprintln(out)
-	table(out, fmt.Sprintf("scene (%s; %d seeds)", s.name, seeds), "half", "what happens", "played from", "visitors blocked", "denied", "told", "held", "attackers stopped", "by")
+	table(out, fmt.Sprintf("scene (%s; %d seeds)", s.name, seeds), "half", "what happens", "visitors blocked", "denied", "told", "held", "attackers stopped", "by")
+	quiet := 0
 	for i := range s.scenes {
 		of := &s.scenes[i]
-		if v, a := &of.visitors, &of.attackers; of.scene.Kind != scenes.Attack {
-			fmt.Fprintf(out, "| %s | %s | %s | %s | %d of %d | %d | %d | %d | %s | %s |\n", of.scene.Name, of.half(), of.scene.Says, cmp.Or(of.scene.From, "written"), v.by[blocked], v.addresses,
+		v, a := &of.visitors, &of.attackers
+		switch {
+		case of.scene.Kind == scenes.Attack:
+		case !every && v.by == [effects]int{}:
+			quiet++
+		default:
+			says := of.scene.Says
+			if of.scene.From != "" {
+				says += " (recorded: " + of.scene.From + ")"
+			}
+			fmt.Fprintf(out, "| %s | %s | %s | %d of %d | %d | %d | %d | %s | %s |\n", of.scene.Name, of.half(), says, v.by[blocked], v.addresses,
 				v.by[denied], v.by[told], v.by[held], a.share(), strings.Join(ruleNames(v), ", "))
 		}
+	}
+	if !every {
+		fmt.Fprintf(out, "\nIn %d more scenes nothing happened to a visitor.\n", quiet)
 	}
 }
 

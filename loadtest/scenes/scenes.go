@@ -52,7 +52,7 @@ type Scene struct {
 
 // Scenes returns all scenes.
 func Scenes() []Scene {
-	return slices.Concat(wanted, crowds, outages, attacks)
+	return slices.Concat(wanted, played, crowds, outages, attacks)
 }
 
 // Traffic is what happens in a scene.
