@@ -159,7 +159,7 @@ func TestFormats(t *testing.T) {
 	if err := run(context.Background(), []string{"-formats", "-data", data}, &out, &out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| crowdsec-hub | 1 of 2 | 1 of 3 |\n", "| fail2ban | 1 of 2 | 1 of 1 |\n", "not readable of fail2ban: odd\n"} {
+	for _, want := range []string{"| crowdsec-hub | looked at | 1 of 1 (100 %) | 1 of 2 (50 %) |\n", "| crowdsec-hub | reported | 0 of 1 (0 %) | 0 of 1 (0 %) |\n", "| fail2ban | reported | 1 of "} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in:\n%s", want, &out)
 		}
