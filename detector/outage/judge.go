@@ -6,6 +6,7 @@ const (
 	fewShare      = 5 // successes are few when they are at most one in so many of the mean
 	mostlyFail    = 4 // it fails when so many only fail for each that succeeds
 	baseMinutes   = 30
+	suddenMinutes = 5 // in which they are few already where a site only grows quiet
 )
 
 // Reason is why a scope is not armed.
@@ -45,7 +46,7 @@ func (g *Guard) State() (all []State) {
 		scale := int(s.scale())
 		all = append(all, State{
 			Scope: uint8(i), Armed: g.armed[g.now%ringSteps]>>i&1 != 0, Since: s.since, Why: s.why, Used: g.budget.used * stepSeconds,
-			Visitors:   float64(s.base(g.now)) / baseMinutes,
+			Visitors:   float64(s.base(g.now, baseMinutes)) / baseMinutes,
 			Succeeding: int(s.succeeding(g.now)) * scale, Failing: s.failing(g.now) * scale,
 		})
 	}
@@ -89,7 +90,7 @@ func (g *Guard) begin(step uint32) {
 		if s.sample != ^uint64(0) && step%(5*minuteSteps) == 0 {
 			s.rebuild(g)
 		}
-		s.why = s.judge(step)
+		s.why = s.judge(step, g.armed[(step-1)%ringSteps]>>i&1 != 0)
 		if s.why == "" && !allowed {
 			s.why = Spent
 		}
@@ -116,9 +117,13 @@ func (g *Guard) turn(i uint8, s *scope, armed bool) {
 	}
 }
 
-// judge returns why a step is not to be armed by the window before it, or "".
-func (s *scope) judge(step uint32) Reason {
-	base := s.base(step)
+// judge returns why a step is not to be armed by the window before it, or "". A scope that
+// is armed stays so though its last minutes were few, as they are in an outage.
+func (s *scope) judge(step uint32, armed bool) Reason {
+	base := s.base(step, baseMinutes)
+	if !armed {
+		base = min(base, s.base(step, suddenMinutes)*(baseMinutes/suddenMinutes))
+	}
 	if base < leastVisitors*baseMinutes {
 		return Quiet
 	}
@@ -132,11 +137,11 @@ func (s *scope) judge(step uint32) Reason {
 	return ""
 }
 
-// base returns the addresses with a success in each of the thirty whole minutes before
-// the window before a step, added up.
-func (s *scope) base(step uint32) (sum uint64) {
+// base returns the addresses with a success in each of so many whole minutes before the
+// window before a step, added up.
+func (s *scope) base(step, minutes uint32) (sum uint64) {
 	window := (step - windowSteps) / minuteSteps
-	for m := window - baseMinutes; m < window; m++ {
+	for m := window - minutes; m < window; m++ {
 		sum += uint64(s.visitors[m%minuteRing])
 	}
 	return sum

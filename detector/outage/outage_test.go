@@ -54,38 +54,3 @@ func BenchmarkSee(b *testing.B) {
 		})
 	}
 }
-
-// site is a site with visitors, each in a network of his own, who ask every period seconds.
-type site struct {
-	g        *Guard
-	scope    uint8
-	visitors int
-	period   int
-	armed    []uint32 // the seconds at which it became armed or not, in turn
-}
-
-func newSite(visitors, period int) *site {
-	s := &site{g: New(7), visitors: visitors, period: period}
-	s.g.Armed = func(_ uint8, sec uint32) { s.armed = append(s.armed, sec) }
-	s.g.Disarmed = s.g.Armed
-	return s
-}
-
-func (s *site) run(from, to uint32, ok bool) (held int) {
-	for sec := from; sec < to; sec++ {
-		for i := range s.visitors {
-			if (int(sec)+i*13)%s.period == 0 && s.g.See(s.scope, sec, v4(i, 1), ok) {
-				held++
-			}
-		}
-	}
-	return held
-}
-
-func TestDeploy(t *testing.T) {
-	s := newSite(300, 30)
-	s.run(noon, noon+2400, true)
-	held := s.run(noon+2405, noon+2585, false)
-	s.run(noon+2585, noon+3000, true)
-	t.Log(held, s.armed, noon+2405, noon+2585)
-}

@@ -114,7 +114,10 @@ func (w *twin) judge() {
 		if len(s.successes) == 0 {
 			continue
 		}
-		base, succeeding, failing := s.figures(w.now)
+		base, sudden, succeeding, failing := s.figures(w.now)
+		if !s.armed[w.now-1] {
+			base = min(base, sudden*6)
+		}
 		if base >= 20*30 && succeeding*5*30 <= base && failing >= 10 && failing >= 4*succeeding && allowed {
 			s.armed[w.now] = true
 			if len(w.spent) == 0 || w.spent[len(w.spent)-1] != w.now {
@@ -124,7 +127,7 @@ func (w *twin) judge() {
 	}
 }
 
-func (s *twinScope) figures(now uint32) (base, succeeding, failing int) {
+func (s *twinScope) figures(now uint32) (base, sudden, succeeding, failing int) {
 	window := now - 6
 	first, minutes, seen := window/6-30, map[success]bool{}, map[netip.Prefix]bool{}
 	for _, one := range s.successes {
@@ -145,7 +148,12 @@ func (s *twinScope) figures(now uint32) (base, succeeding, failing int) {
 			}
 		}
 	}
-	return len(minutes), len(seen), failing
+	for one := range minutes {
+		if one.step >= window/6-5 {
+			sudden++
+		}
+	}
+	return len(minutes), sudden, len(seen), failing
 }
 
 // TestTwin holds that the Guard answers exactly as its definition says, for answers in any
