@@ -29,8 +29,8 @@ type State struct {
 	// Visitors is the mean number of addresses with a success a minute, over the half hour
 	// before the last minute.
 	Visitors float64
-	// Succeeding and Failing are how many addresses of the last minute succeed, and how many
-	// succeeded in the half hour before and only fail.
+	// Succeeding and Failing are how many addresses of the last minute, with the step that goes
+	// on, succeed, and how many succeeded in the half hour before and only fail.
 	Succeeding, Failing int
 	// Used is how many seconds of the last hour were armed, of at most 600, over all scopes.
 	Used int
@@ -47,7 +47,7 @@ func (g *Guard) State() (all []State) {
 		all = append(all, State{
 			Scope: uint8(i), Armed: g.armed[g.now%ringSteps]>>i&1 != 0, Since: s.since, Why: s.why, Used: g.budget.used * stepSeconds,
 			Visitors:   float64(s.base(g.now, baseMinutes)) / baseMinutes,
-			Succeeding: int(s.succeeding(g.now)) * scale, Failing: s.failing(g.now) * scale,
+			Succeeding: int(s.succeeding(g.now+1)) * scale, Failing: s.failing(g.now+1) * scale,
 		})
 	}
 	return all

@@ -205,9 +205,9 @@ func word6(addr netip.Addr) uint64 {
 func key4(word uint64) uint64 { return word>>8 | 1<<62 }
 func key6(word uint64) uint64 { return word>>16 | 1<<63 }
 
-// hash is keyed. The second product is for networks in a row, which one leaves in lumps.
+// hash is keyed. Its first and its last bits are good for networks in a row, too.
 func (g *Guard) hash(word uint64) uint64 {
-	hi, lo := bits.Mul64(word^g.seed[0], g.seed[1])
-	hi, lo = bits.Mul64(hi^lo, 0x9e3779b97f4a7c15)
-	return hi ^ lo
+	h := (word ^ g.seed[0]) * g.seed[1]
+	h = (h ^ h>>32) * 0x9e3779b97f4a7c15
+	return h ^ h>>32
 }
