@@ -87,8 +87,8 @@ func (g *Guard) begin(step uint32) {
 		if step%minuteSteps == 0 {
 			s.forget(step/minuteSteps, step/minuteSteps)
 		}
-		if s.sample != ^uint64(0) && step%(5*minuteSteps) == 0 {
-			s.rebuild(g)
+		if s.sample != ^uint64(0) && (step+uint32(i))%(5*minuteSteps) == 0 && s.live(g)*2 <= someLive {
+			s.rebuild(g) // not of all scopes in one step
 		}
 		s.why = s.judge(step, g.armed[(step-1)%ringSteps]>>i&1 != 0)
 		if s.why == "" && !allowed {

@@ -6,9 +6,10 @@
 // the minute before it,
 //
 //   - addresses with a success are at most a fifth of their mean a minute over the
-//     thirty calendar minutes before, that mean being at least 20; and
-//   - of the addresses seen that succeeded, then or in the half hour before, at least
-//     four fifths only fail, and these are at least ten.
+//     thirty calendar minutes before, that mean being at least 20. To become armed, the
+//     same must hold of the last five of these, as a site that grows quiet does so slowly;
+//   - at least ten addresses only failed that succeeded in the half hour before, and
+//     at least four for each that succeeded.
 //
 // An address is an IPv4 address or a /64, and at most three of a /24 or a /48 count:
 // the last that succeeded. Silence never arms, as nobody fails in it. At most ten
@@ -154,7 +155,7 @@ func (g *Guard) Held(scope uint8, sec uint32) bool {
 
 // Succeeded reports whether an address succeeded in any scope in the half hour before
 // a second, or up to a quarter of an hour on either side of that. It may say so of one
-// that did not (one in a hundred at 30,000 addresses in a quarter of an hour), and
+// that did not (one in sixty at 30,000 addresses in each quarter of an hour), and
 // never denies it of one that did.
 func (g *Guard) Succeeded(addr netip.Addr, sec uint32) bool {
 	word, _ := split(addr)

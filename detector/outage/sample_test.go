@@ -8,7 +8,7 @@ import (
 
 // A site of 20,000 visitors is judged by a sample, and as without.
 func TestSample(t *testing.T) {
-	for seed := range uint64(4) {
+	for seed := range uint64(2) {
 		s := newScene(seed).play(35*minute, visitors(20_000, 60, 0.98))
 		if s.g.scopes[0].sample == ^uint64(0) {
 			t.Fatal("nothing is sampled")
@@ -94,5 +94,29 @@ func TestAllocations(t *testing.T) {
 	})
 	if allocated > 0 {
 		t.Errorf("%v allocations an answer", allocated)
+	}
+}
+
+// Whoever succeeded is known, sampled or not, and hardly anybody else.
+func TestSucceeded(t *testing.T) {
+	g := New(5)
+	const many = 90_000 // in three quarters of an hour
+	for i := range many {
+		g.See(uint8(i%3), noon+uint32(i*45*minute/many), random(i), true)
+	}
+	wrong, now := 0, uint32(noon+45*minute-1)
+	for i := range many {
+		if i > many/3 && !g.Succeeded(random(i), now) {
+			t.Fatalf("address %d succeeded", i)
+		}
+		if g.Succeeded(random(i+many), now) {
+			wrong++
+		}
+	}
+	if wrong > many*2/100 {
+		t.Errorf("%d of %d who did not succeed are said to", wrong, many)
+	}
+	if g.Succeeded(random(many-1), now+hour) {
+		t.Error("an hour later it is still said")
 	}
 }

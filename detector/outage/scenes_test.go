@@ -153,7 +153,7 @@ func TestBudget(t *testing.T) {
 func TestPump(t *testing.T) {
 	one := crowd{1, 1, 1, func(int) netip.Addr { return v4(7, 7) }}
 	network := crowd{250, 5, 1, func(i int) netip.Addr { return v4(7, i) }}
-	prefix := crowd{60_000, 60, 1, func(i int) netip.Addr {
+	prefix := crowd{5_000, 60, 1, func(i int) netip.Addr {
 		a := v6(1).As16()
 		a[6], a[7] = byte(i>>8), byte(i)
 		return netip.AddrFrom16(a)
@@ -175,5 +175,14 @@ func TestPump(t *testing.T) {
 	t.Logf("500 bots that take turns for ten hours beside 30 visitors: armed for %d s, %d of %d failures held", s.armed-before, s.held, s.failed)
 	if s.armed > 6000 || s.armed == 0 {
 		t.Errorf("armed for %d s of ten hours", s.armed)
+	}
+}
+
+// A failed page whose images are served looks healthy where images are shown to the Guard.
+func TestAssets(t *testing.T) {
+	page, images := visitors(100, 25, 0), visitors(100, 25, 1)
+	newScene(1).play(40*minute, visitors(100, 25, 1)).play(5*minute, page, images).never(t, "images are shown")
+	if s := newScene(1).play(40*minute, visitors(100, 25, 1)).play(5*minute, page); s.armed < 200 {
+		t.Errorf("armed for %d s without them", s.armed)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"edgeguard"
 	"edgeguard/blocklist"
 	"edgeguard/detector"
+	"edgeguard/detector/outage"
 	"edgeguard/rules"
 	"edgeguard/shard"
 )
@@ -40,7 +41,7 @@ var now = time.Unix(1780358400, 0)
 
 // operations lists what is counted.
 func operations() []operation {
-	return slices.Concat(adds(), decisions(), ruleSets())
+	return slices.Concat(adds(), decisions(), outages(), ruleSets())
 }
 
 // run draws the operands of all calls and makes the first made of them: of two
@@ -152,6 +153,28 @@ func decisions() []operation {
 		decideBatch(keys),
 		decide("Decide/ipv6/wide-off", "a /64, one meter, wide networks not counted", v6, keys, 1<<17, page, wide),
 		decide("Decide/ipv6/wide-on", "the same, and the /56 and the /48 around it", v6, keys, 1<<17, page, site),
+	}
+}
+
+// outages are answers of a healthy site, each of an address that succeeded in this step.
+func outages() []operation {
+	const visitors = 64
+	see := func(name, does string, address func(int) netip.Addr) operation {
+		return operation{"See/" + name, does, 1 << 20, 1, func() step {
+			g, sec := outage.New(seed), uint32(now.Unix())
+			for n := range visitors {
+				g.See(0, sec, address(n), true)
+			}
+			return func(i int, call bool) {
+				if addr := address(i % visitors); call {
+					g.See(0, sec, addr, true)
+				}
+			}
+		}}
+	}
+	return []operation{
+		see("ipv4", "what the outage guard does with a success of an address that it has seen in this step", v4),
+		see("ipv6", "the same for a /64", v6),
 	}
 }
 
