@@ -133,12 +133,24 @@ func (m *Meter) Key(addr netip.Addr, with string) edgeguard.Key {
 // Fields returns the fields that an event's source must supply for the meter to
 // count it. Those that only charges look at are not among them.
 func (m *Meter) Fields() edgeguard.Field {
-	fields := m.match.need | m.Distinct.field()
-	if m.when != nil {
-		fields |= m.when.fields
-	}
+	fields := m.match.need | m.Distinct.field() | m.whenFields()
 	for _, a := range m.Attributes {
 		fields |= a.Field
 	}
 	return fields
+}
+
+// whenFields returns those that the expression reads.
+func (m *Meter) whenFields() edgeguard.Field {
+	if m.when == nil {
+		return 0
+	}
+	return m.when.fields
+}
+
+// Guarded reports whether what is counted goes by how the site answers, so that a site
+// that fails would have its visitors counted: the match looks at the status, and not only
+// the costs do.
+func (m *Meter) Guarded() bool {
+	return (m.match.need|m.whenFields())&edgeguard.FieldStatus != 0
 }

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -38,15 +39,77 @@ const leniency = 4
 
 // Hosts are names of hosts, such as those of one's own site.
 type Hosts struct {
-	term term
-	text string // the same for the same names, in any order
+	term  term
+	names []pattern // in the order in which they were given
+	first []int     // of each, the first that its text has: itself, unless a pattern before it is of it too
+	text  string    // the same for the same names, in any order
 }
 
 // ParseHosts reads names as a match has them. The path of a problem is "[i]".
 func ParseHosts(names []string) (*Hosts, []Problem) {
 	var c compiler
 	parts, text := c.patterns("", names, parseHost)
-	return &Hosts{newTerm(false, parts, nil), text}, c.problems
+	h := &Hosts{term: newTerm(false, parts, nil), text: text}
+	for _, p := range parts {
+		h.names = append(h.names, newPattern(p))
+		first, _ := h.find(p[0])
+		h.first = append(h.first, first)
+	}
+	return h, c.problems
+}
+
+// Which returns which of the names, from 0 in their order, a host as it was sent has: the
+// first of several. ok is false for none of them. A nil Hosts has none.
+func (h *Hosts) Which(host string) (i int, ok bool) {
+	if h == nil {
+		return 0, false
+	}
+	for i := range h.names { // nearly all hosts are a name, letter for letter
+		if p := &h.names[i]; p.tail == nil && p.head == host {
+			return h.first[i], true
+		}
+	}
+	if plainHost(host) {
+		return h.find(host)
+	}
+	return h.whichOdd(host)
+}
+
+// find is Which for a host in normal form.
+func (h *Hosts) find(host string) (i int, ok bool) {
+	for i := range h.names {
+		if p := &h.names[i]; p.begins(host) && p.ends(host) {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// whichOdd is Which for the others, so that only they pay for the room.
+//
+//go:noinline
+func (h *Hosts) whichOdd(host string) (i int, ok bool) {
+	var room [hostRoom]byte
+	return h.find(unsafetext.String(normalHost(room[:0], host)))
+}
+
+// Name returns the i-th name in normal form.
+func (h *Hosts) Name(i int) string { return strings.Join(h.names[i].glob(), "*") }
+
+// Len returns how many names there are.
+func (h *Hosts) Len() int {
+	if h == nil {
+		return 0
+	}
+	return len(h.names)
+}
+
+// Same reports whether both have the same names in the same order.
+func (h *Hosts) Same(other *Hosts) bool {
+	if h == nil || other == nil {
+		return h == other
+	}
+	return reflect.DeepEqual(h.names, other.names)
 }
 
 func (h *Hosts) has(host string) bool {

@@ -30,6 +30,18 @@ func newPattern(parts []string) pattern {
 	return pattern{head: parts[0], tail: &t}
 }
 
+// begins reports whether a text begins as the pattern does. It is apart from ends, so that
+// both are inlined.
+func (p *pattern) begins(s string) bool { return len(s) >= len(p.head) && s[:len(p.head)] == p.head }
+
+// ends reports whether the rest of a text that begins so is of the pattern too.
+func (p *pattern) ends(s string) bool {
+	if p.tail == nil {
+		return len(s) == len(p.head)
+	}
+	return p.tail.match(s[len(p.head):])
+}
+
 // match takes the leftmost place for each part in the middle, which leaves the
 // most for the rest: with stars alone, no choice needs to be taken back, so
 // that no pattern is slow.

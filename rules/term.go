@@ -101,11 +101,7 @@ func (t *term) find(s string) (found int8) {
 		}
 	}
 	for i := range t.list {
-		p := &t.list[i]
-		if len(s) < len(p.head) || s[:len(p.head)] != p.head {
-			continue
-		}
-		if p.tail == nil && len(s) == len(p.head) || p.tail != nil && p.tail.match(s[len(p.head):]) {
+		if p := &t.list[i]; p.begins(s) && p.ends(s) {
 			if i < t.bars {
 				return isThose
 			}
