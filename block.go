@@ -111,6 +111,9 @@ type Crossing struct {
 	Wide uint8
 	// Until is when the block ends; zero unless Action is Block or Stands is set.
 	Until time.Time
+	// Held says that nothing came of it because the site failed at that moment: Count is
+	// what the key would have counted. Action is Shadow.
+	Held bool
 	// Stands is the rule of a block that was in force already and stays, because
 	// it is as long or an operator's; otherwise empty.
 	Stands string

@@ -53,6 +53,8 @@ type Event struct {
 	// Awaited says that Crawler is unknown and may soon be known: a rule that asks
 	// for it counts the event and does not block yet.
 	Awaited bool
+	// Source is the number of the source that told of it, where several are told apart.
+	Source uint8
 	// Hits is how many times the event is counted, which its source says; 0 is once. It
 	// multiplies the costs of the rules, and a count of different values has it once.
 	Hits uint16

@@ -43,6 +43,10 @@ type batch struct {
 	hits          [batchSize]*blocklist.Hit
 	known, spared set
 	six           set // those of IPv6
+	// held are the failures that guarded meters do not count. turned says that the last
+	// event armed or disarmed a scope, and locked that the guard is locked.
+	held           set
+	turned, locked bool
 	// asked are the events of which each meter is asked, and meters the room to find them.
 	asked  []set
 	meters []uint64
@@ -102,7 +106,7 @@ func (d *Detector) DecideBatch(nows []time.Time, events []edgeguard.Event, verdi
 	b := d.takeBatch()
 	for len(events) > 0 {
 		n := min(len(events), batchSize)
-		b.decide(d, nows[:n], events[:n], verdicts[:n])
+		n = b.decide(d, nows[:n], events[:n], verdicts[:n])
 		nows, events, verdicts = nows[n:], events[n:], verdicts[n:]
 	}
 	d.idle.pool.Put(b)
@@ -110,9 +114,25 @@ func (d *Detector) DecideBatch(nows []time.Time, events []edgeguard.Event, verdi
 
 // decide counts all events first, meter by meter, and then makes the verdicts in
 // the order of the events. That is the same as one by one, because what is
-// counted depends on no verdict.
-func (b *batch) decide(d *Detector, nows []time.Time, events []edgeguard.Event, verdicts []edgeguard.Verdict) {
-	b.open(d, nows, events)
+// counted depends on no verdict. It returns how many of the events it has decided: all,
+// or those up to one that arms a scope.
+func (b *batch) decide(d *Detector, nows []time.Time, events []edgeguard.Event, verdicts []edgeguard.Verdict) (n int) {
+	n = b.open(d, nows, events)
+	nows, events, verdicts = nows[:n], events[:n], verdicts[:n]
+	if b.held != 0 || b.turned {
+		b.decideHeld(d, nows, events, verdicts)
+	} else {
+		b.decideAll(d, nows, events, verdicts)
+	}
+	b.notes.late += b.late.len()
+	b.notes.spared += b.spared.len()
+	d.statistics.add(&b.notes)
+	b.forget()
+	return n
+}
+
+// decideAll is decide for an opened batch of which nothing is held back.
+func (b *batch) decideAll(d *Detector, nows []time.Time, events []edgeguard.Event, verdicts []edgeguard.Verdict) {
 	b.ask(d, events)
 	for i := range d.meters {
 		m := &d.meters[i]
@@ -129,17 +149,14 @@ func (b *batch) decide(d *Detector, nows []time.Time, events []edgeguard.Event, 
 		}
 	}
 	b.judge(d, nows, events, verdicts)
-	b.notes.late += b.late.len()
-	b.notes.spared += b.spared.len()
-	d.statistics.add(&b.notes)
-	b.forget()
 }
 
-// open sets the seconds and asks the blocklist.
-func (b *batch) open(d *Detector, nows []time.Time, events []edgeguard.Event) {
-	b.known, b.spared, b.six, b.late, b.over = 0, 0, 0, 0, 0
+// open sets the seconds, asks the blocklist, and shows the guard the answers. It returns
+// how many of the events are to be decided now.
+func (b *batch) open(d *Detector, nows []time.Time, events []edgeguard.Event) int {
+	b.known, b.spared, b.six, b.late, b.over, b.held, b.turned = 0, 0, 0, 0, 0, 0, false
 	empty := d.listless()
-	for i := range events {
+	for i := 0; i < len(events) && !b.turned; i++ {
 		ev := &events[i]
 		at, early := newMoment(nows[i], ev.Time)
 		if b.moments[i] = at; early {
@@ -152,7 +169,15 @@ func (b *batch) open(d *Detector, nows []time.Time, events []edgeguard.Event) {
 			b.look(d, i, nows[i], ev)
 		}
 		b.notes.sample(d, ev, at, b.spared.has(i))
+		if d.guard != nil && !b.spared.has(i) && b.see(d, i, ev) {
+			b.turned, events = true, events[:i+1]
+		}
 	}
+	if b.locked {
+		b.locked = false
+		d.guard.mu.Unlock()
+	}
+	return len(events)
 }
 
 // ask finds the events that no list exempts and that each meter may match.

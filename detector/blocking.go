@@ -14,7 +14,7 @@ import (
 // the block of exactly the same prefix whose place it takes, nil if there is none.
 // It reports until when. The rule's part of the block is filled in here.
 func (d *Detector) block(now time.Time, r *rule, b edgeguard.Block, old *edgeguard.Block) (until time.Time, changed bool, err error) {
-	step := d.step(now, r, b.Prefix)
+	step, before := d.step(now, r, b.Prefix), Step{}
 	source := d.source(r, b.Prefix)
 	b.Rule, b.Limit = r.Name, source.limit
 	b.Since, b.Until = now, now.Add(r.Blocked(step.Blocks-1))
@@ -31,7 +31,11 @@ func (d *Detector) block(now time.Time, r *rule, b edgeguard.Block, old *edgegua
 	}
 	if changed && err == nil && len(r.Escalate) > 0 {
 		step.Until = b.Until
+		before = d.steps.last(r.Name, b.Prefix, now)
 		d.steps.note(step)
+	}
+	if changed && err == nil && d.guard != nil && source.meter.side != nil {
+		d.guard.note(made{r.Name, b.Prefix, now, before})
 	}
 	if changed && err == nil {
 		d.rollUp(now, b)

@@ -62,6 +62,13 @@ func (x *crossings) known(key crossingKey, sec uint32, window time.Duration) boo
 	return true
 }
 
+// forget forgets one crossing.
+func (x *crossings) forget(key crossingKey) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.seen, key)
+}
+
 // clear forgets every key inside prefix, and those around it.
 func (x *crossings) clear(prefix netip.Prefix) {
 	x.mu.Lock()

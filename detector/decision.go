@@ -32,6 +32,7 @@ type decision struct {
 	hit      *blocklist.Hit   // the standing block, if there is one
 	block    *edgeguard.Block // that of hit
 	made     bool             // a rule has blocked for this event
+	held     bool             // the site fails: guarded meters do not count the event
 	changed  bool             // this event made or extended a block
 
 	events uint32 // how many events this decides: of those elsewhere, many with the same verdict
@@ -77,6 +78,11 @@ func (c *decision) open(d *Detector, now time.Time, event *edgeguard.Event) {
 	c.moment, c.early = newMoment(now, event.Time)
 	if !d.listless() {
 		c.look()
+	}
+	if d.guard != nil && !c.spared() {
+		if a := answerOf(event); a != noAnswer {
+			c.saw(a)
+		}
 	}
 }
 

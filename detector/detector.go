@@ -59,6 +59,14 @@ type Config struct {
 	// Counted is called on every count: with the index of the meter, the event,
 	// the key's count including it, and its cost. Nil disables it.
 	Counted func(meter int, event *edgeguard.Event, count, cost uint32)
+	// Own is the names of the site, each of which may fail for itself; nil for none. Events
+	// of other hosts, and of none, are told apart by their source.
+	Own *rules.Hosts
+	// Turned is called when a part of the site begins or ends to fail, and Lifted with the
+	// rule and prefix of each block that is taken back for that, before its count is forgotten, in the order of the events, on the decision
+	// path and without a lock held. Nil disables them.
+	Turned func(Turn)
+	Lifted func(now time.Time, rule string, prefix netip.Prefix)
 	// Sample is called with some of the requests of a key: of one near the limit of a
 	// rule that refuses, at its crossing, and with each sixteenth that is refused. until
 	// is when the block ends, zero for a key that is not blocked; prefix is the block's
@@ -94,6 +102,7 @@ type Detector struct {
 	steps      *steps
 	crossings  *crossings
 	lost       *atomic.Bool // the fleet
+	guard      *guard       // nil where no meter is guarded
 }
 
 // New returns a detector. Its tables are empty, except those that it takes over.
@@ -102,6 +111,7 @@ func New(c Config) *Detector {
 	if old := c.Previous; old != nil {
 		d.statistics, d.steps, d.crossings, d.lost = old.statistics, old.steps, old.crossings, old.lost
 	}
+	d.guard = newGuard(&c)
 	d.config.Previous = nil // its own tables must not be kept alive
 	d.indexed = c.Rules.Indexed()
 	d.rules, d.named = make([]rule, len(c.Rules.Rules)), make(map[string]int, len(c.Rules.Rules))

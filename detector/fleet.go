@@ -55,6 +55,10 @@ func (c *decision) countOneInFleet(m *meter, room *room) {
 	if c.batched && !m.exact {
 		return
 	}
+	if m.holds(c) {
+		c.hold(m)
+		return
+	}
 	with, ok := m.prepare(&room.op, c, room.text[:0])
 	if !ok {
 		return

@@ -28,6 +28,7 @@ type meter struct {
 	fleet             bool   // Config.Fleet is called on proven counts
 	loses             bool   // a rule does not stay local when the fleet is lost
 	seed              uint64 // of the values that it counts, for a meter of different values
+	side              *side  // of a guarded meter; nil for others
 	// exact says that a decision reads the key's ring, and not its count alone:
 	// batches count for this meter event by event.
 	exact bool
@@ -58,7 +59,9 @@ func newMeter(c *Config, index int) meter {
 		m.exact = m.exact || readsRing(r, m.Window)
 		m.least = min(m.least, leastLimit(r), nearOf(c, r)-1)
 	}
-	if former := m.former(c); former != nil {
+	former := m.former(c)
+	m.guards(former)
+	if former != nil {
 		m.proven, m.forgeable, m.wide, m.seed = former.proven, former.forgeable, former.wide, former.seed
 	} else {
 		m.proven, m.forgeable = shard.New(c.Memory, m.tableConfig(c)), shard.New(c.Memory, m.tableConfig(c))
@@ -156,6 +159,10 @@ func (m *meter) attributes(event *edgeguard.Event, buf []byte) (with []byte, kno
 
 // add counts the event if the meter matches it.
 func (m *meter) add(c *decision) count {
+	if m.holds(c) {
+		c.hold(m)
+		return count{}
+	}
 	if len(m.Attributes) > 0 {
 		return m.addWith(c)
 	}
@@ -261,6 +268,12 @@ func (d *Detector) Sweep(now time.Time, pages int) int {
 	sec, removed := seconds(now), 0
 	for _, t := range d.Tables() {
 		removed += t.Sweep(sec/t.Meter.Width, pages)
+	}
+	for t := range d.sides {
+		removed += t.Sweep(sec/t.Meter.Width, pages)
+	}
+	if d.guard != nil && !d.config.Past {
+		d.guard.pass(now)
 	}
 	d.steps.sweep(now, pages)
 	d.crossings.sweep(sec, pages)

@@ -35,9 +35,18 @@ func holdAgainstOracle(t *testing.T, set *rules.Set, seed uint64, round int, res
 // holdEvents is holdAgainstOracle for these events.
 func holdEvents(t *testing.T, set *rules.Set, r *rand.Rand, nows []time.Time, events []edgeguard.Event, about string, rest func(meter int, key edgeguard.Key, slot uint32) uint32) {
 	t.Helper()
+	if holdFor(t, set, nil, r, nows, events, about, rest) > 0 {
+		t.Errorf("%s: the site failed", about)
+	}
+}
+
+// holdFor is holdEvents for a site with these names. It returns how often the site failed;
+// until then the same must come of events one by one and in batches.
+func holdFor(t *testing.T, set *rules.Set, own *rules.Hosts, r *rand.Rand, nows []time.Time, events []edgeguard.Event, about string, rest func(meter int, key edgeguard.Key, slot uint32) uint32) (failed int) {
+	t.Helper()
 	allow := []netip.Prefix{netip.MustParsePrefix("192.0.1.5/32"), netip.MustParsePrefix("2001:db8:1:105::/64")}
 	config := func(told *[]edgeguard.Crossing) detector.Config {
-		c := detector.Config{Rules: set, Memory: shard.NewMemory(64 << 20), List: blocklist.New(blocklist.Config{Allow: allow})}
+		c := detector.Config{Rules: set, Memory: shard.NewMemory(64 << 20), List: blocklist.New(blocklist.Config{Allow: allow}), Own: own}
 		c.Crossed = func(c edgeguard.Crossing) { *told = append(*told, c) }
 		if rest != nil {
 			c.Fleet = func(meter int, op *shard.Op, _ uint32) uint32 {
@@ -48,11 +57,18 @@ func holdEvents(t *testing.T, set *rules.Set, r *rand.Rand, nows []time.Time, ev
 	}
 	var toldOne, toldMany []edgeguard.Crossing
 	one, many, slow := detector.New(config(&toldOne)), detector.New(config(&toldMany)), newOracle(set, allow)
-	slow.rest = rest
+	slow.rest, slow.outageTwin = rest, newOutageTwin(set, own)
+	slowMany := newOracle(set, allow) // of the batches
+	slowMany.rest, slowMany.outageTwin = rest, newOutageTwin(set, own)
 	verdicts := make([]edgeguard.Verdict, len(events))
 	for from := 0; from < len(events); {
 		to := min(len(events), from+1+r.IntN(200))
 		many.DecideBatch(nows[from:to], events[from:to], verdicts[from:to])
+		slowMany.decideBatch(nows[from:to], events[from:to], func(i int, action edgeguard.Action, rule string) {
+			if v := verdicts[from+i]; v.Action != action || v.Rule != rule {
+				t.Fatalf("%s, event %d: the batch says %v by %q, the oracle %v by %q", about, from+i, v.Action, v.Rule, action, rule)
+			}
+		})
 		for i := from; i < to; i++ {
 			v := one.Decide(nows[i], &events[i])
 			action, rule, wait := slow.decide(nows[i], &events[i])
@@ -65,37 +81,46 @@ func holdEvents(t *testing.T, set *rules.Set, r *rand.Rand, nows []time.Time, ev
 			} else {
 				v.RetryAfter = 0
 			}
-			if verdicts[i] != v {
+			if slow.failed()+slowMany.failed() == 0 && verdicts[i] != v {
 				t.Fatalf("%s, event %d: the batch says %+v, one by one %+v", about, i, verdicts[i], v)
 			}
 		}
 		if rest != nil {
-			hearFleet(r, set, nows[to-1], events[r.IntN(to)].Addr, one, many, slow)
+			hearFleet(r, set, nows[to-1], events[r.IntN(to)].Addr, []*detector.Detector{one, many}, []*oracle{slow, slowMany})
 		}
 		from = to
 	}
-	if !slices.Equal(toldOne, toldMany) {
+	if slow.failed()+slowMany.failed() == 0 && !slices.Equal(toldOne, toldMany) {
 		t.Errorf("%s: %d crossings, in batches %d or others", about, len(toldOne), len(toldMany))
 	}
 	if rest == nil {
 		compareTold(t, about, toldOne, slow.told)
+		compareTold(t, about+", in batches", toldMany, slowMany.told)
 	}
-	if one.Stats() != many.Stats() {
+	if slow.failed()+slowMany.failed() == 0 && one.Stats() != many.Stats() {
 		t.Errorf("%s: stats differ: %+v, in batches %+v", about, one.Stats(), many.Stats())
 	}
+	for i := range set.Rules {
+		if got, want := one.Held(i), slow.heldOf(set.Rules[i].Meter); got != want {
+			t.Errorf("%s: rule %d held %d, want %d", about, i, got, want)
+		}
+	}
+	return slow.failed()
 }
 
-// hearFleet tells all three the same news of the fleet.
-func hearFleet(r *rand.Rand, set *rules.Set, now time.Time, addr netip.Addr, one, many *detector.Detector, slow *oracle) {
+// hearFleet tells all the same news of the fleet.
+func hearFleet(r *rand.Rand, set *rules.Set, now time.Time, addr netip.Addr, quick []*detector.Detector, slow []*oracle) {
 	meter, count, lost := r.IntN(len(set.Meters)), r.Uint32N(100), r.IntN(4) == 0
 	m := &set.Meters[meter]
 	prefix, with := m.Key(addr, "").Prefix, uint64(0)
 	if len(m.Attributes) > 0 {
 		with = shard.Fingerprint("host=h0")
 	}
-	slow.lost = lost
-	slow.fleetCount(now, meter, prefix, count)
-	for _, d := range []*detector.Detector{one, many} {
+	for _, o := range slow {
+		o.lost = lost
+		o.fleetCount(now, meter, prefix, count)
+	}
+	for _, d := range quick {
 		d.SetFleetLost(lost)
 		d.FleetCount(now, meter, prefix, with, count, "over limit in the fleet")
 	}

@@ -22,14 +22,16 @@ type oracle struct {
 	crossed map[stepKey]int64
 	// rest is what the rest of the fleet counted of a key, nil without a fleet,
 	// and lost says that it cannot be reached.
-	rest func(meter int, key edgeguard.Key, slot uint32) uint32
-	lost bool
+	rest        func(meter int, key edgeguard.Key, slot uint32) uint32
+	lost        bool
+	*outageTwin // nil without a guard
 }
 
 type logKey struct {
 	meter  int
 	key    edgeguard.Key
 	proven bool
+	aside  bool // counted while the site failed
 }
 
 type logged struct {
@@ -79,7 +81,12 @@ func (o *oracle) decide(now time.Time, ev *edgeguard.Event) (edgeguard.Action, s
 		}
 	}
 	counts := make([]seen, len(o.set.Meters))
+	held := o.outageTwin != nil && o.answered(now, ev)
 	for i := range o.set.Meters {
+		if m := &o.set.Meters[i]; held && m.Guarded() && ev.Verified&m.Kind != 0 {
+			o.hold(i, m, now, ev)
+			continue
+		}
 		counts[i] = o.count(i, &o.set.Meters[i], now, ev)
 	}
 	wide := make(map[wideKey]seen)
@@ -242,7 +249,7 @@ func (o *oracle) nominal(b *standing) time.Duration {
 func (o *oracle) falls(now time.Time, r *rules.Rule, prefix netip.Prefix, n uint32) time.Time {
 	m := &o.set.Meters[r.Meter]
 	slot := uint32(now.Unix()) / m.Width
-	for o.window(logKey{r.Meter, edgeguard.Key{Prefix: prefix}, true}, slot, 0, 0) > n {
+	for o.window(logKey{r.Meter, edgeguard.Key{Prefix: prefix}, true, false}, slot, 0, 0) > n {
 		slot++
 	}
 	return time.Unix(int64(slot)*int64(m.Width), 0).UTC()
@@ -258,10 +265,11 @@ func (o *oracle) wait(now time.Time, ev *edgeguard.Event, b *standing) time.Dura
 			continue
 		}
 		cost := uint32(1)
-		if c, ok := m.Match(ev); ok {
+		c, counts := m.Match(ev)
+		if counts {
 			cost = uint32(c)
 		}
-		if _, known := valueOf(m, ev); m.Distinct != 0 && known && !ev.Time.Truncate(time.Second).Before(now.Truncate(time.Second)) {
+		if _, known := valueOf(m, ev); m.Distinct != 0 && counts && known && !ev.Time.Truncate(time.Second).Before(now.Truncate(time.Second)) {
 			cost = 0 // its value is counted already
 		}
 		if wide {
@@ -283,6 +291,9 @@ func (o *oracle) action(r *rules.Rule) edgeguard.Action {
 // block makes a block.
 func (o *oracle) block(now time.Time, r *rules.Rule, prefix netip.Prefix) time.Time {
 	key := stepKey{r.Name, prefix}
+	if o.outageTwin != nil && o.set.Meters[r.Meter].Guarded() {
+		o.made = append(o.made, madeTwin{r, prefix, now, o.steps[key], o.before(r.Name, prefix, now) > 0})
+	}
 	s := &step{blocks: o.next(now, r, prefix), seq: o.seq, since: now}
 	s.until = now.Add(r.Blocked(s.blocks - 1))
 	if falls := o.falls(now, r, prefix, o.limit(r, prefix)); r.WhileOver && falls.After(s.until) {
@@ -302,7 +313,7 @@ func (o *oracle) next(now time.Time, r *rules.Rule, prefix netip.Prefix) int {
 	}
 	m, last := &o.set.Meters[r.Meter], o.steps[stepKey{r.Name, prefix}]
 	slot, from := uint32(now.Unix())/m.Width, uint32(last.since.Unix())/m.Width
-	if !now.Before(last.until) && (slot-from >= 60 || o.window(logKey{r.Meter, edgeguard.Key{Prefix: prefix}, true}, slot, from, last.seq) > o.limit(r, prefix)) {
+	if !now.Before(last.until) && (slot-from >= 60 || o.window(logKey{r.Meter, edgeguard.Key{Prefix: prefix}, true, false}, slot, from, last.seq) > o.limit(r, prefix)) {
 		blocks++
 	}
 	return blocks
@@ -360,7 +371,7 @@ func (o *oracle) count(i int, m *rules.Meter, now time.Time, ev *edgeguard.Event
 	if slot+60 <= nowSlot {
 		return n
 	}
-	k := logKey{i, m.Key(ev.Addr, string(with)), ev.Verified&m.Kind != 0}
+	k := logKey{i, m.Key(ev.Addr, string(with)), ev.Verified&m.Kind != 0, false}
 	n = seen{before: o.window(k, nowSlot, 0, 0), cost: uint32(cost), counted: true}
 	o.logs[k] = append(o.logs[k], logged{slot, uint32(cost), o.seq, value})
 	n.own = o.window(k, nowSlot, 0, 0)

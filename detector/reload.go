@@ -50,6 +50,14 @@ func (d *Detector) Close(next *Detector) {
 		for _, t := range next.Tables() {
 			kept[t.Table] = true
 		}
+		for t := range next.sides {
+			kept[t.Table] = true
+		}
+	}
+	for t := range d.sides {
+		if !kept[t.Table] {
+			t.Table.Close()
+		}
 	}
 	for _, t := range d.Tables() {
 		if !kept[t.Table] {

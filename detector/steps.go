@@ -171,6 +171,21 @@ func (s *steps) prolong(rule string, prefix netip.Prefix, until time.Time) {
 	}
 }
 
+// undo forgets the key's last block: before is what was remembered when it was made.
+func (s *steps) undo(rule string, prefix netip.Prefix, before Step) {
+	if before.Blocks > 0 {
+		s.note(before)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if number, known := s.named[rule]; known {
+		if place := *s.at(keyOf(number, prefix)); place != 0 {
+			s.drop(place)
+		}
+	}
+}
+
 // clear forgets every key inside prefix.
 func (s *steps) clear(prefix netip.Prefix) {
 	s.mu.Lock()

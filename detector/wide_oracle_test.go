@@ -51,7 +51,7 @@ func (o *oracle) countWide(now time.Time, i int, m *rules.Meter, ev *edgeguard.E
 			continue
 		}
 		prefix, _ := ev.Addr.Prefix(bits)
-		k := logKey{i, edgeguard.Key{Prefix: prefix, With: string(with)}, true}
+		k := logKey{i, edgeguard.Key{Prefix: prefix, With: string(with)}, true, false}
 		n := seen{before: o.window(k, nowSlot, 0, 0), cost: part, counted: true}
 		o.logs[k] = append(o.logs[k], logged{min(uint32(ev.Time.Unix())/m.Width, nowSlot), part, o.seq, value})
 		n.own = o.window(k, nowSlot, 0, 0)

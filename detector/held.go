@@ -1,0 +1,144 @@
+package detector
+
+import (
+	"sync/atomic"
+	"time"
+
+	"edgeguard"
+	"edgeguard/blocklist"
+	"edgeguard/internal/unsafetext"
+	"edgeguard/shard"
+)
+
+// side is what a guarded meter does not count: the failures of clients while the site
+// fails. Nothing acts on it. It tells who would have been over a limit.
+type side struct {
+	table  atomic.Pointer[shard.Table] // nil before the first; it is empty once the windows have passed
+	events atomic.Uint64
+}
+
+// guards makes the meter's side if its meter is guarded, or takes over the former one.
+func (m *meter) guards(former *meter) {
+	switch {
+	case !m.Guarded():
+	case former != nil && former.side != nil:
+		m.side = former.side
+	default:
+		m.side = new(side)
+	}
+}
+
+// holds reports whether an event that is held back is not counted in the meter. Evidence
+// that can be forged only alarms: it goes on.
+func (m *meter) holds(c *decision) bool {
+	return c.held && m.side != nil && c.event.Verified&m.Kind != 0
+}
+
+// sideTable returns the table of the side, which is made at the first event.
+func (m *meter) sideTable(c *Config) *shard.Table {
+	if t := m.side.table.Load(); t != nil {
+		return t
+	}
+	config := m.tableConfig(c)
+	config.Peaks = false
+	if t := shard.New(c.Memory, config); !m.side.table.CompareAndSwap(nil, t) {
+		t.Close()
+	}
+	return m.side.table.Load()
+}
+
+// hold counts an event aside that the meter matches, and reports the rules whose limit
+// the key would have passed: by what was counted before and aside. A value that was
+// counted in both counts twice.
+func (c *decision) hold(m *meter) {
+	var buf [attributesSize]byte
+	var op shard.Op
+	with, ok := m.prepare(&op, c, buf[:0])
+	if !ok {
+		return
+	}
+	op.With = unsafetext.String(with)
+	n := c.counted(m.sideTable(&c.d.config).Add(&op), op.Cost)
+	if n.cost == 0 {
+		return
+	}
+	m.side.events.Add(1)
+	if c.standing == blocklist.Blocked {
+		return
+	}
+	n.count += m.proven.Count(op.Addr, op.With, op.Now)
+	for _, i := range m.rules {
+		if r := &c.d.rules[i]; n.crossed(r.Limit) {
+			c.report(m, &excess{count: n, rule: i, limit: r.Limit}, edgeguard.Crossing{Action: edgeguard.ActionShadow, Held: true})
+		}
+	}
+}
+
+// Held returns how many events rule i, by its place in the config, did not count because
+// the site failed. Rules of one meter share it.
+func (d *Detector) Held(i int) uint64 {
+	if s := d.meters[d.rules[i].Meter].side; s != nil {
+		return s.events.Load()
+	}
+	return 0
+}
+
+// sides calls yield with the side table of each meter that has one.
+func (d *Detector) sides(yield func(Table) bool) {
+	for i := range d.meters {
+		m := &d.meters[i]
+		if m.side == nil {
+			continue
+		}
+		if t := m.side.table.Load(); t != nil && !yield(Table{Meter: m.Meter, Table: t}) {
+			return
+		}
+	}
+}
+
+// see is open for the i-th event's answer. It reports whether the batch must end with
+// this event, since it armed a scope: what comes after it must find the blocks lifted.
+// The guard stays locked from the first answer on, until unlocked.
+func (b *batch) see(d *Detector, i int, ev *edgeguard.Event) (last bool) {
+	a := answerOf(ev)
+	if a == noAnswer {
+		return false
+	}
+	g := d.guard
+	if !b.locked {
+		g.mu.Lock()
+		b.locked = true
+	}
+	if g.see(ev, b.moments[i], b.known.has(i) && b.standings[i] == blocklist.Blocked, a) {
+		b.held.add(i)
+	}
+	return len(g.turns) > 0
+}
+
+// decideHeld decides the batch event by event, because some of its failures are held
+// back, or because its last event armed or disarmed a scope.
+func (b *batch) decideHeld(d *Detector, nows []time.Time, events []edgeguard.Event, verdicts []edgeguard.Verdict) {
+	clear(verdicts)
+	c := &b.decision
+	for i := range events {
+		*c = decision{}
+		c.d, c.event, c.now, c.moment, c.events = d, &events[i], nows[i], b.moments[i], 1
+		if i == len(events)-1 && b.turned {
+			d.turned(nows[i])
+		}
+		if !d.listless() {
+			c.look()
+		}
+		if c.held = b.held.has(i); !c.spared() {
+			c.countAll()
+			c.judge()
+		}
+		if c.late {
+			b.late.add(i)
+		}
+		if !c.passes() {
+			verdicts[i] = c.settle()
+		}
+		b.notes.actions[verdicts[i].Action]++
+	}
+}
