@@ -172,6 +172,12 @@ func readCharge(n yaml.Node, spec *rules.Spec) {
 	spec.Cost = charge.Cost
 }
 
+// Own returns the names of the site; nil if they are not known.
+func (c *Config) Own() *rules.Hosts {
+	own, _ := ownHosts(c.OwnHosts) // they were checked
+	return own
+}
+
 // ownHosts compiles the names of the site; nil if there are none.
 func ownHosts(names []string) (*rules.Hosts, []rules.Problem) {
 	if len(names) == 0 {

@@ -230,7 +230,10 @@ func (r *fleetRun) report() *Report {
 			rep.Evicted += all[i].take(m.Detector, meter, r.now)
 			rep.Evicted += r.ledger.meters[i].wide.take(m.Detector, meter, r.now, func(e shard.Entry) { r.ledger.peaked(i, e) })
 		}
+		_, late := m.Outages()
+		rep.GuardLate += late
 	}
+	rep.Outages = r.ledger.outages
 	r.ledger.subtractProtected(&rep.Stats)
 	for i := range all {
 		for _, e := range all[i] {
@@ -242,6 +245,9 @@ func (r *fleetRun) report() *Report {
 			Rule: a.rule, Meter: a.meter, Tally: r.ledger.meters[a.rule.Meter].tally, Offenders: r.ledger.rows.sorted(i), Refused: a.refused,
 			Wide: r.ledger.wide(a.rule),
 		})
+		for _, m := range r.nodes {
+			r.ledger.heldBy(i, m.Detector, &rep.Rules[i])
+		}
 	}
 	return rep
 }

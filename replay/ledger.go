@@ -17,13 +17,19 @@ import (
 type ledger struct {
 	protected         hostaddr.Set
 	onCrossed         func(edgeguard.Crossing)
+	onLifted          func(now time.Time, rule string, prefix netip.Prefix)
 	protectedRefusals uint64 // refused events of protected addresses, which a live node passes
 
-	rules  map[string]*account
-	order  []*account
-	rows   *rows
-	meters []meterBook
-	recent [recentSize]refusal
+	rules map[string]*account
+	order []*account
+	rows  *rows
+	own   *rules.Hosts
+	// held are the keys that would have crossed a limit while the site failed, in rows of
+	// their own. outages are the times.
+	held    *rows
+	outages []Outage
+	meters  []meterBook
+	recent  [recentSize]refusal
 }
 
 // recentSize is how many of the recently refused addresses the ledger
@@ -59,7 +65,7 @@ type meterBook struct {
 
 func newLedger(c *Config) *ledger {
 	set := c.Rules
-	l := &ledger{rules: make(map[string]*account), rows: newRows(c.MaxRows), protected: c.Protected, onCrossed: c.Crossed}
+	l := &ledger{rules: make(map[string]*account), rows: newRows(c.MaxRows), held: newRows(c.MaxRows), own: c.Own, protected: c.Protected, onCrossed: c.Crossed, onLifted: c.Lifted}
 	for i := range set.Rules {
 		rule := &set.Rules[i]
 		a := &account{number: i, rule: rule, meter: &set.Meters[rule.Meter]}
@@ -150,11 +156,11 @@ func (l *ledger) crossed(c edgeguard.Crossing) {
 	if l.onCrossed != nil {
 		l.onCrossed(c)
 	}
-	key := rowKey{rule: l.rules[c.Rule].number, prefix: c.Key.Prefix}
-	if c.Key.With != "" {
-		key.with = shard.Fingerprint(c.Key.With)
+	rows := l.rows
+	if c.Held {
+		rows = l.held
 	}
-	o := l.rows.of(key, &c)
+	o := rows.of(l.rowOf(c.Rule, c.Key), &c)
 	o.Protected = why.Reason
 	o.Last = c.Time
 	o.Crossings++
@@ -162,4 +168,13 @@ func (l *ledger) crossed(c edgeguard.Crossing) {
 		o.Action = edgeguard.ActionBlock // another rule's block was in force already
 	}
 	o.Peak = max(o.Peak, c.Count)
+}
+
+// rowOf returns the key of a row.
+func (l *ledger) rowOf(rule string, key edgeguard.Key) rowKey {
+	k := rowKey{rule: l.rules[rule].number, prefix: key.Prefix}
+	if key.With != "" {
+		k.with = shard.Fingerprint(key.With)
+	}
+	return k
 }

@@ -27,6 +27,8 @@ type Offender struct {
 	// Fleet says that the first crossing was seen only by adding up the counts
 	// of several nodes.
 	Fleet bool
+	// Lifted is how many of its blocks were taken back because the site failed.
+	Lifted int
 	// Refused is how many events of the key's prefix the rule refused.
 	Refused uint64
 }

@@ -51,6 +51,12 @@ type Config struct {
 	MaxRows int
 	// Crossed is called with each crossing, in order. Nil disables it.
 	Crossed func(edgeguard.Crossing)
+	// Lifted is called with the rule and the prefix of each block that is taken back since
+	// the site failed. Nil disables it.
+	Lifted func(now time.Time, rule string, prefix netip.Prefix)
+	// Own is the names of the site, each of which may fail for itself; nil for none. All
+	// files are one source, as those of a log that was rotated are.
+	Own *rules.Hosts
 	// Seen is called with each event before it is decided; its strings are valid
 	// during the call. Nil disables it.
 	Seen func(*edgeguard.Event)
@@ -113,7 +119,8 @@ type run struct {
 func newRun(c Config) *run {
 	r := &run{config: c, ledger: newLedger(&c), flood: detector.NewFloodWatch(c.Flood, 0)}
 	r.list = blocklist.New(blocklist.Config{Allow: c.Allow, Most: c.MaxBlocks})
-	dc := detector.Config{Rules: c.Rules, Memory: c.Memory, List: r.list, Node: c.Node, Peaks: true, Past: true, Crossed: r.crossed}
+	dc := detector.Config{Rules: c.Rules, Memory: c.Memory, List: r.list, Node: c.Node, Peaks: true, Past: true, Crossed: r.crossed,
+		Own: c.Own, Turned: r.ledger.turned, Lifted: r.ledger.lifted}
 	if c.Tune {
 		dc.Counted = r.ledger.counted
 	}

@@ -31,6 +31,10 @@ type Report struct {
 	Rules       []RuleReport
 	// Floods are the floods of fresh sources that can be forged, in their order.
 	Floods []detector.Incident
+	// Outages are the times in which the site failed, in their order. For GuardLate answers,
+	// which came more than a minute late, the outage guard was off: sorted it is exact.
+	Outages   []Outage
+	GuardLate uint64
 }
 
 // RuleReport is what a replay found of one rule.
@@ -48,6 +52,11 @@ type RuleReport struct {
 	Offenders []Offender
 	// Refused is how many events the rule refused.
 	Refused uint64
+	// Held are the keys that would have passed the rule's limit while the site failed, and
+	// did not: nothing came of it. HeldEvents is how many events were not counted, of all
+	// rules that share the meter.
+	Held       []Offender
+	HeldEvents uint64
 	// Wide has, for each size of IPv6 network that the rule counts around its
 	// keys, the network with the greatest count; Peak 0 where there was none.
 	Wide []WidePeak
@@ -70,12 +79,15 @@ func (r *run) report() *Report {
 		rep.Evicted += r.collect(i)
 		rep.Evicted += r.ledger.meters[i].wide.take(r.detector, &r.config.Rules.Meters[i], r.now, func(e shard.Entry) { r.ledger.peaked(i, e) })
 	}
+	rep.Outages = r.ledger.outages
+	_, rep.GuardLate = r.detector.Outages()
 	for i, a := range r.ledger.order {
 		rep.Rules = append(rep.Rules, RuleReport{
 			Rule: a.rule, Meter: a.meter, Tally: r.ledger.meters[a.rule.Meter].tally,
 			Candidates: r.detector.Tallies(i), Offenders: r.ledger.rows.sorted(i), Refused: a.refused,
 			Wide: r.ledger.wide(a.rule),
 		})
+		r.ledger.heldBy(i, r.detector, &rep.Rules[i])
 	}
 	return rep
 }

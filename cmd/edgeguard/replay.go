@@ -67,7 +67,7 @@ func replayFiles(ctx context.Context, e *command.Env, s *settings, names []strin
 	out := &heldOutput{out: e.Stdout, open: !job.mayRepeat()}
 	printer := jsonPrinter{out: out, protected: job.config.Protected}
 	if e.JSON {
-		job.config.Crossed = printer.crossing
+		job.config.Crossed, job.config.Lifted = printer.crossing, printer.lifted
 		job.printed = func() bool { return out.open }
 		job.takeBack = func() { out.drop(); printer.blocks = 0 }
 	}
@@ -141,7 +141,7 @@ func (s *settings) prepare(e *command.Env, names []string) (*job, error) {
 		fmt.Fprintf(e.Stderr, "note: DNS is not asked: who claims to be %s is unknown here\n", strings.Join(names, " or "))
 	}
 	return &job{env: e, settings: s, names: names, options: o, inputs: all, limits: conf, config: replay.Config{
-		Rules: conf.Rules, Allow: conf.Allowlist, Protected: protectedBy(conf), Memory: hugepage.Memory(conf.Memory),
+		Rules: conf.Rules, Own: conf.Own(), Allow: conf.Allowlist, Protected: protectedBy(conf), Memory: hugepage.Memory(conf.Memory),
 		Crawlers: known, Flood: detector.FloodConfig(conf.Floods), Completions: o.completions(), MaxBlocks: conf.MaxBlocks, MaxRows: int(conf.Memory / config.BlockBytes),
 	}}, nil
 }
@@ -212,6 +212,7 @@ func (j *job) printReplay(r *replay.Report) {
 	}
 	j.printOffenders(r)
 	j.printFloods(r)
+	j.printOutages(r)
 	j.printWarnings(r)
 }
 

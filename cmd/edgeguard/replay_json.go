@@ -21,7 +21,7 @@ type jsonPrinter struct {
 }
 
 // crossingJSON is a crossing. Its type is the action: block, deny, shadow or
-// alarm. Stands names the rule of a block that stood already and was as strong;
+// alarm; or held, where nothing came of it because the site failed. Stands names the rule of a block that stood already and was as strong;
 // then the type is deny and until its end.
 type crossingJSON struct {
 	Type      string `json:"type"`
@@ -65,6 +65,13 @@ type summaryJSON struct {
 	RowsDropped   uint64 `json:"rows_dropped"`
 	Approximate   bool   `json:"approximate"`
 	Floods        int    `json:"floods"`
+	// Outages is how often the site failed, HeldKeys how many keys would have passed a limit
+	// then, of all rules, and Lifted how many blocks were taken back for it. GuardLate answers
+	// came more than a minute late: for them the outage guard was off.
+	Outages   int    `json:"outages"`
+	HeldKeys  int    `json:"held_keys"`
+	Lifted    int    `json:"lifted"`
+	GuardLate uint64 `json:"guard_late"`
 }
 
 // floodJSON is a flood of fresh sources that can be forged.
@@ -95,6 +102,9 @@ func (p *jsonPrinter) crossing(c edgeguard.Crossing) {
 	if j.Stands = c.Stands; !c.Until.IsZero() {
 		j.Until = c.Until.UTC().Format(time.RFC3339)
 	}
+	if c.Held {
+		j.Type = "held"
+	}
 	if c.Action == edgeguard.ActionBlock {
 		p.blocks++
 	}
@@ -115,8 +125,11 @@ func (p *jsonPrinter) summary(r *replay.Report, skipped uint64, sorted bool) {
 		p.line(floodJSON{Type: "flood", Begin: f.Begin.Format(time.RFC3339), End: f.End.Format(time.RFC3339),
 			Peak: f.Peak, PeakTime: f.PeakAt.Format(time.RFC3339), Sources: f.Sources})
 	}
+	p.outages(r)
+	held, lifted := heldKeys(r)
 	p.line(summaryJSON{Type: "summary", Events: r.Events, Late: r.Late, Early: r.Early, Skipped: skipped,
 		Keys: peaks.Total(), Blocks: p.blocks, BlockedKeys: r.Keys.Blocked,
 		AlarmedKeys: r.Keys.Alarmed, ProtectedKeys: r.Keys.Protected, Denied: r.Denied, Evicted: r.Evicted, Peaks: tune.PeaksOf(&peaks), Sorted: sorted,
-		BlocksEvicted: r.BlocksEvicted, RowsDropped: r.RowsDropped, Approximate: r.Keys.About, Floods: len(r.Floods)})
+		BlocksEvicted: r.BlocksEvicted, RowsDropped: r.RowsDropped, Approximate: r.Keys.About, Floods: len(r.Floods),
+		Outages: len(r.Outages), HeldKeys: held, Lifted: lifted, GuardLate: r.GuardLate})
 }

@@ -40,6 +40,9 @@ type Config struct {
 	// Cleared is called when counts were removed: the state that was saved last may
 	// still have them. Nil disables it.
 	Cleared func()
+	// Turned is called when a part of the site begins or ends to fail: see
+	// [detector.Config]. Nil disables it.
+	Turned func(detector.Turn)
 	// Samples takes requests of keys that are blocked or near a limit; nil for none.
 	Samples *evidence.Samples
 }
@@ -70,6 +73,8 @@ type Pipeline struct {
 	Verdicts, Crossings Counts
 	// Answers are what logs say of what was to be refused.
 	Answers Answers
+	// Sources numbers the sources of answers: in detector.Scope they have no names.
+	Sources Sources
 	// Flood counts the fresh sources of events that were read in batches.
 	Flood *detector.FloodWatch
 }
@@ -127,6 +132,7 @@ func (p *Pipeline) make(now time.Time, c *config.Config, before *Generation) *Ge
 	g.Crawlers = makeCrawlers(c, before)
 	dc := detector.Config{
 		Rules: c.Rules, Memory: p.made.Memory, List: p.made.List, Imported: p.made.Imported, Node: c.Node, Monitor: c.Monitor, RollUp: c.RollUp, Seed: p.made.Seed, Began: now, Crossed: p.crossed,
+		Own: c.Own(), Turned: p.made.Turned, Lifted: p.lifted,
 	}
 	if p.made.Samples != nil {
 		dc.Sample = p.made.Samples.Take
@@ -175,6 +181,14 @@ func (p *Pipeline) crossed(c edgeguard.Crossing) {
 		}
 	}
 	p.made.Crossed(c)
+}
+
+// lifted is called when a block was taken back because the site failed, and what its rule
+// had counted was removed.
+func (p *Pipeline) lifted(time.Time, string, netip.Prefix) {
+	if p.made.Cleared != nil {
+		p.made.Cleared()
+	}
 }
 
 // Decide answers one event: an edgeguard.Decider.
@@ -235,7 +249,7 @@ func (p *Pipeline) Over(now time.Time, k aggregator.Key, peak uint32, reason str
 // goroutine at a time. It returns no verdicts: they are counted. refuses are statuses
 // with which the source's server turns clients away, beside the usual ones.
 func (p *Pipeline) Batches(source string, refuses ...uint16) func(now time.Time, events []edgeguard.Event) {
-	answers := p.Answers.source(source)
+	answers, number := p.Answers.source(source), p.Sources.number(source)
 	var nows []time.Time
 	var verdicts []edgeguard.Verdict
 	return func(now time.Time, events []edgeguard.Event) {
@@ -251,6 +265,7 @@ func (p *Pipeline) Batches(source string, refuses ...uint16) func(now time.Time,
 		g := p.current.Load()
 		for i := range events {
 			g.Crawlers.Mark(now, &events[i])
+			events[i].Source = number
 		}
 		g.Detector.DecideBatch(nows[:len(events)], events, verdicts[:len(events)])
 		p.Verdicts.batch(source, verdicts[:len(events)])

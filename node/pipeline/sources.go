@@ -1,0 +1,36 @@
+package pipeline
+
+import (
+	"math"
+	"slices"
+	"sync"
+)
+
+// Sources are numbers of sources by name, in the order in which they came; a reload keeps
+// them. It is safe for concurrent use.
+type Sources struct {
+	mu    sync.Mutex // guards names
+	names []string
+}
+
+// number returns that of a source; those beyond the greatest share it.
+func (s *Sources) number(name string) uint8 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.Index(s.names, name)
+	if i < 0 {
+		i = len(s.names)
+		s.names = append(s.names, name)
+	}
+	return uint8(min(i, math.MaxUint8))
+}
+
+// Name returns the name of the first source of a number; empty for none.
+func (s *Sources) Name(number uint8) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if int(number) < len(s.names) {
+		return s.names[number]
+	}
+	return ""
+}
