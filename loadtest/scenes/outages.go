@@ -30,6 +30,7 @@ var outages = []Scene{
 	{Name: "ingress, attacked", Says: "ingress with the same", Kind: Outage, play: attacked(ingress)},
 	{Name: "single-sign-on, attacked", Says: "single-sign-on with the same", Kind: Outage, play: attacked(singleSignOn)},
 	{Name: "retries, attacked", Says: "retries with the same", Kind: Outage, play: attacked(retries)},
+	{Name: "deploy, raided", Says: "deploy with 40 bots that know of it: they come while the site fails, and are gone after it", Kind: Outage, play: raided},
 }
 
 // fails reports whether the site is down.
@@ -284,6 +285,18 @@ func attacked(play func(*log)) func(*log) {
 				l.get(bot, at, scanFile(first+i), 404, "")
 				at += int64(l.between(2, 10))
 			}
+		}
+	}
+}
+
+// raided has attackers whom a guard for failing sites cannot tell from visitors but by
+// what they did before, which is nothing.
+func raided(l *log) {
+	deploy(l)
+	for n := range 40 {
+		bot := l.attacker(scattered(100+n), pick(l, agents))
+		for i := range 30 {
+			l.get(bot, l.in(failsAt, failsFor-1), scanFile(n*7+i), 404, "")
 		}
 	}
 }
