@@ -181,6 +181,25 @@ func (n *Totals) count(meter int, op *shard.Op, count uint32, worth bool) (rest 
 	return s.allowed(count, m.Limit, op.Now)
 }
 
+// Rest returns what Count would, for a key of which nothing was counted now, and changes
+// nothing: no key is pushed for it. op is as for a count, without a cost.
+func (n *Totals) Rest(meter int, op *shard.Op, count uint32) (rest uint32) {
+	m := &n.meters[meter]
+	if m.Limit == 0 || count < m.share.Load() && n.watched.Load().count.Load() == 0 {
+		return 0
+	}
+	var with uint64
+	if m.With {
+		with = shard.Fingerprint(op.With)
+	}
+	id := newSuspectID(meter, m.prefix(op.Addr), with)
+	p := n.part(id)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.known[id] // of one that is not known there is nothing
+	return s.allowed(count, m.Limit, op.Now)
+}
+
 // Own returns what this node counts of a key in the window that ends at now, local
 // time.
 func (n *Totals) Own(k Key, now time.Time) uint32 {

@@ -177,6 +177,29 @@ func TestRestIsOfItsSlotOnly(t *testing.T) {
 	}
 }
 
+// Who only asks reads the rest as who counts does, and nothing is pushed for it.
+func TestRestIsRead(t *testing.T) {
+	b := newBench(t, nil)
+	b.hit(visitor, boot, 10)
+	p := b.Collect(boot, false)[0]
+	b.Answered(&p, Answer{Peak: 40, Total: 40}, boot)
+	b.Collect(boot, false)
+	rest := func(addr netip.Addr, count uint32, at time.Time) uint32 {
+		return b.Rest(0, &shard.Op{Addr: addr, Now: slotOf(at), Slot: slotOf(at)}, count)
+	}
+	other := visitor.Next()
+	if got := rest(visitor, 10, boot); got != 30 {
+		t.Errorf("rest %d, want 30", got)
+	}
+	if late, few, others := rest(visitor, 10, boot.Add(width*time.Second)), rest(visitor, 0, boot), rest(other, 50, boot); late+few+others != 0 {
+		t.Errorf("in the next slot %d, of a key below the share %d, of another %d", late, few, others)
+	}
+	one(t, b.Collect(boot, false), 0, 0)
+	if s := b.Stats(); s.Suspects != 1 {
+		t.Errorf("%d suspects", s.Suspects)
+	}
+}
+
 func TestOutcomes(t *testing.T) {
 	b := newBench(t, nil)
 	b.hit(visitor, boot, 10)

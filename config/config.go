@@ -146,7 +146,7 @@ func Parse(name string, data []byte) (*Config, error) {
 	}
 	r.unsupplied(c)
 	r.counted(c)
-	r.beyondPeers(c)
+	r.unasked(c)
 	r.brief(c)
 	r.low(c)
 	r.unshared(c)

@@ -26,16 +26,3 @@ func (c *Config) peersCount() (kinds edgeguard.Kind) {
 	}
 	return kinds
 }
-
-// beyondPeers warns of rules that deny, where HAProxy is only taught whom to block: it
-// refuses all of an address or nothing.
-func (r *reader) beyondPeers(c *Config) {
-	if !c.HAProxy.Enforces() || r.Known("listen.auth") || len(c.HAProxy.SPOE) > 0 {
-		return
-	}
-	for i := range c.Rules.Rules {
-		if c.Rules.Rules[i].Action == edgeguard.ActionDeny {
-			r.Warn(r.rulePath(i), "denies only the requests that match, which HAProxy cannot be taught: they pass", "set action: block, or have HAProxy ask (haproxy.spoe)")
-		}
-	}
-}

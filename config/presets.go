@@ -182,14 +182,14 @@ func (r *reader) rulePath(rule int) string {
 	return r.shipped[rule-r.own].path
 }
 
-// idle is rules that count nothing, for one reason: one of the file's own, or some of
-// one preset.
+// idle is rules that do nothing, or less than they say, for one reason: one of the file's
+// own, or some of one preset.
 type idle struct {
 	path, reason, preset string
 	names                []string
 }
 
-// addIdle adds a rule to those that count nothing.
+// addIdle adds a rule to those.
 func (r *reader) addIdle(all []idle, rule int, reason string) []idle {
 	if rule < r.own {
 		return append(all, idle{path: r.rulePath(rule), reason: reason})
@@ -204,8 +204,8 @@ func (r *reader) addIdle(all []idle, rule int, reason string) []idle {
 	return append(all, idle{s.use, reason, s.preset, []string{s.spec.Name}})
 }
 
-// idleText returns which rules count nothing, and why.
-func (r *reader) idleText(a *idle) string {
+// idleText returns which rules do so, what one does and what more do, and why.
+func (r *reader) idleText(a *idle, one, more string) string {
 	inPreset := 0
 	for i := range r.shipped {
 		if r.shipped[i].use == a.path {
@@ -214,13 +214,13 @@ func (r *reader) idleText(a *idle) string {
 	}
 	switch len(a.names) {
 	case 0:
-		return "counts nothing: " + a.reason
+		return one + ": " + a.reason
 	case inPreset:
-		return fmt.Sprintf("the preset %s counts nothing: %s", a.preset, a.reason)
+		return fmt.Sprintf("the preset %s %s: %s", a.preset, one, a.reason)
 	case 1:
-		return a.names[0] + " counts nothing: " + a.reason
+		return a.names[0] + " " + one + ": " + a.reason
 	}
-	return strings.Join(a.names, ", ") + " count nothing: " + a.reason
+	return strings.Join(a.names, ", ") + " " + more + ": " + a.reason
 }
 
 // WithPresets returns the config with the rules of presets beside its own, or alone.

@@ -619,3 +619,33 @@ func TestFleetDefaults(t *testing.T) {
 		t.Errorf("Sentinels are a Cluster: %v", err)
 	}
 }
+
+// TestUnasked: a rule that denies says so where it only reports, with what to do.
+func TestUnasked(t *testing.T) {
+	const list, auth, log = "enforce: {files: [{file: /tmp/x, format: nginx}]}\n", "listen: {auth: {address: '127.0.0.1:1'}}\n", "sensors: {accesslog: {file: /tmp/a}}\n"
+	for _, c := range []struct{ rule, rest, want, fix string }{
+		{"match: {path: /a, status: 401}", list + log, "only reports: it denies the requests that match", "listen.auth, listen.envoy"},
+		{"match: {path: /a, status: 401}", log, "", ""}, // by the listener that every node has
+		{"match: {path: /a, status: 401}", log + "listen: {auth: []}\n", "only reports", "set action: block"},
+		{"match: {path: /a, status: 401}", list + log + auth, "", ""},
+		{"match: {path: /a, status: 401}", list + log + "haproxy: {spoe: {}}\n", "", ""},
+		{"match: {path: /a, status: 401}", list + log + "listen: {envoy: {address: '127.0.0.1:1'}}\n", "", ""},
+		{"when: status == 401", log + auth, "when reads the status", "move the status to match"},
+		{"match: {status: 401}, key: {with: [node]}", "sensors: {accesslog: {file: /tmp/a, format: json}}\n" + auth, "no proxy that asks about a request reports node", "leave that out"},
+		{"match: {kind: auth_failure}", "sensors: {accesslog: {file: /tmp/a, format: sshd}}\n" + auth, "no proxy asks about auth_failure events", "set action: block"},
+	} {
+		parsed, err := config.Parse("f", []byte("rules: [{name: a, threshold: 50, action: deny, "+c.rule+"}]\n"+c.rest))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, w := range parsed.Warnings {
+			if strings.Contains(w.String(), "only report") {
+				got = append(got, w.String())
+			}
+		}
+		if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || !strings.Contains(got[0], c.want) || !strings.Contains(got[0], c.fix)) {
+			t.Errorf("%s with %q: %q", c.rule, c.rest, got)
+		}
+	}
+}

@@ -80,7 +80,7 @@ func (r *reader) unsupplied(c *Config) {
 		}
 	}
 	for i := range all {
-		r.Warn(all[i].path, r.idleText(&all[i]), "add a sensor or a log format that does")
+		r.Warn(all[i].path, r.idleText(&all[i], "counts nothing", "count nothing"), "add a sensor or a log format that does")
 	}
 }
 

@@ -259,6 +259,9 @@ func (b *batch) weigh(c *decision, i int) {
 		}
 	}
 	if c.d.exact {
+		if c.d.asks && c.waits() {
+			c.askRules(false)
+		}
 		if c.countAll(); c.late {
 			b.late.add(i)
 		}

@@ -99,9 +99,9 @@ func BenchmarkDecision(b *testing.B) {
 	over("blocked-while_over", rules.Spec{WhileOver: true}, time.Minute)
 	b.Run("looked-up", func(b *testing.B) {
 		d := benchDetector(b, site)
-		addr := netip.MustParseAddr("10.0.0.1")
+		ev := edgeguard.Event{Time: epoch, Addr: netip.MustParseAddr("10.0.0.1")}
 		for range b.N {
-			d.Look(epoch, addr)
+			d.Look(epoch, &ev)
 		}
 	})
 }

@@ -180,12 +180,8 @@ func (c *decision) wait(addr netip.Addr) time.Duration {
 	return max(end, source.falls(addr, seconds(c.now), room).Sub(c.now))
 }
 
-// costOf is what the event costs a meter, and 1 if the meter does not count it or there
-// is only a look and no event.
+// costOf is what the event costs a meter, and 1 if the meter does not count it.
 func (c *decision) costOf(m *meter) uint32 {
-	if c.event == nil {
-		return 1
-	}
 	if cost, ok := m.Match(c.event); ok {
 		return m.again(uint32(cost), c.eventSec == c.nowSec)
 	}

@@ -27,6 +27,7 @@ type decision struct {
 	inline      bool // a client waits for the verdict, and Retry-After may be sent
 	elsewhere   bool // another program counted what this decides, and nothing but the address is known
 	batched     bool // all was counted before, except for exact meters
+	asking      bool // rules are asked that do not count the event
 
 	standing blocklist.Standing
 	hit      *blocklist.Hit   // the standing block, if there is one
@@ -248,10 +249,14 @@ func (c *decision) does(r *rule) edgeguard.Action {
 	return action
 }
 
-// say keeps what a rule does to this event alone, if it is the strongest so far.
+// say keeps what a rule does to this event alone, if it is the strongest so far, or as strong
+// and of a rule that comes before.
 func (c *decision) say(action edgeguard.Action, x *excess) {
-	if action > c.action {
-		c.action, c.rule, c.count, c.limit = action, x.rule, x.count.count, x.limit
+	if c.d.rules[x.rule].asked && !c.asking {
+		return // of a recorded answer: its request is refused, or the next
+	}
+	if action > c.action || action == c.action && x.rule < c.rule {
+		c.action, c.rule, c.count, c.limit, c.closed = action, x.rule, x.count.count, x.limit, false
 	}
 }
 

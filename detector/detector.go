@@ -39,7 +39,9 @@ type Config struct {
 	// Peaks makes the tables keep each key's greatest count.
 	Peaks bool
 	// Past says that the events are recorded ones: of a batch nobody will ask who sent most
-	// ([Detector.Sample], [Detector.Dominant]).
+	// ([Detector.Sample], [Detector.Dominant]), and each request was answered. A rule that
+	// denies by answers refuses one as if a proxy had asked about it before, and not for what
+	// its answer then made of the count.
 	Past bool
 	// Previous is the detector that this one replaces at a reload; nil at the
 	// start. The new detector takes over the tables of meters that stayed, with
@@ -79,6 +81,9 @@ type Config struct {
 	// decision path, from many goroutines and without a lock held; op is valid
 	// during the call only. Nil disables it, at no cost.
 	Fleet func(meter int, op *shard.Op, count uint32) (rest uint32)
+	// Rest returns what Fleet would, for a key that is only asked about: nothing is
+	// counted. It is set if Fleet is, and called likewise.
+	Rest func(meter int, op *shard.Op, count uint32) (rest uint32)
 }
 
 // Detector decides events. It is safe for concurrent use.
@@ -90,6 +95,7 @@ type Detector struct {
 	rooms  rooms
 	named  map[string]int // rules by name
 	exact  bool           // a meter is exact
+	asks   bool           // Decide asks the rules that deny by answers
 	// indexed says that an event is not asked of every meter.
 	indexed bool
 	// longest is the longest window.
@@ -119,6 +125,9 @@ func New(c Config) *Detector {
 		d.rules[i] = newRule(&c, &c.Rules.Rules[i])
 		d.named[c.Rules.Rules[i].Name] = i
 	}
+	for _, of := range c.Rules.Asked().Rules {
+		d.asks = d.asks || of.Answers && !(c.Past && of.Wide)
+	}
 	for i := range c.Rules.Meters {
 		d.meters = append(d.meters, newMeter(&c, i))
 		d.exact = d.exact || d.meters[i].exact
@@ -128,18 +137,21 @@ func New(c Config) *Detector {
 	return d
 }
 
-// Look returns the verdict of the blocklist alone on addr at now. It counts
-// nothing, not even in the statistics: it is for a source whose requests another
-// source counts.
-func (d *Detector) Look(now time.Time, addr netip.Addr) edgeguard.Verdict {
-	standing, hit := d.ask(now, addr)
-	if standing == blocklist.None {
-		return edgeguard.Verdict{}
+// Look returns the verdict at now on a request that another source counts: that of the
+// blocklist, and of the rules that deny while they are over their limits. It counts nothing,
+// not even in the statistics. Of the event, the kind does not matter.
+func (d *Detector) Look(now time.Time, event *edgeguard.Event) (v edgeguard.Verdict) {
+	var c decision
+	c.open(d, now, event)
+	c.inline = true
+	if len(d.config.Rules.Asked().Rules) > 0 {
+		c.askRules(true)
 	}
-	c := decision{d: d, now: now, standing: standing, hit: hit, block: hit.Block()}
-	v := c.verdict()
-	if standing == blocklist.Blocked {
-		v.RetryAfter = c.wait(addr)
+	if c.passes() {
+		return v
+	}
+	if v = c.verdict(); c.standing == blocklist.Blocked {
+		v.RetryAfter = c.wait(event.Addr)
 	}
 	return v
 }
@@ -167,12 +179,16 @@ func (d *Detector) ask(now time.Time, addr netip.Addr) (blocklist.Standing, *blo
 // Decide counts one event at the instant now and returns the verdict on it. The
 // count includes the event: with a limit of N, N events pass and the next is
 // refused. An event from after now is counted at now; an event older than the
-// window is not counted.
+// window is not counted. A request that has no answer yet is refused besides where a rule that
+// denies by answers is over its limit, and it meets the rule's terms but the status.
 func (d *Detector) Decide(now time.Time, event *edgeguard.Event) (v edgeguard.Verdict) {
 	var c decision
 	c.open(d, now, event)
 	c.inline = true
 	if !c.spared() {
+		if d.asks && c.waits() {
+			c.askRules(false)
+		}
 		c.countAll()
 		if c.overs > 0 {
 			c.judge()

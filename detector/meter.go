@@ -29,8 +29,8 @@ type meter struct {
 	loses             bool   // a rule does not stay local when the fleet is lost
 	seed              uint64 // of the values that it counts, for a meter of different values
 	side              *side  // of a guarded meter; nil for others
-	// exact says that a decision reads the key's ring, and not its count alone:
-	// batches count for this meter event by event.
+	// exact says that a decision reads the key's ring, and not its count alone, or its
+	// count before the event: batches count for this meter event by event.
 	exact bool
 }
 
@@ -56,7 +56,7 @@ func newMeter(c *Config, index int) meter {
 		r := &c.Rules.Rules[i]
 		m.fleet = m.fleet || c.Fleet != nil && r.Scope == rules.ScopeFleet
 		m.loses = m.loses || r.OnFleetLoss != rules.LossLocal
-		m.exact = m.exact || readsRing(r, m.Window)
+		m.exact = m.exact || readsRing(r, m.Window) || c.Past && deniesByAnswer(r, m.Meter)
 		m.least = min(m.least, leastLimit(r), nearOf(c, r)-1)
 	}
 	former := m.former(c)

@@ -11,6 +11,7 @@ import (
 type rule struct {
 	*rules.Rule
 	tallies []*tally // one a candidate
+	asked   bool     // it denies no recorded event for what that itself counts, see Config.Past
 	near    uint32   // the count from which on some requests are sampled; the greatest number if none is
 }
 
@@ -34,7 +35,7 @@ type Tally struct {
 }
 
 func newRule(c *Config, r *rules.Rule) rule {
-	out := rule{Rule: r, tallies: make([]*tally, len(r.Candidates)), near: nearOf(c, r)}
+	out := rule{Rule: r, tallies: make([]*tally, len(r.Candidates)), near: nearOf(c, r), asked: c.Past && deniesByAnswer(r, &c.Rules.Meters[r.Meter])}
 	for i, candidate := range r.Candidates {
 		if out.tallies[i] = formerTally(c, r, candidate); out.tallies[i] == nil {
 			out.tallies[i] = &tally{since: c.Began}

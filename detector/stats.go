@@ -23,7 +23,8 @@ type Stats struct {
 // share the counters: dividing them by address cost more than it gained (ADR 18).
 type statistics struct {
 	counters
-	crowds crowds
+	crowds  crowds
+	refused atomic.Uint64 // requests for which rules were asked, of which one in sixteen is sampled
 }
 
 // counters is Stats as it grows.

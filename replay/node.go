@@ -29,7 +29,7 @@ type replayNode struct {
 func newReplayNode(r *fleetRun, name string) (*replayNode, error) {
 	m := &replayNode{run: r, list: blocklist.New(blocklist.Config{Allow: r.config.Allow, Most: r.config.MaxBlocks})}
 	m.Member = member.New(detector.Config{
-		Rules: r.config.Rules, Memory: r.config.Memory, List: m.list, Node: name, Peaks: true, Crossed: r.crossed,
+		Rules: r.config.Rules, Memory: r.config.Memory, List: m.list, Node: name, Peaks: true, Past: true, Crossed: r.crossed,
 		Own: r.config.Own, Turned: r.ledger.turned, Lifted: r.ledger.lifted,
 	}, aggregator.Config{
 		// Nothing was restored: every slot may be pushed.

@@ -13,6 +13,7 @@ type Set struct {
 	Meters []Meter
 
 	index *index
+	asked *Asked
 }
 
 // Compile checks the specs and makes a set of them. If anything is wrong, it
@@ -27,8 +28,12 @@ func Compile(specs []Spec) (*Set, []Problem) {
 		return nil, c.problems
 	}
 	c.set.index = newIndex(c.set.Meters)
+	c.set.asked = newAsked(&c.set)
 	return &c.set, nil
 }
+
+// Asked returns what the rules that deny say of a request that has no answer yet.
+func (s *Set) Asked() *Asked { return s.asked }
 
 // Kinds returns the kinds that the set's meters count.
 func (s *Set) Kinds() edgeguard.Kind {

@@ -47,6 +47,9 @@ type Width struct {
 	// Action is what is done then: ActionBlock, ActionDeny or ActionShadow as
 	// for the rule itself, or ActionAlarm, which only reports.
 	Action edgeguard.Action
+	// Asked says that a request without an answer may be refused for this network's count: a
+	// /48 is never closed to a site of which the rule, without its status, names no part.
+	Asked bool
 }
 
 // Does returns what is done about a network over its limit, in the config's words.
@@ -69,10 +72,13 @@ func (c *compiler) fillWide(rule *Rule, spec *Spec, meter *Meter) {
 	if spec.Wide == WideOff || meter.Kind&edgeguard.Verifiable == 0 {
 		return
 	}
-	home := Width{Bits: homeBits, Times: homeTimes, Action: rule.Action}
+	home := Width{Bits: homeBits, Times: homeTimes, Action: rule.Action, Asked: true}
 	site := Width{Bits: siteBits, Times: siteTimes, Action: edgeguard.ActionAlarm}
 	if namesPart(&spec.Match) {
 		site.Action = min(rule.Action, edgeguard.ActionDeny)
+		unanswered := spec.Match
+		unanswered.Status = nil
+		site.Asked = namesPart(&unanswered)
 	}
 	switch spec.Wide {
 	case WideReport:

@@ -33,11 +33,12 @@ type Member struct {
 }
 
 // New returns a detector and its part in the fleet, which forgets what it counted of a
-// prefix whose block is lifted. It sets Fleet in d and
+// prefix whose block is lifted. It sets Fleet and Rest in d, and
 // Meters in c; at a reload both have a Previous.
 func New(d detector.Config, c aggregator.Config) *Member {
 	m := &Member{list: d.List, rules: d.Rules.Rules, meters: d.Rules.Meters, index: make(map[uint64]int)}
 	d.Fleet = func(meter int, op *shard.Op, count uint32) (rest uint32) { return m.Totals.Count(meter, op, count) }
+	d.Rest = func(meter int, op *shard.Op, count uint32) (rest uint32) { return m.Totals.Rest(meter, op, count) }
 	lifted := d.Lifted
 	d.Lifted = func(now time.Time, rule string, prefix netip.Prefix) {
 		m.Totals.Cleared(prefix, now)

@@ -200,11 +200,16 @@ func (p *Pipeline) Decide(now time.Time, event *edgeguard.Event) edgeguard.Verdi
 	return g.Detector.Decide(now, event)
 }
 
-// LookUp answers by the blocklist alone: another sensor counts the event.
+// LookUp answers by what is known already, see [detector.Detector.Look]: another sensor counts
+// the event.
 func (p *Pipeline) LookUp(now time.Time, event *edgeguard.Event) edgeguard.Verdict {
 	p.reload.RLock()
 	defer p.reload.RUnlock()
-	return p.current.Load().Detector.Look(now, event.Addr)
+	g := p.current.Load()
+	if len(g.Config.Rules.Asked().Rules) > 0 {
+		g.Crawlers.Mark(now, event)
+	}
+	return g.Detector.Look(now, event)
 }
 
 // Count returns what this node has counted of the key that an event has for a rule, with the

@@ -1,0 +1,123 @@
+package detector
+
+import (
+	"time"
+
+	"edgeguard"
+	"edgeguard/blocklist"
+	"edgeguard/internal/unsafetext"
+	"edgeguard/rules"
+	"edgeguard/shard"
+)
+
+// A rule that denies and counts answers cannot refuse what it counts: an answer was sent. It
+// refuses the requests that may get such an answer while its count is over the limit: those
+// that meet its terms but the status. Where nothing is counted because a log does it, so does
+// every rule that denies.
+//
+// Nothing is counted for it. So the request that brings the count over the limit was served,
+// and one that is refused does not extend that, unless its refusal is counted as an answer.
+
+// waits reports whether the event is a request that is decided before it has an answer; of
+// recorded ones each was.
+func (c *decision) waits() bool {
+	ev := c.event
+	if c.d.config.Past {
+		return ev.Kind&httpKinds != 0
+	}
+	return ev.Kind&httpKinds == edgeguard.KindRequest && ev.Known&edgeguard.FieldStatus == 0
+}
+
+// deniesByAnswer reports whether a rule denies a key for answers.
+func deniesByAnswer(r *rules.Rule, m *rules.Meter) bool {
+	return r.Action == edgeguard.ActionDeny && m.CountsAnswers()
+}
+
+// askRules refuses the event for what rules have counted: all that deny and do not count it. A
+// block goes before them, and the address of another node is not refused. look says that no
+// rule counts the event.
+func (c *decision) askRules(look bool) {
+	if c.standing != blocklist.None {
+		return
+	}
+	asked := c.d.config.Rules.Asked()
+	var room [setWords]uint64
+	c.asking = true
+	for i := range asked.MayMatch(c.event, room[:]).All {
+		of := &asked.Rules[i]
+		if (look || of.Answers) && (!of.Wide || c.event.Addr.Is6() && !c.d.config.Past) && asked.Match(i, c.event) {
+			c.askRule(&c.d.meters[of.Meter], of)
+		}
+	}
+	c.asking = false
+}
+
+// askRule compares what a meter counts of the event's key, and of the networks around it, with
+// the limits of a rule. Evidence that can be forged refuses nobody.
+func (c *decision) askRule(m *meter, of *rules.AskedRule) {
+	var buf [attributesSize]byte
+	text, known := m.attributes(c.event, buf[:0])
+	if !known {
+		return
+	}
+	with := unsafetext.String(text)
+	if !of.Wide {
+		c.askKey(m, of.Rule, text)
+	}
+	if !c.event.Addr.Is6() {
+		return
+	}
+	r := &c.d.rules[of.Rule]
+	for k := range r.Widths {
+		w, width := &m.wide[k], &r.Widths[k]
+		if width.Asked && width.Action == edgeguard.ActionDeny {
+			action, n := min(width.Action, c.does(r)), w.Count(c.event.Addr, with, m.slot(c.nowSec))
+			c.refuse(m, w.Table, with, action, &excess{count: count{count: n}, rule: of.Rule, limit: width.Limit, prefix: w.prefix(c.event.Addr), width: width})
+		}
+	}
+}
+
+// askKey is askRule for the key alone; text are its attributes.
+func (c *decision) askKey(m *meter, i int, text []byte) {
+	r, with, slot := &c.d.rules[i], unsafetext.String(text), m.slot(c.nowSec)
+	if r.OnFleetLoss == rules.LossClosed && c.d.lost.Load() && c.action < edgeguard.ActionDeny {
+		c.action, c.rule, c.closed = edgeguard.ActionDeny, i, true
+	}
+	seen := count{count: m.proven.Count(c.event.Addr, with, slot)}
+	if m.fleet && r.Scope == rules.ScopeFleet {
+		seen.rest = c.restOf(m, text, slot, seen.count)
+		seen = seen.as(r.Scope)
+	}
+	c.refuse(m, m.proven, with, c.does(r), &excess{count: seen, rule: i, limit: r.Limit, prefix: m.Key(c.event.Addr, "").Prefix})
+}
+
+// refuse refuses the event for a count that is over a limit, until it will have fallen to that.
+// One in sixteen is sampled.
+func (c *decision) refuse(m *meter, table *shard.Table, with string, action edgeguard.Action, x *excess) {
+	if x.count.count <= x.limit || action < edgeguard.ActionShadow {
+		return
+	}
+	c.say(action, x)
+	if action != edgeguard.ActionDeny {
+		return
+	}
+	if c.inline {
+		slot := m.slot(c.nowSec)
+		slots := table.Until(c.event.Addr, with, slot, x.limit-min(x.limit, x.rest))
+		c.retryAfter = max(c.retryAfter, m.begin(slot+slots).Sub(c.now))
+	}
+	if c.d.statistics.refused.Add(1)%sampleEvery == 1 {
+		c.sample(x.prefix, time.Time{})
+	}
+}
+
+// restOf returns what the rest of the fleet counted of a key, as far as this node knows.
+func (c *decision) restOf(m *meter, text []byte, slot, own uint32) uint32 {
+	room := c.d.rooms.take()
+	room.op = shard.Op{Addr: c.event.Addr, Now: slot, Slot: slot}
+	room.op.With = unsafetext.String(append(room.text[:0], text...))
+	rest := c.d.config.Rest(m.index, &room.op, own)
+	room.op = shard.Op{}
+	c.d.rooms.pool.Put(room)
+	return rest
+}

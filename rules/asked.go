@@ -1,0 +1,94 @@
+package rules
+
+import (
+	"slices"
+
+	"edgeguard"
+)
+
+// Asked is what the rules that deny say of a request while it waits, before it has an answer:
+// all their terms but the status. It does not change and is safe for concurrent use.
+type Asked struct {
+	// Rules are those that can be asked, in the order of the config.
+	Rules []AskedRule
+	terms Set // a meter for each of Rules: what remains of its match
+}
+
+// AskedRule is one of them.
+type AskedRule struct {
+	Rule  int // index in Set.Rules
+	Meter int // index in Set.Meters
+	// Answers says that its meter counts what only an answer tells: the request itself is
+	// not counted, wherever it is asked about.
+	Answers bool
+	// Wide says that it denies only the IPv6 networks around its keys, which it blocks.
+	Wide bool
+}
+
+// newAsked finds the rules of a set that can be asked.
+func newAsked(s *Set) *Asked {
+	a := new(Asked)
+	for i := range s.Rules {
+		r := &s.Rules[i]
+		m := &s.Meters[r.Meter]
+		key := r.Action == edgeguard.ActionDeny
+		wide := slices.ContainsFunc(r.Widths, func(w Width) bool { return w.Action == edgeguard.ActionDeny && w.Asked })
+		if _, ok := m.Askable(); !ok || !key && !wide {
+			continue
+		}
+		a.Rules = append(a.Rules, AskedRule{i, r.Meter, m.CountsAnswers(), !key})
+		a.terms.Meters = append(a.terms.Meters, m.withoutAnswer())
+	}
+	a.terms.index = newIndex(a.terms.Meters)
+	return a
+}
+
+// MayMatch returns, by their index in Rules, those whose Match may match the event; see
+// [Set.MayMatch].
+func (a *Asked) MayMatch(ev *edgeguard.Event, room []uint64) MeterSet {
+	return a.terms.MayMatch(ev, room)
+}
+
+// Match reports whether a request, of whatever kind, meets the terms of the i-th of Rules other
+// than the status. It does not look at what the event may know of an answer.
+func (a *Asked) Match(i int, ev *edgeguard.Event) bool {
+	m := &a.terms.Meters[i]
+	if !m.match.matchFields(ev) {
+		return false
+	}
+	_, ok := m.matchTexts(ev)
+	return ok && (m.when == nil || m.when.match(ev))
+}
+
+// httpKinds are the kinds of which a request can be asked about.
+const httpKinds = edgeguard.KindRequest | edgeguard.KindResponse
+
+// CountsAnswers reports whether the meter counts what only an answer tells: responses, or
+// events with a status.
+func (m *Meter) CountsAnswers() bool {
+	return m.Kind == edgeguard.KindResponse || m.Fields()&edgeguard.FieldStatus != 0
+}
+
+// Askable reports whether a request that has no answer yet can be compared with the meter's
+// terms, with the fields that its source must supply for it. It cannot where an expression
+// reads the status: which part of it would remain is not always to be said.
+func (m *Meter) Askable() (fields edgeguard.Field, ok bool) {
+	if m.Kind&httpKinds == 0 || m.when != nil && m.when.fields&edgeguard.FieldStatus != 0 {
+		return 0, false
+	}
+	without := m.withoutAnswer()
+	return without.Fields(), true
+}
+
+// withoutAnswer returns the meter's terms and key without the status. What it costs and how
+// it is counted do not matter to who asks; nor does which kinds of an event it excludes,
+// because a question is none of them.
+func (m *Meter) withoutAnswer() Meter {
+	match := m.match
+	match.need &^= edgeguard.FieldStatus
+	match.status, match.notKinds = nil, 0
+	return Meter{
+		Kind: edgeguard.KindRequest, V4: m.V4, V6: m.V6, Attributes: m.Attributes,
+		match: match, when: m.when, paths: match.need&edgeguard.FieldPath != 0, fold: m.fold, cost: 1,
+	}
+}
