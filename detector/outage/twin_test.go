@@ -230,21 +230,29 @@ func againstTwin(t *testing.T, seed uint64) (armed int) {
 	return armed
 }
 
+// FuzzSee begins with half an hour of a healthy site, so that a few bytes arm it.
 func FuzzSee(f *testing.F) {
-	f.Add([]byte("\x00\x01\x02\x03\x10\x11\x12\x13\xff\x80\x81"), uint64(1))
+	f.Add([]byte("\x06\xf8\x00\x02\xf8\x00\x02\xf8\x00\x02\xf8\x00\x02\xf8\x00\x02\xf8\x00\x02\xf8\x00\x02\xf8\x00\x02\xf8\x00\x02\xf8\x21\x02\xf8\x01"), uint64(1))
 	f.Fuzz(func(t *testing.T, in []byte, seed uint64) {
 		g, w, sec := New(seed), newTwin(), uint32(noon)
-		for ; len(in) >= 3; in = in[3:] {
-			// Small jumps ahead and back, and now and then a large one.
-			jump := uint32(in[0]&15) * 3
-			if in[0] >= 0xf0 {
-				jump = uint32(in[0]-0xf0) * 500
-			}
-			sec += jump
-			addr, scope, ok := v4(int(in[1]>>3), int(in[1]&7)), in[2]>>6, in[2]&1 != 0
-			at := sec - uint32(in[2]>>1&31)*3
+		see := func(scope uint8, at uint32, addr netip.Addr, ok bool) {
 			if got, want := g.See(scope, at, addr, ok), w.See(scope, at, addr, ok); got != want || g.Late != w.late {
 				t.Fatalf("second %d, %v %v: held %v, want %v; late %d, want %d", at, addr, ok, got, want, g.Late, w.late)
+			}
+		}
+		for range 33 {
+			for i := range 25 {
+				see(0, sec, v4(i/2, i), true)
+			}
+			sec += minute
+		}
+		for in = in[:min(len(in), 120)]; len(in) >= 3; in = in[3:] {
+			// A jump, of which one in sixteen is large; then a part of the visitors, late by a little.
+			if sec += uint32(in[0]&15) * 5; in[0] >= 0xf0 {
+				sec += uint32(in[0]-0xf0) * 300
+			}
+			for i := range int(in[1] >> 3) {
+				see(in[1]&1, sec-uint32(in[2]>>3)*3, v4(i/2, i+int(in[1]>>1&3)), in[2]&1 != 0)
 			}
 		}
 	})
