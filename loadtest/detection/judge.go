@@ -45,7 +45,8 @@ const (
 type visitor struct {
 	first, last time.Time
 	events      int
-	refused     int      // of events
+	refused     int // of events
+	refusedBy   map[string]time.Time
 	targets     []string // a few of them, the first ones
 	by          [effects]map[string]time.Time
 }
@@ -104,17 +105,29 @@ func judge(ctx context.Context, r ruleset, source replay.Source) (*outcome, erro
 		for e := range crossed {
 			v.by[e] = crossed[e].of(addr, v)
 		}
+		v.by[denied] = v.deniedBy()
 	}
 	return o, nil
 }
 
-// effectOf returns what a crossing does, or effects if that is nothing.
+// deniedBy returns the rules that refused a request of the address without a block. A
+// rule that denies, and the requests of whose network are over its limit, refuses those
+// alone that it is about, and maybe none of this address.
+func (v *visitor) deniedBy() map[string]time.Time {
+	by := make(map[string]time.Time)
+	for rule, at := range v.refusedBy {
+		if v.by[blocked][rule].IsZero() {
+			by[rule] = at
+		}
+	}
+	return by
+}
+
+// effectOf returns what a crossing does, or effects if verdicts say it better.
 func effectOf(c *edgeguard.Crossing) effect {
 	switch {
 	case c.Action == edgeguard.ActionBlock, c.Action == edgeguard.ActionDeny && c.Stands != "":
 		return blocked
-	case c.Action == edgeguard.ActionDeny:
-		return denied
 	case c.Action == edgeguard.ActionShadow:
 		return told
 	}
@@ -180,7 +193,14 @@ func (w *watch) seen(e *edgeguard.Event) {
 
 func (w *watch) decided(e *edgeguard.Event, verdict edgeguard.Verdict) {
 	if verdict.Action == edgeguard.ActionDeny {
-		w.visitors[e.Addr].refused++
+		v := w.visitors[e.Addr]
+		v.refused++
+		if v.refusedBy[verdict.Rule].IsZero() {
+			if v.refusedBy == nil {
+				v.refusedBy = make(map[string]time.Time)
+			}
+			v.refusedBy[verdict.Rule] = e.Time
+		}
 	}
 }
 

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestDenied: of a network that is over a rule's limit, those are denied of whom a request
+// was refused, and not who only reads. One who is blocked is not denied as well.
+func TestDenied(t *testing.T) {
+	r, err := parse("x", []byte(`rules:
+  - {name: network, match: {path: /login}, key: {address: {v4: 24, v6: 48}}, threshold: 3, guard: 1, action: deny}
+  - {name: own, match: {path: /login}, threshold: 4, guard: 1}
+  - {name: look, match: {path: /read}, threshold: 1, guard: 1, action: shadow}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	second := 0
+	line := func(addr, path string) {
+		second++
+		at := time.Date(2026, 3, 2, 8, 0, second, 0, time.UTC).Format("02/Jan/2006:15:04:05 -0700")
+		fmt.Fprintf(&log, "%s - - [%s] \"POST %s HTTP/1.1\" 200 5 \"-\" \"x\"\n", addr, at, path)
+	}
+	for _, addr := range []string{"192.0.2.1", "192.0.2.1", "192.0.2.1", "192.0.2.2", "192.0.2.4", "192.0.2.4", "192.0.2.4", "192.0.2.4", "192.0.2.4"} {
+		line(addr, "/login")
+	}
+	for range 3 {
+		line("192.0.2.3", "/read")
+	}
+	events, err := parseScene([]byte(log.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := judge(context.Background(), r, &memory{events})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for addr, want := range map[string][effects]int{
+		"192.0.2.1": {}, "192.0.2.2": {denied: 1}, "192.0.2.3": {told: 1}, "192.0.2.4": {blocked: 1, denied: 1},
+	} {
+		var got [effects]int
+		for e, rules := range o.visitors[netip.MustParseAddr(addr)].by {
+			got[e] = len(rules)
+		}
+		if got != want {
+			t.Errorf("%s: %v, want %v", addr, got, want)
+		}
+	}
+	g := group{rules: make(map[string]bool)}
+	for _, v := range o.visitors {
+		g.count(v)
+	}
+	if want := [effects]int{blocked: 1, denied: 1, told: 1}; g.by != want || g.addresses != 4 || g.requests-g.letIn != 6 {
+		t.Errorf("all: %v of %d, %d of %d let in", g.by, g.addresses, g.letIn, g.requests)
+	}
+}
