@@ -31,11 +31,12 @@ func parse(name string, text []byte) (ruleset, error) {
 // effect is what rules did to an address.
 type effect int
 
-// The effects, from the strongest. held is what would have been a block or a denial,
-// were the site not failing.
+// The effects, from the strongest. lifted is a block that was taken back because the site
+// failed, and held what would have been a block or a denial, did it not fail.
 const (
 	blocked effect = iota
 	denied
+	lifted
 	told
 	held
 	effects
@@ -93,6 +94,12 @@ func judge(ctx context.Context, r ruleset, source replay.Source) (*outcome, erro
 				crossed[e].note(&c)
 			}
 		},
+		Lifted: func(_ time.Time, rule string, prefix netip.Prefix) {
+			if at, is := crossed[blocked][prefix][rule]; is {
+				delete(crossed[blocked][prefix], rule)
+				crossed[lifted].note(&edgeguard.Crossing{Time: at, Rule: rule, Key: edgeguard.Key{Prefix: prefix}})
+			}
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -116,7 +123,7 @@ func judge(ctx context.Context, r ruleset, source replay.Source) (*outcome, erro
 func (v *visitor) deniedBy() map[string]time.Time {
 	by := make(map[string]time.Time)
 	for rule, at := range v.refusedBy {
-		if v.by[blocked][rule].IsZero() {
+		if v.by[blocked][rule].IsZero() && v.by[lifted][rule].IsZero() {
 			by[rule] = at
 		}
 	}
@@ -126,6 +133,8 @@ func (v *visitor) deniedBy() map[string]time.Time {
 // effectOf returns what a crossing does, or effects if verdicts say it better.
 func effectOf(c *edgeguard.Crossing) effect {
 	switch {
+	case c.Held:
+		return held
 	case c.Action == edgeguard.ActionBlock, c.Action == edgeguard.ActionDeny && c.Stands != "":
 		return blocked
 	case c.Action == edgeguard.ActionShadow:

@@ -41,7 +41,7 @@ func printSummary(out io.Writer, sets []judged) {
 		return
 	}
 	fmt.Fprint(out, "\nBy the scenes:\n\n")
-	table(out, "rules", "half", "wanted: scenes in which a visitor is blocked", "denied", "told", "outages: visitors blocked or denied", "told", "held", "attackers in outages stopped",
+	table(out, "rules", "half", "wanted: scenes in which a visitor is blocked", "denied", "told", "outages: visitors blocked or denied", "block lifted", "held", "attackers in outages stopped",
 		"attacks stopped", "told", "pass")
 	for i := range sets {
 		for h := range halves {
@@ -75,7 +75,7 @@ func (s *judged) printScenesOf(out io.Writer, h half) {
 	}
 	attacks := fates["stopped"] + fates["told"] + fates["passes"]
 	fmt.Fprintf(out, "| %s | %s | %d of %d | %d | %d | %d of %d | %d | %d | %d of %d | %d of %d | %d | %d |\n", s.name, h, scene[blocked], wanted, scene[denied], scene[told],
-		visitors.stopped(), visitors.addresses, visitors.by[told], visitors.by[held], attackers.stopped(), attackers.addresses,
+		visitors.stopped(), visitors.addresses, visitors.by[lifted], visitors.by[held], attackers.stopped(), attackers.addresses,
 		fates["stopped"], attacks, fates["told"], fates["passes"])
 }
 
@@ -116,7 +116,7 @@ func (r *ruleFigures) peak() string {
 // something happened to a visitor, or of every one.
 func printScenes(out io.Writer, s *judged, seeds int, every bool) {
 	fmt.Fprintln(out)
-	table(out, fmt.Sprintf("scene (%s; %d seeds)", s.name, seeds), "half", "what happens", "visitors blocked", "denied", "told", "held", "attackers stopped", "by")
+	table(out, fmt.Sprintf("scene (%s; %d seeds)", s.name, seeds), "half", "what happens", "visitors blocked", "denied", "block lifted", "told", "held", "attackers stopped", "by")
 	quiet := 0
 	for i := range s.scenes {
 		of := &s.scenes[i]
@@ -130,8 +130,8 @@ func printScenes(out io.Writer, s *judged, seeds int, every bool) {
 			if of.scene.From != "" {
 				says += " (recorded: " + of.scene.From + ")"
 			}
-			fmt.Fprintf(out, "| %s | %s | %s | %d of %d | %d | %d | %d | %s | %s |\n", of.scene.Name, of.half(), says, v.by[blocked], v.addresses,
-				v.by[denied], v.by[told], v.by[held], a.share(), strings.Join(ruleNames(v), ", "))
+			fmt.Fprintf(out, "| %s | %s | %s | %d of %d | %d | %d | %d | %d | %s | %s |\n", of.scene.Name, of.half(), says, v.by[blocked], v.addresses,
+				v.by[denied], v.by[lifted], v.by[told], v.by[held], a.share(), strings.Join(ruleNames(v), ", "))
 		}
 	}
 	if !every {
