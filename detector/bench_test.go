@@ -28,6 +28,33 @@ func benchDetector(b *testing.B, specs ...rules.Spec) *detector.Detector {
 	return detector.New(detector.Config{Rules: compile(b, specs...), Memory: shard.NewMemory(64 << 20), List: blocklist.New(blocklist.Config{})})
 }
 
+// BenchmarkGuard is what the outage guard costs an event in a batch: answers are shown to
+// it, and redirects are not.
+func BenchmarkGuard(b *testing.B) {
+	own, _ := rules.ParseHosts([]string{"example.org", "www.example.org"})
+	for _, status := range []uint16{302, 200} {
+		b.Run(fmt.Sprint(status), func(b *testing.B) {
+			nows, events := benchEvents()
+			for i := range events {
+				ev := &events[i]
+				ev.Addr = events[i*i%509].Addr // they come again
+				ev.Kind |= edgeguard.KindResponse
+				ev.Verified, ev.Known, ev.Status, ev.Host = ev.Kind, ev.Known|edgeguard.FieldStatus|edgeguard.FieldHost, status, "www.example.org"
+			}
+			d := detector.New(detector.Config{
+				Rules:  compile(b, rules.Spec{Name: "site", Threshold: 60000}, rules.Spec{Name: "errors", Threshold: 60000, Match: rules.Match{Status: []string{"500-599"}}}),
+				Memory: shard.NewMemory(64 << 20), List: blocklist.New(blocklist.Config{}), Own: own,
+			})
+			verdicts := make([]edgeguard.Verdict, 64)
+			b.ReportAllocs()
+			for i := range b.N / 64 {
+				from := i * 64 % len(events)
+				d.DecideBatch(nows[from:from+64], events[from:from+64], verdicts)
+			}
+		})
+	}
+}
+
 // BenchmarkDecision is the cost of one decision: of addresses under every limit,
 // of one that is over a `deny` rule, and of one that is blocked.
 func BenchmarkDecision(b *testing.B) {
