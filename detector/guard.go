@@ -42,14 +42,14 @@ type guard struct {
 
 // Turn is a scope that begins or ends to be armed.
 type Turn struct {
-	Scope Scope
+	Part  SitePart
 	Armed bool
 	// Since is the first second that is.
 	Since time.Time
 }
 
-// Scope is a part of the site that fails, or not, for itself.
-type Scope struct {
+// SitePart is a part of the site that fails, or not, for itself.
+type SitePart struct {
 	// Host is which of the names of [Config.Own] it is, from 1; 0 for a source.
 	Host int
 	// Source is which source it is ([edgeguard.Event.Source]), for all that name no host
@@ -86,7 +86,7 @@ func newGuard(c *Config) *guard {
 
 // turn notes that a scope is armed or not from a second on. It needs the lock.
 func (g *guard) turn(scope uint8, sec uint32, armed bool) {
-	g.turns = append(g.turns, Turn{g.scopeOf(scope), armed, time.Unix(int64(sec), 0).UTC()})
+	g.turns = append(g.turns, Turn{g.partOf(scope), armed, time.Unix(int64(sec), 0).UTC()})
 }
 
 // scope returns the number of an event's scope.
@@ -99,12 +99,12 @@ func (g *guard) scope(ev *edgeguard.Event) uint8 {
 	return uint8(min(g.hosts+int(ev.Source), outage.MostScopes-1))
 }
 
-// scopeOf is the scope of a number.
-func (g *guard) scopeOf(number uint8) Scope {
+// partOf is the scope of a number.
+func (g *guard) partOf(number uint8) SitePart {
 	if n := int(number); n >= g.hosts {
-		return Scope{Source: uint8(n - g.hosts)}
+		return SitePart{Source: uint8(n - g.hosts)}
 	}
-	return Scope{Host: int(number) + 1}
+	return SitePart{Host: int(number) + 1}
 }
 
 // see shows the core an answer, and reports whether what it says of its client is held
@@ -219,7 +219,7 @@ func (d *Detector) lift(now time.Time, m made) {
 
 // Outage is what is known of one scope.
 type Outage struct {
-	Scope
+	Part SitePart
 	outage.State
 }
 
@@ -233,7 +233,7 @@ func (d *Detector) Outages() (all []Outage, late uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, s := range g.core.State() {
-		all = append(all, Outage{g.scopeOf(s.Scope), s})
+		all = append(all, Outage{g.partOf(s.Scope), s})
 	}
 	return all, g.core.Late
 }

@@ -27,7 +27,7 @@ type ledger struct {
 	// held are the keys that would have crossed a limit while the site failed, in rows of
 	// their own. outages are the times.
 	held    *rows
-	outages []Outage
+	outages []SiteFailure
 	meters  []meterBook
 	recent  [recentSize]refusal
 }

@@ -8,30 +8,30 @@ import (
 	"edgeguard/detector"
 )
 
-// Outage is a time in which the site failed: rules that go by the status did not count
+// SiteFailure is a time in which the site failed: rules that go by the status did not count
 // failures then.
-type Outage struct {
+type SiteFailure struct {
 	// Host is the name in own_hosts that failed, empty for all hosts that are none of them.
 	Host string
 	// Begin is the first second and End the one after the last; zero where the events end
 	// before it.
 	Begin, End time.Time
 
-	scope detector.Scope
+	part detector.SitePart
 }
 
 // turned notes that a part of the site begins or ends to fail.
 func (l *ledger) turned(t detector.Turn) {
 	if t.Armed {
-		o := Outage{Begin: t.Since, scope: t.Scope}
-		if t.Scope.Host > 0 {
-			o.Host = l.own.Name(t.Scope.Host - 1)
+		o := SiteFailure{Begin: t.Since, part: t.Part}
+		if t.Part.Host > 0 {
+			o.Host = l.own.Name(t.Part.Host - 1)
 		}
 		l.outages = append(l.outages, o)
 		return
 	}
 	for i := len(l.outages) - 1; i >= 0; i-- {
-		if o := &l.outages[i]; o.scope == t.Scope && o.End.IsZero() {
+		if o := &l.outages[i]; o.part == t.Part && o.End.IsZero() {
 			o.End = t.Since
 			return
 		}

@@ -33,7 +33,7 @@ type Report struct {
 	Floods []detector.Incident
 	// Outages are the times in which the site failed, in their order. For GuardLate answers,
 	// which came more than a minute late, the outage guard was off: sorted it is exact.
-	Outages   []Outage
+	Outages   []SiteFailure
 	GuardLate uint64
 }
 

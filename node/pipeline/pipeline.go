@@ -73,8 +73,8 @@ type Pipeline struct {
 	Verdicts, Crossings Counts
 	// Answers are what logs say of what was to be refused.
 	Answers Answers
-	// Sources numbers the sources of answers: in detector.Scope they have no names.
-	Sources Sources
+	// Sources numbers the sources of answers: in detector.SitePart they have no names.
+	Sources SourceNumbers
 	// Flood counts the fresh sources of events that were read in batches.
 	Flood *detector.FloodWatch
 }

@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// Sources are numbers of sources by name, in the order in which they came; a reload keeps
+// SourceNumbers are numbers of sources by name, in the order in which they came; a reload keeps
 // them. It is safe for concurrent use.
-type Sources struct {
+type SourceNumbers struct {
 	mu    sync.Mutex // guards names
 	names []string
 }
 
 // number returns that of a source; those beyond the greatest share it.
-func (s *Sources) number(name string) uint8 {
+func (s *SourceNumbers) number(name string) uint8 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.Index(s.names, name)
@@ -26,7 +26,7 @@ func (s *Sources) number(name string) uint8 {
 }
 
 // Name returns the name of the first source of a number; empty for none.
-func (s *Sources) Name(number uint8) string {
+func (s *SourceNumbers) Name(number uint8) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if int(number) < len(s.names) {
