@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"edgeguard"
@@ -26,7 +25,8 @@ type Format struct {
 	// fields is what a line may supply; 0 where that hangs on the log.
 	fields edgeguard.Field
 	// reads is whose logs they are, as docs/formats.md has it; only names have it.
-	reads string
+	reads   string
+	service bool // the lines are a service's
 	// caution is what must hold that no line shows.
 	caution string
 }
@@ -38,6 +38,11 @@ func (f *Format) String() string { return f.name }
 // block, empty if there is nothing: then a log may be read by it because its lines
 // look so, and else only because a config names it.
 func (f *Format) Caution() string { return f.caution }
+
+// IsService reports whether the lines are those of a service, of which most say nothing of a
+// client. A log is followed as such only because a config names it: a few lines at a
+// time do not show it.
+func (f *Format) IsService() bool { return f.service }
 
 // HasHeader reports whether a log of this format begins with a line that names
 // its columns.
@@ -100,10 +105,14 @@ func compileFormat(s string) (*Format, error) {
 		}
 	}
 	if paths := pattern.ServicePaths(s); paths != "" {
-		return compileFormat(paths)
+		f, err := compileFormat(paths)
+		if err == nil {
+			f.service = true
+		}
+		return f, err
 	}
-	if exprs := pattern.ServiceExpressions(s); exprs != nil {
-		return compileService(s, exprs)
+	if e := pattern.Service(s); e != nil {
+		return &Format{start: e.Parser, kinds: e.Kinds(), service: true}, nil
 	}
 	switch {
 	case strings.HasPrefix(s, "regex"):
@@ -134,23 +143,6 @@ func compileFormat(s string) (*Format, error) {
 	return &Format{}, nil
 }
 
-// compiled are the expressions of services by the names that were asked for: to
-// judge them takes up to half a second, and a config asks several times.
-var compiled sync.Map
-
-func compileService(name string, exprs []string) (*Format, error) {
-	r, ok := compiled.Load(name)
-	if !ok {
-		c, err := pattern.CompileExpressions("", exprs...)
-		if err != nil {
-			return nil, err
-		}
-		r, _ = compiled.LoadOrStore(name, c)
-	}
-	found := r.(*pattern.Expressions)
-	return &Format{start: found.Parser, kinds: found.Kinds()}, nil
-}
-
 // compileInside returns the format of lines in envelopes.
 func compileInside(form *formats.Envelope, s string) (*Format, error) {
 	if name, _, found := strings.Cut(strings.TrimSpace(s), ":"); found && formats.FindEnvelope(name) != nil {
@@ -165,5 +157,5 @@ func compileInside(form *formats.Envelope, s string) (*Format, error) {
 	case f.HasHeader():
 		return nil, errors.New("a delimited file begins with its header, which an envelope does not")
 	}
-	return &Format{start: form.Wrap(f.start), kinds: f.kinds, fields: f.fields, caution: f.caution}, nil
+	return &Format{start: form.Wrap(f.start), kinds: f.kinds, fields: f.fields, caution: f.caution, service: f.service}, nil
 }

@@ -74,6 +74,9 @@ func judgeFormats(data string) ([]readSets, error) {
 		}
 		seen, unseen := readSets{peer: peer.name}, readSets{peer: peer.name, reported: true}
 		for _, set := range sets {
+			if len(set.sources) == 0 {
+				continue // it names no address that could be found
+			}
 			name := peer.name + "/" + set.name
 			half := &seen
 			if isReported(name) {

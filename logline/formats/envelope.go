@@ -53,6 +53,12 @@ func (p *envelopeParser) Sure() netip.Addr {
 	return p.inside.Sure()
 }
 
+// SetProgram implements [scan.Headed]: the envelope itself says it.
+func (p *envelopeParser) SetProgram([]byte) {}
+
+// ByHeader implements [scan.Headed].
+func (p *envelopeParser) ByHeader() bool { return p.headed != nil && p.headed.ByHeader() }
+
 // SetLatest implements [scan.Dated].
 func (p *envelopeParser) SetLatest(at time.Time) {
 	if d, ok := p.inside.(scan.Dated); ok {

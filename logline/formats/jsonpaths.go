@@ -27,6 +27,7 @@ const (
 )
 
 func (p *pathsParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
+	line = bytes.TrimLeft(line, " ") // Samba indents it
 	if len(line) > 0 && line[0] != '{' {
 		line = line[scan.SyslogPrefix(line):]
 	}
@@ -106,8 +107,10 @@ func (p *pathsParser) take(f jsonPathField, value []byte) {
 	p.found[f] = true
 	switch f {
 	case addrField:
-		addr, ok := scan.AddrMaybePort(value)
-		if !ok {
+		addr, ok := pathAddr(value)
+		if len(value) == 0 || string(value) == "-" {
+			p.why = scan.Aside // as Windows writes of a login at the machine itself
+		} else if !ok {
 			p.why = scan.BadAddr
 		}
 		p.f.Addr = addr
@@ -141,4 +144,13 @@ func (p *pathsParser) take(f jsonPathField, value []byte) {
 			p.f.SetPort(v)
 		}
 	}
+}
+
+// pathAddr reads an address, with a port or without; as Samba writes it, too:
+// ipv6:2001:db8::1:49152.
+func pathAddr(value []byte) (netip.Addr, bool) {
+	if len(value) > 5 && bytes.HasPrefix(value, []byte("ipv")) && value[4] == ':' {
+		return scan.AddrWithPort(value[5:])
+	}
+	return scan.AddrMaybePort(value)
 }

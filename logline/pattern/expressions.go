@@ -30,6 +30,7 @@ type expression struct {
 	literal string  // is in every line that matches
 	message bool    // it is matched behind the stamp
 	headed  bool    // and begins with a header that names a program
+	either  bool    // or may begin with one, which is the first group
 	layout  scan.DateFormat
 }
 
@@ -87,7 +88,10 @@ func CompileExpressions(layout string, exprs ...string) (*Expressions, error) {
 		}
 	}
 	for _, expr := range exprs {
-		p, kinds, err := compileExpression(expr)
+		p, kinds, tree, err := readExpression(expr)
+		if err == nil {
+			err = checkFixed(tree)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("expression %s: %w", scan.Printable([]byte(expr)), err)
 		}
@@ -108,30 +112,29 @@ func (f *Expressions) Parser(zone *time.Location) scan.LineParser {
 	return &expressionsParser{format: f, clock: scan.Clock{Zone: zone}}
 }
 
-func compileExpression(expr string) (*expression, edgeguard.Kind, error) {
+// readExpression compiles an expression, and does not judge it. The tree is what it says.
+func readExpression(expr string) (p *expression, kinds edgeguard.Kind, tree *syntax.Regexp, err error) {
 	if len(expr) > maxPattern {
-		return nil, 0, fmt.Errorf("longer than %d bytes", maxPattern)
+		return nil, 0, nil, fmt.Errorf("longer than %d bytes", maxPattern)
 	}
-	p := &expression{}
-	var err error
-	p.headed = strings.HasPrefix(expr, "{") && !strings.HasPrefix(expr, "{}")
+	p = &expression{}
+	p.either = strings.HasPrefix(expr, "{?")
+	p.headed = strings.HasPrefix(expr, "{") && !strings.HasPrefix(expr, "{}") && !p.either
 	if expr, p.message, err = withoutHead(expr); err != nil {
-		return nil, 0, err
+		return nil, 0, nil, err
 	}
-	tree, err := syntax.Parse(expr, syntax.Perl)
-	if err != nil {
-		return nil, 0, err
+	if tree, err = syntax.Parse(expr, syntax.Perl); err != nil {
+		return nil, 0, nil, err
 	}
 	narrow(tree)
 	if p.re, err = regexp.Compile(tree.String()); err != nil {
-		return nil, 0, err
+		return nil, 0, nil, err
 	}
-	kinds, err := p.name(tree)
-	if err != nil {
-		return nil, 0, err
+	if kinds, err = p.name(tree); err != nil {
+		return nil, 0, nil, err
 	}
 	p.literal = longestLiteral(tree)
-	return p, kinds, checkFixed(tree)
+	return p, kinds, tree, nil
 }
 
 // addrRunes are those of an address, with a port and brackets or without, as
@@ -233,8 +236,9 @@ func longestLiteral(re *syntax.Regexp) (longest string) {
 }
 
 // withoutHead takes {PROGRAM|PROGRAM} off the front of an expression, and puts the
-// expression of a syslog header there; {} is a time stamp alone. Both are matched
-// behind the stamp.
+// expression of a syslog header there; {} is a time stamp alone, and {?PROGRAM} is either,
+// also the header before the program's own stamp. All are matched behind the line's first
+// stamp.
 func withoutHead(expr string) (rest string, message bool, err error) {
 	if !strings.HasPrefix(expr, "{") {
 		return expr, false, nil
@@ -246,11 +250,32 @@ func withoutHead(expr string) (rest string, message bool, err error) {
 	if programs == "" {
 		return "^" + rest, true, nil
 	}
+	programs, either := strings.CutPrefix(programs, "?")
 	if strings.Trim(programs, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./*|") != "" {
 		return "", false, fmt.Errorf("{%s} is not the name of a program, with * for what differs, or names joined by |", programs)
 	}
-	tag := "(?:" + strings.NewReplacer(".", `\.`, "*", `[\w./()-]*`).Replace(programs) + ")"
-	const host = `[\w.-]+ `
-	return `^(?:(?:<[\w.]+> )?(?:` + host + `)?` + tag + `(?:\[\d+\]:?|:) |\[` + tag + `\] |` + // of syslogd and of metalog
-		host + tag + ` [^ ]+ [^ ]+ (?:-|\[[^\]]*\]) )` + rest, true, nil // of RFC 5424
+	header := syslogHeader("(?:" + strings.NewReplacer(".", `\.`, "*", `[\w./()-]*`).Replace(programs) + ")")
+	if either {
+		return "^(" + header + ownStamp + ")?" + rest, true, nil
+	}
+	return "^" + header + rest, true, nil
 }
+
+// syslogHeader is what daemons write between a stamp and the message of a program.
+func syslogHeader(tag string) string {
+	const (
+		host  = hostWord + ` `
+		level = `(?:<[\w.]+> )?`                                                                // of FreeBSD's syslogd -v
+		busy  = `(?:(?:auth|authpriv|cron|daemon|ftp|kern|local\d|mail|syslog|user)\.[a-z]+ )?` // of BusyBox
+	)
+	return `(?:` + level + `(?:` + host + `)?` + busy + tag + `(?:\[\d+\]:?|:) |\[` + tag + `\] |` + // of RFC 3164 and of metalog
+		host + tag + ` [^ ]+ [^ ]+ (?:-|(?:\[[^\]]*\])+) \x{FEFF}?)` // of RFC 5424
+}
+
+// hostWord is a host in a header, also as an IPv6 address or with the source of syslog-ng; never
+// a tag, which ends in a colon.
+const hostWord = `(?:[\w.@/-]|:+[\w.@/-])+`
+
+// ownStamp is what a program writes that stamps its lines itself, where a daemon has
+// stamped them already.
+const ownStamp = `(?:\[?(?:\d{4}[-/.]\d\d[-/.]\d\d[T -]|\d\d-[A-Z][a-z]{2}-\d{4} )\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?\]?:? ?)?`

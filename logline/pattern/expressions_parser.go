@@ -31,6 +31,8 @@ type expressionsParser struct {
 	written scan.Instant
 	timed   bool
 	program []byte
+
+	byHeader bool // of the last line that was read
 }
 
 func (p *expressionsParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
@@ -46,6 +48,7 @@ func (p *expressionsParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason 
 		if found := pat.re.FindSubmatchIndex(text); found != nil {
 			p.f.Reset()
 			p.f.Raw, p.f.At = true, at
+			p.byHeader = pat.headed || pat.either && found[2] >= 0
 			return p.event(pat, text, found, stamp > 0, ev)
 		}
 	}
@@ -79,14 +82,37 @@ func (p *expressionsParser) SetLatest(at time.Time) { p.clock.Latest = at }
 // SetTime implements [scan.Timed].
 func (p *expressionsParser) SetTime(at scan.Instant, ok bool) { p.written, p.timed = at, ok }
 
+// ByHeader implements [scan.Headed].
+func (p *expressionsParser) ByHeader() bool { return p.byHeader }
+
 // SetProgram implements [scan.Headed].
 func (p *expressionsParser) SetProgram(name []byte) { p.program = name }
 
-// stamp reads the time at the beginning of a line, and returns the length of it
-// and of the blank and the stream's name after it; 0 where there is none.
+// stamp reads the time at the beginning of a line, and returns the length of all that
+// precedes the message: what a container's runtime wrote, the stamp and the blank after
+// it, and behind a runtime's stamp the program's own, which then is the time. It is 0
+// where there is no stamp.
 func (p *expressionsParser) stamp(line []byte) (at scan.Instant, n int) {
-	n = scan.Priority(line)
-	if n > 0 && scan.HasPrefix(line[n:], "1 ") {
+	container := scan.ContainerName(line)
+	at, n = p.stampAt(line, container)
+	if n == 0 {
+		return at, 0
+	}
+	stream := scan.StreamName(line[n:])
+	if n += stream; stream == 0 && container == 0 {
+		return at, n
+	}
+	if own, m := p.stampAt(line, n); m > 0 {
+		return own, m
+	}
+	return at, n
+}
+
+// stampAt reads a stamp from line[from] and returns the index of what follows it, 0 if
+// there is none.
+func (p *expressionsParser) stampAt(line []byte, from int) (at scan.Instant, n int) {
+	n = from + scan.Priority(line[from:])
+	if n > from && scan.HasPrefix(line[n:], "1 ") {
 		n += 2
 	}
 	at, size, ok := p.clock.Stamp(line[n:])
@@ -99,7 +125,7 @@ func (p *expressionsParser) stamp(line []byte) (at scan.Instant, n int) {
 	if n < len(line) && line[n] == ' ' {
 		n++
 	}
-	return at, n + scan.StreamName(line[n:])
+	return at, n
 }
 
 // event makes the event of a line that matched.

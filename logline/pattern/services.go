@@ -3,13 +3,15 @@ package pattern
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // service is how one program writes what clients did: expressions that hold where the
 // service itself writes the address. They are judged as an operator's are, so that no
-// name, path or agent that a client sends can move the address. Where a log writes what
-// clients sent on both sides of the address, as Gitea and Samba do, there is none. In the expressions, ADDR
-// stands for the group addr.
+// name, path or agent that a client sends can move the address. They are written from the
+// program's own format string, which the comment beside them names, and not from samples.
+// Where a log writes what clients sent on both sides of the address, as Gitea's does, it is
+// forgeable. In the expressions, ADDR stands for the group addr.
 type service struct {
 	name     string
 	failures []string // a login was refused
@@ -21,7 +23,11 @@ type service struct {
 	forgeable bool
 	// paths is the format of a log in JSON, instead of all above.
 	paths string
+	// shared says that other programs write the lines, whose services count them too.
+	shared bool
 }
+
+var services = slices.Concat(errorLogServices, hostServices, mailServices, fileServices, dataServices, voiceServices, webServices, mediaServices, jsonServices)
 
 // ServiceNames returns the names of all services, in order.
 func ServiceNames() []string {
@@ -44,17 +50,46 @@ func ServicePaths(name string) string {
 	return ""
 }
 
-// ServiceExpressions returns the expressions of the services that are named, joined by +. It is
-// nil if one of them is not known, or logs in JSON.
-func ServiceExpressions(names string) (exprs []string) {
+// Service returns the expressions of the services that are named, joined by +. It is nil if
+// one of them is not known, or logs in JSON. A test judges all of them as an operator's are,
+// which takes a hundred times as long as to compile them.
+func Service(names string) *Expressions {
+	all := &Expressions{}
 	for name := range strings.SplitSeq(names, "+") {
 		i := slices.IndexFunc(services, func(s service) bool { return s.name == name && s.paths == "" })
 		if i < 0 {
 			return nil
 		}
-		exprs = append(exprs, services[i].expressions()...)
+		e := services[i].compiled()
+		all.patterns = append(all.patterns, e.patterns...)
+		all.kinds |= e.kinds
 	}
-	return exprs
+	return all
+}
+
+// Shared reports whether other programs write the lines that the service of this name reads.
+func Shared(name string) bool {
+	return slices.ContainsFunc(services, func(s service) bool { return s.name == name && s.shared })
+}
+
+// compiled are the expressions of each service that was asked for.
+var compiled sync.Map
+
+func (s *service) compiled() *Expressions {
+	if e, ok := compiled.Load(s.name); ok {
+		return e.(*Expressions)
+	}
+	e := &Expressions{}
+	for _, expr := range s.expressions() {
+		p, kinds, _, err := readExpression(expr)
+		if err != nil {
+			panic(s.name + ": " + err.Error()) // a test compiles all
+		}
+		e.patterns = append(e.patterns, p)
+		e.kinds |= kinds
+	}
+	compiled.Store(s.name, e)
+	return e
 }
 
 func (s *service) expressions() (exprs []string) {

@@ -1,13 +1,15 @@
 package pattern
 
-// Apache's error log has the address before all that a client sends. Since 2.4 a
-// module is named and a port follows the address, also that of an IPv6 address
-// without brackets.
+// Apache's error log has the address before all that a client sends, and escapes that (httpd
+// 2.4: log.c do_errorlog_default). Since 2.4 a module is named and a port follows the address,
+// also that of an IPv6 address without brackets.
 const (
-	apache24 = `{}\[[a-z0-9_]*:[a-z0-9]+\] (?:\[pid \d+(?::tid \d+)?\] )?(?:\(\d+\)[^\[\]]*: )?\[client ADDR:\d+\] (?:AH\d+: )?`
-	apache22 = `{}\[[a-z]+\] \[client (?P<addr>[^\]]+)\] `
+	apache24 = `{?apache2|httpd}\[[a-z0-9_]*:[a-z0-9]+\] (?:\[pid \d+(?::tid \d+)?\] )?(?:[\w./-]+\(\d+\): )?(?:\(\d+\)[^\[\]]*: )?\[client ADDR:\d+\] (?:AH\d+: )?`
+	apache22 = `{?apache2|httpd}\[[a-z]+\] (?:\[pid \d+\] )?\[client (?P<addr>[^\]]+)\] `
 
-	apacheFailure   = `(?:user .*(?: not found|password mismatch|Password Mismatch|authentication failure)|Digest: user |client used wrong authentication scheme)`
+	// mod_auth_basic.c authenticate_basic_user, mod_auth_digest.c authenticate_digest_user.
+	apacheFailure = `(?:user .*(?: not found|password mismatch|Password Mismatch|authentication failure|denied by provider)|Digest: user |` +
+		`(?:Digest: )?(?:invalid nonce|invalid opaque|realm mismatch|unknown algorithm|invalid qop|uri mismatch)|client used wrong authentication scheme)`
 	apacheRejection = `(?:client denied by server configuration|(?:\[client [^\]]*\] )?ModSecurity: Access denied)`
 )
 
@@ -20,8 +22,9 @@ const (
 // None of that is evidence: a path of a file that is not there is written decoded, with
 // its line breaks (GET /%0A2026...), so that one request can write any lines.
 const (
-	nginxHead = `{}\[[a-z]+\] \d+#\d+: (?:\*\d+ )?`
-	nginxTail = `, client: (?P<addr>[^ ,]+), server: `
+	// ngx_log.c ngx_log_error_core; ngx_http_request.c and ngx_mail_handler.c log handlers.
+	nginxHead = `{?nginx*|ingress*}\[[a-z]+\] \d+#\d+: (?:\*\d+ )?`
+	nginxTail = `, client: (?P<addr>[^ ,]+)(?: using starttls)?, server: `
 )
 
 var errorLogServices = []service{
@@ -33,8 +36,10 @@ var errorLogServices = []service{
 	{
 		name: "nginx-error", forgeable: true,
 		failures: []string{
-			nginxHead + `user "[^"]*"(?:: password mismatch| was not found in "[^"]*")` + nginxTail + `[^",]*, request: "[^"]*"(?:, host: "[^"]*")?(?:, referrer: "[^"]*")?$`,
+			nginxHead + `user "[^"]*"(?:: password mismatch| was not found in "[^"]*")` + nginxTail + `[^",]*, request: "[^"]*"(?:, subrequest: "[^"]*")?(?:, upstream: "[^"]*")?(?:, host: "[^"]*")?(?:, referrer: "[^"]*")?$`,
 			nginxHead + `client login failed: "[^"]*" while in http auth state` + nginxTail,
+			// What an application in PHP says by error_log, such as BookStack and Baïkal.
+			nginxHead + `FastCGI sent in stderr: "(?:PHP message: )?[^"]*(?:[Ff]ailed login|[Ll]ogin failed|[Aa]uthentication fail)[^"]*" while reading [a-z ]+ upstream` + nginxTail,
 		},
 		rejected: []string{
 			nginxHead + `limiting requests, excess: [\d.]+,? by zone "[^"]*"` + nginxTail,

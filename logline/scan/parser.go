@@ -65,6 +65,10 @@ type Headed interface {
 	// SetProgram says which program wrote the next line; then the line has no
 	// header, and what looks like one in it is not. Nil says nothing.
 	SetProgram(name []byte)
+	// ByHeader reports whether the last line that was read had such a header, or its
+	// envelope did, and the header names the program whose lines are read: no client can
+	// have written that.
+	ByHeader() bool
 }
 
 // Header is a parser whose file begins with a line that names the columns.

@@ -11,7 +11,7 @@ import (
 //	2006-01-02T15:04:05.123+01:00, 2006/01/02 15:04:05 UTC, 2006.01.02-15:04:05
 //	02/Jan/2006:15:04:05 -0700, 02-Jan-2006 15:04:05 -0700
 //	Jan  2 15:04:05, Jan 2 2006 15:04:05, Mon Jan 02 15:04:05.123456 2006
-//	060102 15:04:05, 2006/01/02 - 15:04:05, 1136214245.123
+//	Mon 2006-01-02 15:04:05 UTC, Mon, 02 Jan 2006 15:04:05 UTC, 02/Jan/2006 15:04:05, 060102 15:04:05, 2006/01/02 - 15:04:05, 1136214245.123
 //
 // A day and a month in digits, which may be either, are none of these.
 func (c *Clock) Stamp(b []byte) (t Instant, n int, ok bool) {
@@ -29,8 +29,16 @@ func (c *Clock) stamp(b []byte) (t Instant, n int, ok bool) {
 	switch {
 	case len(b) < 10:
 		return t, 0, false
+	case len(b) > 24 && b[3] == ' ' && IsDigit(b[4]) && weekday(b): // journalctl -o short-full
+		t, n, ok = c.yearFirst(b[4:])
+		return t, n + 4, ok
+	case b[3] == ',' && weekday(b): // Sun, 22 Nov 2026 10:00:00
+		t, n, ok = c.dayMonth(b[5:])
+		return t, n + 5, ok
 	case !IsDigit(b[0]):
 		return c.monthFirst(b)
+	case b[2] == '/' && len(b) > 19 && b[11] == ' ':
+		return c.dayMonth(b)
 	case b[2] == '/' && len(b) > 11 && b[11] == ':':
 		return c.CLF(b)
 	case len(b) > 14 && b[6] == ' ' && b[9] == ':' && Number(b, 6, new(int)) > 0:
@@ -75,10 +83,10 @@ func (c *Clock) shortYear(b []byte) (t Instant, n int, ok bool) {
 	return c.civilInstant(d, t.nsec, n)
 }
 
-// dayMonth reads 02-Jan-2006 15:04:05.
+// dayMonth reads 02-Jan-2006 15:04:05, or with slashes or blanks.
 func (c *Clock) dayMonth(b []byte) (t Instant, n int, ok bool) {
 	var d civil
-	if len(b) < 20 || b[11] != ' ' || Number(b, 2, &d.day) == 0 || Number(b[7:], 4, &d.year) == 0 {
+	if len(b) < 20 || b[11] != ' ' || b[2] != b[6] || Number(b, 2, &d.day) == 0 || Number(b[7:], 4, &d.year) == 0 {
 		return t, 0, false
 	}
 	if d.month, ok = monthOf(b[3:6]); !ok {
@@ -94,7 +102,7 @@ func (c *Clock) dayMonth(b []byte) (t Instant, n int, ok bool) {
 // monthFirst reads Jan 2 15:04:05, with a weekday before it and a year before or
 // after the time of day if they are there.
 func (c *Clock) monthFirst(b []byte) (t Instant, n int, ok bool) {
-	if weekday(b) {
+	if b[3] == ' ' && weekday(b) {
 		n = 4
 	}
 	var d civil
@@ -134,7 +142,7 @@ func (c *Clock) monthFirst(b []byte) (t Instant, n int, ok bool) {
 func weekday(b []byte) bool {
 	const names = "MonTueWedThuFriSatSun"
 	for i := 0; i < len(names); i += 3 {
-		if HasPrefix(b, names[i:i+3]) && len(b) > 3 && b[3] == ' ' {
+		if HasPrefix(b, names[i:i+3]) {
 			return true
 		}
 	}

@@ -13,9 +13,13 @@ import (
 //	2026-11-21T09:54:00.123+01:00 web1 haproxy[760]:
 //	<134>1 2026-11-21T09:54:00Z web1 haproxy 760 - -
 //	2026-11-21T09:54:00.123Z stdout F
+//	web-1  |
 //
 // All of it comes before anything that a client writes.
 func SyslogPrefix(line []byte) int {
+	if n := ContainerName(line); n > 0 {
+		return n
+	}
 	n := Priority(line)
 	if n > 0 && HasPrefix(line[n:], "1 ") {
 		return modernPrefix(line, n+2)
@@ -38,6 +42,41 @@ func SyslogPrefix(line []byte) int {
 		}
 	}
 	return word
+}
+
+// ContainerName returns the length of what docker compose writes before a container's
+// line, or kubectl logs --prefix, 0 if there is nothing of that:
+//
+//	web-1  |
+//	[pod/web-6f/nginx]
+//
+// The name begins with a letter, so that it is no address.
+func ContainerName(line []byte) int {
+	if len(line) == 0 {
+		return 0
+	}
+	if HasPrefix(line, "[pod/") {
+		end := bytes.Index(line[:min(len(line), 512)], []byte("] "))
+		if end < 0 || bytes.IndexByte(line[:end], ' ') >= 0 {
+			return 0
+		}
+		return end + 2
+	}
+	if (line[0]|0x20)-'a' > 'z'-'a' {
+		return 0
+	}
+	n := 1
+	for n < len(line) && n < 256 && (IsAlnum(line[n]) || line[n] == '-' || line[n] == '_' || line[n] == '.') {
+		n++
+	}
+	blank := n
+	for n < len(line) && n < 256 && line[n] == ' ' {
+		n++
+	}
+	if n == blank || !HasPrefix(line[n:], "| ") {
+		return 0
+	}
+	return n + 2
 }
 
 // StreamName returns the length of what a container runtime writes after its
