@@ -17,7 +17,8 @@ const sample = 100
 var errUnknownFormat = errors.New("unknown log format: give it with --format: " + formatHint())
 
 // Detect finds the format that reads most of the first lines, and at least half of
-// them, or that of a delimited file by the names of its columns. A log without lines
+// them, or that of a delimited file by the names of its columns, or the service that
+// wrote the lines ([Format.IsService]). A log without lines
 // is taken for one of the default format. Zone is that of times that name none; nil
 // means UTC. The error shows the first line, and block is not changed.
 func Detect(block []byte, zone *time.Location) (*Format, error) {
@@ -33,10 +34,22 @@ func Detect(block []byte, zone *time.Location) (*Format, error) {
 		best, read = mostReadable(wrapped(), lines, zone)
 	}
 	if 2*read >= len(lines) {
+		if best.name == "json" {
+			if f := inJSON(lines, zone); f != nil {
+				return f, nil
+			}
+		}
 		return best, nil
 	}
 	if f := delimited(lines, zone); f != nil {
 		return f, nil
+	}
+	f, err := detectServices(block, zone)
+	if f != nil {
+		return f, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w (%w)", errUnknownFormat, err)
 	}
 	if bytes.Count(lines[0], []byte{','}) >= 2 || bytes.Count(lines[0], []byte{';'}) >= 2 {
 		return nil, fmt.Errorf("%w (it may be a delimited file: its first line is %q)", errUnknownFormat, scan.Printable(lines[0]))

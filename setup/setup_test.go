@@ -119,6 +119,14 @@ func TestConfig(t *testing.T) {
 	if len(logs) != 2 || logs[0].File != "/var/log/nginx/access.log" || logs[1].File != hostile || logs[1].Format != sources[1].Format || !c.Monitor || len(c.Warnings) > 0 {
 		t.Errorf("%+v, monitor %v, %v", logs, c.Monitor, c.Warnings)
 	}
+	const logins = "\n  - {name: logins, match: {kind: auth_failure}"
+	if strings.Contains(setup.Config(sources), logins) {
+		t.Error("a rule for failed logins, of which no log says anything")
+	}
+	service := setup.Config([]setup.Source{{Log: setup.Log{Proxy: setup.GivenLog, File: "/var/log/auth.log", Format: "sshd", At: "--log"}, Follow: true}})
+	if c, err = config.Parse("x", []byte(service)); err != nil || !strings.Contains(service, logins) {
+		t.Errorf("%v, %+v\n%s", err, c, service)
+	}
 	if got := setup.DropIn(sources); got != "# Written by edgeguard setup: the logs belong to these groups.\n[Service]\nSupplementaryGroups=caddy www-logs\n" {
 		t.Error(got)
 	}

@@ -4,8 +4,10 @@ import (
 	"slices"
 	"strings"
 
+	"edgeguard"
 	"edgeguard/config/yaml"
 	"edgeguard/internal/safetext"
+	"edgeguard/logline"
 )
 
 // Config returns the config that counts from the sources.
@@ -18,9 +20,26 @@ func Config(sources []Source) string {
 			b.WriteString("    - {file: " + yaml.Quote(s.File) + ", format: " + yaml.Quote(s.Format) + "}\n")
 		}
 	}
-	b.WriteString(foot)
+	if slices.ContainsFunc(sources, countsLogins) {
+		b.WriteString(logins)
+	} else {
+		b.WriteString(foot)
+	}
 	return b.String()
 }
+
+// countsLogins reports whether a source that is counted says which logins failed, as the
+// presets, which go by requests, do not ask.
+func countsLogins(s Source) bool {
+	f, err := logline.ParseFormat(s.Format)
+	return s.Follow && err == nil && f != nil && f.Kinds()&edgeguard.KindAuthFailure != 0
+}
+
+const logins = `
+# Failed logins, as the logs of services say them. Presets count requests.
+rules:
+  - {name: logins, match: {kind: auth_failure}, threshold: 6, window: 5m, block_for: 1h}
+`
 
 const head = `# Written by edgeguard setup. ` + "`edgeguard check`" + ` prints it with every default filled in;
 # docs/configuration.md explains every key.

@@ -54,6 +54,9 @@ func (in *inlet) find(lines []byte) bool {
 	if err == nil && f.HasHeader() {
 		err = errDelimited
 	}
+	if err == nil && f.IsService() {
+		err = fmt.Errorf("its lines look like those of %s: if that is so, set format: %s", f, f)
+	}
 	if err == nil && f.Caution() != "" {
 		err = fmt.Errorf("its lines look like format %s, but %s: if that is so, set format: %s", f, f.Caution(), f)
 	}

@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -140,6 +141,9 @@ func (o *options) read() (places []setup.Place, given []setup.Log, err error) {
 		places = setup.Places()
 	}
 	for _, text := range o.logs {
+		if path, err := filepath.Abs(text); err == nil && text != "" && !strings.Contains(text, "=") {
+			text = path
+		}
 		log, err := setup.Given(text)
 		if err != nil {
 			return nil, nil, fmt.Errorf("setup: --log %w", err)
