@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"edgeguard"
 	"edgeguard/logline/loglinetest"
+	"edgeguard/logline/pattern"
 	"edgeguard/logline/scan"
 )
 
@@ -86,5 +89,33 @@ func BenchmarkHostile(b *testing.B) {
 				l.Parse(p)
 			}
 		})
+	}
+}
+
+// BenchmarkServices is what a line costs that services look at: one that says nothing of a
+// client, and one of sshd's, by sshd alone, by the services of a mail server, and by all.
+func BenchmarkServices(b *testing.B) {
+	var all []string
+	for _, name := range pattern.ServiceNames() {
+		if pattern.ServicePaths(name) == "" {
+			all = append(all, name)
+		}
+	}
+	quiet := strings.Split(strings.TrimSpace(quietLines), "\n")[0]
+	failed := strings.TrimSpace(served("sshd", 1))
+	for _, format := range []struct{ name, text string }{{"sshd", "sshd"}, {"mail", "sshd+postfix+dovecot"}, {"all", strings.Join(all, "+")}} {
+		for name, line := range map[string]string{"quiet": quiet, "failed": failed} {
+			b.Run(format.name+"/"+name, func(b *testing.B) {
+				p := parserOf(b, format.text, "")
+				p.(scan.Dated).SetLatest(time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC))
+				text := []byte(line)
+				var ev edgeguard.Event
+				b.SetBytes(int64(len(text)))
+				b.ReportAllocs()
+				for b.Loop() {
+					p.Parse(text, &ev)
+				}
+			})
+		}
 	}
 }

@@ -26,6 +26,9 @@ var fuzzFormats = slices.Concat(withNames(), []format{
 	{"json:addr=a.b,time=t,path=p,user_agent=h.ua,status=s,auth_failure=k=x*,request=k=y", ""},
 	{`regex:^(?P<addr>[^ ]+) (?:(?P<auth_failure>FAIL)|ok) (?P<method>[A-Z]+) (?P<path>[^ ]*) (?P<status>\d+) (?P<user_agent>.*)`, ""},
 	{`regex:{a|b}Failed (?P<auth_failure>password) for .* from (?P<addr>[^ ]+)(?: (?P<forgeable>udp))? port \d+$`, ""},
+	{"sshd+keycloak+samba+slapd+sendmail", ""},
+	{"windows", ""},
+	{"docker:gitea", ""},
 	{`%{%d/%b/%Y %T}t.%{msec_frac}t %{%z}t %{c}a %a "%U%q" %p`, ""},
 })
 
@@ -53,6 +56,10 @@ func FuzzLine(f *testing.F) {
 	}
 	for _, e := range loglinetest.Examples {
 		f.Add([]byte(e.Head + e.Line))
+	}
+	for _, name := range []string{"sshd", "keycloak", "samba", "slapd", "sendmail", "windows", "gitea"} {
+		f.Add([]byte(served(name, 2)))
+		f.Add([]byte("web-1  | " + served(name, 1)))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
 		for _, ff := range fuzzFormats {

@@ -1,6 +1,7 @@
 package logline
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -63,4 +64,47 @@ var forgeableServices = []string{
 	"guacamole", "fireflyiii", "jellyfin", "servarr",
 	"gitea", "samba", "postgresql", "redmine", "cpanel", "harbor", "zimbra", "ejabberd",
 	"cas", "groupoffice", "horde", "lighttpd", "mssql", "mysqld", "pterodactyl", "technitium", "tine20",
+}
+
+// TestConnections: what a client did is counted for the address that opened the connection of
+// that number, as the last line of it says, and for none where that is not known.
+func TestConnections(t *testing.T) {
+	const head, failed = "Nov 22 10:00:00 ldap slapd[17]: conn=", " op=1 RESULT tag=97 err=49 text="
+	accept := func(conn int, addr string) string {
+		return fmt.Sprint(head, conn, " fd=9 ACCEPT from IP=", addr, ":5 (IP=0.0.0.0:389)")
+	}
+	at := func(conn int) string { return fmt.Sprint(head, conn, failed) }
+	var many []string
+	for i := range 5000 {
+		many = append(many, accept(2000+i, "192.0.2.9"))
+	}
+	for _, test := range []struct {
+		name, want string
+		lines      []string
+	}{
+		{"one", "192.0.2.1", []string{accept(7, "192.0.2.1"), at(7)}},
+		{"interleaved", "192.0.2.2", []string{accept(7, "192.0.2.1"), accept(8, "192.0.2.2"), at(8)}},
+		{"a number again, after a restart", "192.0.2.2", []string{accept(7, "192.0.2.1"), accept(7, "192.0.2.2"), at(7)}},
+		{"closed", "", []string{accept(7, "192.0.2.1"), head + "7 fd=9 closed", at(7)}},
+		{"not seen", "", []string{at(7)}},
+		{"no address", "", []string{accept(7, "192.0.2.1"), head + "7 fd=9 ACCEPT from IP=:::: (IP=0.0.0.0:389)", at(7)}},
+		{"long ago", "", append([]string{accept(7, "192.0.2.1")}, append(many, at(7))...)},
+		{"the last of many", "192.0.2.9", append([]string{accept(7, "192.0.2.1")}, append(many, at(6999))...)},
+		{"a name", "192.0.2.1", []string{accept(7, "192.0.2.1"), head + `7 op=0 BIND dn="cn=x conn=7 fd=9 ACCEPT from IP=9.9.9.9:1 (" method=128`, at(7)}},
+		{"a success", "", []string{accept(7, "192.0.2.1"), head + "7 op=1 RESULT tag=97 err=0 text="}},
+		{"a number that is too long for one", "", []string{accept(7, "192.0.2.1"), head + "18446744073709551623" + failed}},
+	} {
+		p := parserOf(t, "slapd", "")
+		p.(scan.Dated).SetLatest(time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC))
+		got := ""
+		for _, line := range test.lines {
+			var ev edgeguard.Event
+			if got = ""; p.Parse([]byte(line), &ev) == scan.Read {
+				got = ev.Addr.String()
+			}
+		}
+		if got != test.want {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
+	}
 }

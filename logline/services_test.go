@@ -95,6 +95,11 @@ var serviceLines = map[string][]string{
 		`2026-11-22 10:00:00.123 UTC [17]: [1-1] user=USER,db=USER,app=[unknown],client=ADDR FATAL:  password authentication failed for user "USER"`,
 		`2026-11-22 10:00:00.123 UTC [17] FATAL:  no pg_hba.conf entry for host "ADDR", user "USER", database "USER", no encryption`,
 	},
+	"slapd": {
+		"Nov 22 10:00:00 ldap slapd[17]: conn=1007 fd=12 ACCEPT from IP=ADDR:4711 (IP=0.0.0.0:389)\n" +
+			"Nov 22 10:00:00 ldap slapd[17]: conn=1007 op=0 BIND dn=\"cn=USER\" method=128\n" +
+			"Nov 22 10:00:00 ldap slapd[17]: conn=1007 op=0 RESULT tag=97 err=49 qtime=0.000011 etime=0.000123 text=USER",
+	},
 	"gitea":    {"2026/11/22 10:00:00 ...ers/web/auth/auth.go:208:SignInPost() [W] Failed authentication attempt for bob from ADDR:4711: user does not exist [uid: 0, name: USER, keyid: 0]"},
 	"keycloak": {`2026-11-22 10:00:00,123 WARN  [org.keycloak.events] (executor-thread-1) type="LOGIN_ERROR", realmId="0a-1", realmName="master", clientId="QUOTED", userId="null", ipAddress="ADDR", error="user_not_found", auth_method="openid-connect", username="QUOTED"`},
 	"redmine":  {"Failed login for 'USER' from ADDR at 2026-11-22 10:00:00 UTC"},
@@ -220,7 +225,10 @@ func TestServices(t *testing.T) {
 				quoted := strconv.Quote(user) // as JSON does, as far as quotes go
 				text := strings.NewReplacer("ADDR", addr, "USER USER", "USER "+user, "USER", user, "QUOTED", quoted[1:len(quoted)-1]).Replace(line)
 				text = strings.Replace(text, "type="+user+"_AUTH", "type=USER_AUTH", 1)
-				return ev, p.Parse([]byte(text), &ev)
+				for text := range strings.SplitSeq(text, "\n") {
+					why = p.Parse([]byte(text), &ev)
+				}
+				return ev, why
 			}
 			ev, why := read("192.0.2.1", "bob")
 			if why != scan.Read || ev.Addr != netip.MustParseAddr("192.0.2.1") || !ev.Time.Truncate(time.Second).Equal(time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)) {

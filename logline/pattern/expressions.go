@@ -31,8 +31,20 @@ type expression struct {
 	message bool    // it is matched behind the stamp
 	headed  bool    // and begins with a header that names a program
 	either  bool    // or may begin with one, which is the first group
+	part    part
 	layout  scan.DateFormat
 }
+
+// part is what a line says of a connection whose lines have its number, and whose address
+// is in the first of them only. Services have such lines, and no operator's expression.
+type part uint8
+
+const (
+	whole  part = iota // the address is in the line
+	opens              // the number and the address
+	goesOn             // the number, and what the client did
+	closes             // the number alone
+)
 
 // group is what a named group holds.
 type group uint8
@@ -50,6 +62,7 @@ const (
 	groupNode
 	groupPort
 	groupForgeable
+	groupConnection
 	groupKind // and above: the kinds, in the order of their bits
 )
 
@@ -90,7 +103,10 @@ func CompileExpressions(layout string, exprs ...string) (*Expressions, error) {
 	for _, expr := range exprs {
 		p, kinds, tree, err := readExpression(expr)
 		if err == nil {
-			err = checkFixed(tree)
+			err = checkFixed(tree, "addr")
+		}
+		if err == nil && slices.Contains(p.groups, groupConnection) {
+			err = errors.New("the group connection is for services")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("expression %s: %w", scan.Printable([]byte(expr)), err)
@@ -181,6 +197,9 @@ func (p *expression) name(tree *syntax.Regexp) (kinds edgeguard.Kind, err error)
 		if kind, ok := edgeguard.ParseKind(name); ok {
 			kinds |= kind
 			g, known = groupOf(kind), true
+		}
+		if name == "connection" {
+			g, known = groupConnection, true
 		}
 		if !known {
 			return 0, fmt.Errorf("unknown group %q: use addr, time, request_line, method, path, status, user_agent, host, node, port, forgeable or a kind of event (%s); (?:…) needs no name",

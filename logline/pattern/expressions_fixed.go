@@ -23,16 +23,16 @@ var (
 		"use only literals, and groups that cannot contain what ends them, such as [^ ]* before a blank; leave the delimiter out of the group addr, too")
 )
 
-// checkFixed refuses an expression in which the place of the address is not fixed.
-// See the package's page.
-func checkFixed(re *syntax.Regexp) error {
+// checkFixed refuses an expression in which the place of a group, such as that of the address,
+// is not fixed. See the package's page.
+func checkFixed(re *syntax.Regexp, group string) error {
 	parts := []*syntax.Regexp{re}
 	if re.Op == syntax.OpConcat {
 		parts = re.Sub
 	}
-	at := slices.IndexFunc(parts, func(p *syntax.Regexp) bool { return p.Op == syntax.OpCapture && p.Name == "addr" })
+	at := slices.IndexFunc(parts, func(p *syntax.Regexp) bool { return p.Op == syntax.OpCapture && p.Name == group })
 	if at < 0 {
-		if slices.Contains(re.CapNames(), "addr") {
+		if slices.Contains(re.CapNames(), group) {
 			return errInside
 		}
 		return errExpressionNoAddr

@@ -33,7 +33,21 @@ type expressionsParser struct {
 	program []byte
 
 	byHeader bool // of the last line that was read
+
+	// connections are the last ones that opened, at their number modulo maxConnections. Nil
+	// until one opens.
+	connections []connection
 }
+
+// connection is one of a service that numbers them.
+type connection struct {
+	number uint64
+	addr   netip.Addr
+}
+
+// maxConnections bounds those that are remembered. Numbers follow each other, so that these
+// are the last ones. Of one that so many others followed, nothing is counted.
+const maxConnections = 4096
 
 func (p *expressionsParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
 	if len(line) > maxText {
@@ -49,10 +63,45 @@ func (p *expressionsParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason 
 			p.f.Reset()
 			p.f.Raw, p.f.At = true, at
 			p.byHeader = pat.headed || pat.either && found[2] >= 0
+			if pat.part != whole && !p.connection(pat, text, found) {
+				return scan.Aside
+			}
 			return p.event(pat, text, found, stamp > 0, ev)
 		}
 	}
 	return scan.Aside
+}
+
+// connection notes what a line says of a connection, and reports whether the line makes an
+// event. The address is then in the fields.
+func (p *expressionsParser) connection(pat *expression, text []byte, found []int) bool {
+	var number uint64
+	var addr netip.Addr
+	for i, g := range pat.groups {
+		if from, to := found[2*i], found[2*i+1]; from >= 0 && g == groupConnection {
+			for _, c := range text[from:to] {
+				number = number*10 + uint64(c-'0')
+			}
+		} else if from >= 0 && g == groupAddr {
+			addr, _ = scan.AddrMaybePort(text[from:to])
+		}
+	}
+	if p.connections == nil {
+		p.connections = make([]connection, maxConnections)
+	}
+	c := &p.connections[number%maxConnections]
+	switch pat.part {
+	case opens:
+		*c = connection{number, addr}
+	case closes:
+		if c.number == number {
+			*c = connection{}
+		}
+	case goesOn:
+		p.f.Addr = c.addr
+		return c.number == number && c.addr.IsValid()
+	}
+	return false
 }
 
 // text returns what an expression is matched with. A header is one behind a stamp,
@@ -132,7 +181,7 @@ func (p *expressionsParser) stampAt(line []byte, from int) (at scan.Instant, n i
 func (p *expressionsParser) event(pat *expression, text []byte, found []int, dated bool, ev *edgeguard.Event) scan.Reason {
 	for i, g := range pat.groups {
 		from, to := found[2*i], found[2*i+1]
-		if g == noGroup || from < 0 {
+		if g == noGroup || g == groupConnection || from < 0 {
 			continue
 		}
 		switch value := text[from:to]; g {

@@ -18,6 +18,9 @@ type service struct {
 	rejected []string // a rule of the service's own refused something
 	connects []string // a connection, and nothing that came of it
 	others   []string // with the groups of their kinds
+	// Lines of a connection with a number, which is the group connection, whose address is
+	// in the line that opens it: what clients did, and the end.
+	opens, goesOn, closes []string
 	// forgeable says that the log does not prove that the client is at the address:
 	// it came in a datagram, or a client can write the line's fields.
 	forgeable bool
@@ -80,13 +83,17 @@ func (s *service) compiled() *Expressions {
 		return e.(*Expressions)
 	}
 	e := &Expressions{}
-	for _, expr := range s.expressions() {
-		p, kinds, _, err := readExpression(expr)
-		if err != nil {
-			panic(s.name + ": " + err.Error()) // a test compiles all
+	for i, exprs := range [][]string{whole: s.expressions(), opens: s.opens, goesOn: s.goesOn, closes: s.closes} {
+		for _, expr := range exprs {
+			p, kinds, _, err := readExpression(expanded(expr))
+			if err != nil {
+				panic(s.name + ": " + err.Error()) // a test compiles all
+			}
+			if p.part = part(i); p.part == whole || p.part == goesOn {
+				e.kinds |= kinds
+			}
+			e.patterns = append(e.patterns, p)
 		}
-		e.patterns = append(e.patterns, p)
-		e.kinds |= kinds
 	}
 	compiled.Store(s.name, e)
 	return e
@@ -114,5 +121,10 @@ func marked(expr, groups string) string {
 	if expr[0] == '{' {
 		head = strings.IndexByte(expr, '}') + 1
 	}
-	return expr[:head] + groups + strings.Replace(expr[head:], "ADDR", "(?P<addr>[^ ]+)", 1)
+	return expanded(expr[:head] + groups + expr[head:])
+}
+
+// expanded puts the groups where their names are.
+func expanded(expr string) string {
+	return strings.NewReplacer("ADDR", "(?P<addr>[^ ]+)", "CONN", `(?P<connection>\d{1,19})`).Replace(expr)
 }

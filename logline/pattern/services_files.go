@@ -45,8 +45,20 @@ const (
 		`remote host \[ipv[46]:(?P<addr>[^\]]+):\d+\] mapped to \[[^\]]*\]\\\[[^\]]*\]\. local host \[[^\]]*\] *(?:NETLOGON computer \[[^\]]*\] trust account \[[^\]]*\])?$`
 )
 
+// slapdHead: a log on stderr begins with the time in hexadecimal, which a container's
+// runtime stamps again.
+const slapdHead = `{?slapd}(?:[0-9a-f]{8}\.[0-9a-f]+ 0x[0-9a-f]+ )?`
+
 // dataServices are databases and directories.
 var dataServices = []service{
+	{
+		// OpenLDAP 2.6 with loglevel stats: connection.c connection_init, connection_close;
+		// result.c slap_send_ldap_result. 49 is invalidCredentials, 97 the answer to a bind.
+		name:   "slapd",
+		opens:  []string{slapdHead + `conn=CONN fd=\d+ ACCEPT from IP=ADDR \(`},
+		goesOn: []string{slapdHead + `(?P<auth_failure>)conn=CONN op=\d+ RESULT tag=97 err=49 `},
+		closes: []string{slapdHead + `conn=CONN fd=\d+ closed`},
+	},
 	{
 		// MySQL 8 and MariaDB 11: errmsg-utf8.txt ER_ACCESS_DENIED_ERROR and its kin.
 		name: "mysqld", forgeable: true, failures: []string{

@@ -49,7 +49,7 @@ func (f *Fields) Event(ev *edgeguard.Event) Reason {
 	kind, verified := f.kinds()
 	// Field by field: a composite literal is made elsewhere first, and then copied.
 	ev.Time, ev.Addr, ev.Kind, ev.Verified = f.At.Time(), f.Addr, kind, verified
-	ev.Proxied, ev.Answer, ev.Awaited, ev.Hits = f.Peer.IsValid() && f.Peer != f.Addr, false, false, 0
+	ev.Proxied, ev.Answer, ev.Awaited, ev.Source, ev.Hits = f.Peer.IsValid() && f.Peer != f.Addr, false, false, 0, 0
 	ev.Known, ev.Status, ev.Port = f.Known, f.Status, f.port
 	ev.Host = f.text(edgeguard.FieldHost, f.host)
 	ev.Method = f.text(edgeguard.FieldMethod, f.method)

@@ -21,7 +21,7 @@ func TestEventIsOverwritten(t *testing.T) {
 			v.SetString("old")
 		case reflect.Bool:
 			v.SetBool(true)
-		case reflect.Uint16, reflect.Uint32:
+		case reflect.Uint8, reflect.Uint16, reflect.Uint32:
 			v.SetUint(1)
 		case reflect.Func:
 			used.Header = func(string) (string, bool) { return "", true }
