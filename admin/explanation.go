@@ -30,6 +30,9 @@ type RuleCount struct {
 	Rule   string           `json:"rule"`
 	Action edgeguard.Action `json:"-"`
 	Does   string           `json:"action"` // Action in words; set by this package
+	// Asked says that the rule counts answers, and denies requests that meet its terms but the
+	// status where a proxy asks about them.
+	Asked bool `json:"asked,omitempty"`
 	// Key is what is counted together. Keys is how many keys of it there are,
 	// where attributes tell several apart: Count is then that of the greatest.
 	Key  string `json:"key"`

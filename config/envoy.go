@@ -55,7 +55,7 @@ func (l *EnvoyListener) keys() key.List {
 		key.Address("address", &l.Address, nil, "`host:port`, `unix:/path`", "where to listen, for HTTP/2").Usual("required"),
 		key.At("trust", &l.Trust, readTrust, (*yaml.Printer).Prefixes, "prefixes", "the Envoys that may name a client, and the proxies in front of them. "+
 			"A peer on a unix socket always may. Another is counted as a client itself").Usual("`trusted_proxies`"),
-		key.Word("emit", &l.Count, emits, []bool{true, false}, "`nothing`: look up blocks and count nothing, because another source counts. "+
+		key.Word("emit", &l.Count, emits, []bool{true, false}, "`nothing`: look up blocks and what rules that deny have counted, and count nothing, because another source counts. "+
 			"A request that both services are asked about counts twice: use two entries"),
 		l.TLS.key(false, "set both; client_ca_file also admits Envoys by their certificates",
 			"of TCP: `cert_file` and `key_file` of edgeguard. "+

@@ -151,7 +151,7 @@ func (a *Auth) keys() key.List {
 			"Prefer a unix socket if the proxy can use one: other users cannot open it").Usual("required"),
 		key.At("trust", &a.Trust, readTrust, (*yaml.Printer).Prefixes, "prefixes",
 			"the peers that may name a client. A peer on a unix socket always may").Usual("`trusted_proxies`"),
-		key.Word("emit", &a.Emit, emits, []edgeguard.Kind{edgeguard.KindRequest, 0}, "`nothing`: look up blocks and count nothing, because a log counts; see below"),
+		key.Word("emit", &a.Emit, emits, []edgeguard.Kind{edgeguard.KindRequest, 0}, "`nothing`: look up blocks and what rules that deny have counted, and count nothing, because a log counts; see below"),
 		key.Text("header", &a.Header, yaml.Node.Header, "a header's name", "the header that names the client on `/auth/forward` and `/auth/envoy/`; "+
 			"`/auth/nginx` always reads `X-Real-IP`").Usual("`X-Forwarded-For`"),
 		key.Truth("fronted", &a.Fronted, "`true`: the proxy that asks takes its clients from a header itself "+

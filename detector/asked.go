@@ -1,6 +1,7 @@
 package detector
 
 import (
+	"slices"
 	"time"
 
 	"edgeguard"
@@ -31,6 +32,11 @@ func (c *decision) waits() bool {
 // deniesByAnswer reports whether a rule denies a key for answers.
 func deniesByAnswer(r *rules.Rule, m *rules.Meter) bool {
 	return r.Action == edgeguard.ActionDeny && m.CountsAnswers()
+}
+
+// asksFor reports whether rule i refuses requests that it does not count.
+func (d *Detector) asksFor(i int) bool {
+	return slices.ContainsFunc(d.config.Rules.Asked().Rules, func(of rules.AskedRule) bool { return of.Rule == i && of.Answers && !of.Wide })
 }
 
 // askRules refuses the event for what rules have counted: all that deny and do not count it. A

@@ -27,6 +27,9 @@ type Explanation struct {
 type RuleExplanation struct {
 	Rule   string
 	Action edgeguard.Action
+	// Asked says that the rule counts answers and refuses requests that meet its terms but
+	// the status, wherever a proxy asks about them.
+	Asked bool
 	// Key is what is counted together for the address, without the attributes.
 	Key edgeguard.Key
 	// Unsearched says that nothing is known of the counts: see Glance.
@@ -112,7 +115,7 @@ func (d *Detector) explainRule(now time.Time, addr netip.Addr, i, searched int) 
 	r := &d.rules[i]
 	m := &d.meters[r.Meter]
 	out := RuleExplanation{
-		Rule: r.Name, Action: r.Action, Key: m.Key(addr, ""), Limit: r.Limit, Threshold: r.Threshold, Window: m.Window, Distinct: m.Distinct,
+		Rule: r.Name, Action: r.Action, Asked: d.asksFor(i), Key: m.Key(addr, ""), Limit: r.Limit, Threshold: r.Threshold, Window: m.Window, Distinct: m.Distinct,
 	}
 	switch {
 	case len(m.Attributes) == 0:

@@ -197,6 +197,8 @@ func quietSentence(e *admin.Explanation) []clause {
 		text += " These are packets that anybody can forge: they raise alarms and block no address."
 	case c.Action == edgeguard.ActionShadow:
 		text += " That rule only reports."
+	case ratio(c) > 1 && c.Fleet == nil && c.Asked:
+		text += " It is over, by answers: requests that meet its terms but the status are refused where a proxy asks, until it is under the limit."
 	case ratio(c) > 1 && c.Fleet == nil:
 		text += " It is over: the verdict on its requests is to refuse them until it is under the limit."
 	}

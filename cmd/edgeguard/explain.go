@@ -99,6 +99,9 @@ func printRuleCount(e *command.Env, r *admin.RuleCount) {
 		where = ", each value where it was last seen"
 	}
 	fmt.Fprintf(out, "\nrule %s: %s (threshold %s): %s", safetext.Strip(r.Rule), counted, words.Number(r.Threshold), safetext.Strip(r.Does))
+	if r.Asked {
+		fmt.Fprint(out, " where a proxy asks, by answers")
+	}
 	if r.Scope == "fleet" {
 		fmt.Fprint(out, ", counted on this node")
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -113,4 +114,71 @@ func BenchmarkNginxLogToBlock(b *testing.B) {
 	slices.Sort(took)
 	b.ReportMetric(float64(took[len(took)/2].Milliseconds()), "p50-ms")
 	b.ReportMetric(float64(took[len(took)*99/100].Milliseconds()), "p99-ms")
+}
+
+const answersConfig = `
+node: test
+listen: {admin: ["unix:%[1]s/admin.sock"], auth: [{address: "%[2]s", emit: %[3]s}]}
+state: %[1]s/state
+rules: [{name: login, match: {method: POST, path: /login, status: 401}, threshold: 11, guard: 1, window: 1m, action: deny}]
+sensors: {accesslog: [{file: %[1]s/access.log, format: combined, emit: %[4]s}]}
+`
+
+// TestNginxDeniesByAnswers: twelve logins fail in the backend, which only nginx' log says, and
+// nginx refuses the thirteenth by forward auth, whether that counts or looks up; no other
+// request and nobody else.
+func TestNginxDeniesByAnswers(t *testing.T) {
+	for listener, log := range map[string]string{"nothing": "[request, response]", "request": "response"} {
+		s := emptySite(t)
+		failing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost {
+				w.WriteHeader(http.StatusUnauthorized)
+			}
+		}))
+		t.Cleanup(failing.Close)
+		snippet, err := edgeguardCommand("snippets", "nginx", "--listen", s.front, "--auth", s.auth, "--backend", failing.Listener.Addr().String()).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		listen := "listen " + s.front + ";"
+		s.write("site.conf", strings.Replace(string(snippet), listen, fmt.Sprintf("%s\naccess_log %s/access.log combined;", listen, s.dir), 1))
+		s.write("config.yaml", fmt.Sprintf(answersConfig, s.dir, s.auth, listener, log))
+		s.write("access.log", "")
+		s.startNginx(program.Address(t))
+		s.patient()
+		s.start()
+		send := func(client, method, path string) (int, string) {
+			t.Helper()
+			request, err := http.NewRequest(method, "http://"+s.front+path, http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header.Set("X-Test-Client", client)
+			response, err := s.client.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = response.Body.Close()
+			return response.StatusCode, response.Header.Get("Retry-After")
+		}
+		const client = "203.0.113.9"
+		for i := range 12 {
+			if got, _ := send(client, "POST", "/login"); got != http.StatusUnauthorized {
+				t.Fatalf("emit %s, login %d: %d\n%s", listener, i+1, got, s.nginxLog())
+			}
+		}
+		s.eventually("the log was read", func() bool {
+			out, err := edgeguardCommand("explain", client, "--json", "--config", filepath.Join(s.dir, "config.yaml")).Output()
+			return err == nil && strings.Contains(strings.ReplaceAll(string(out), " ", ""), `"count":12`)
+		})
+		if got, retry := send(client, "POST", "/login?next=/"); got != http.StatusTooManyRequests || retry == "" || len(retry) > 2 {
+			t.Errorf("emit %s: the next login: %d, Retry-After %q", listener, got, retry)
+		}
+		for _, other := range [][3]string{{client, "GET", "/login"}, {client, "GET", "/"}, {client, "POST", "/search"}, {"203.0.113.10", "POST", "/login"}} {
+			if got, _ := send(other[0], other[1], other[2]); got == http.StatusTooManyRequests {
+				t.Errorf("emit %s: %v is refused", listener, other)
+			}
+		}
+		s.stop(syscall.SIGTERM)
+	}
 }

@@ -44,7 +44,7 @@ func (s *Status) Glance(now time.Time, addr netip.Addr) (standing string, counts
 // ruleCount returns one rule's count of an address as the API shows it.
 func ruleCount(r *detector.RuleExplanation) admin.RuleCount {
 	out := admin.RuleCount{
-		Rule: r.Rule, Key: r.Key.String(), Action: r.Action, Count: r.Count, Limit: r.Limit, Threshold: r.Threshold,
+		Rule: r.Rule, Key: r.Key.String(), Action: r.Action, Asked: r.Asked, Count: r.Count, Limit: r.Limit, Threshold: r.Threshold,
 		Distinct: r.Distinct.String(), Window: int(r.Window / time.Second), Slots: r.Slots[:], Under: seconds(r.Under),
 	}
 	if r.Count == 0 && r.Forgeable > 0 {
