@@ -17,10 +17,12 @@ const (
 	EventAlarm    = "alarm" // something an operator should look at
 	EventState    = "state" // the node changed: reloaded, degraded, stopping …
 	EventHeld     = "held"  // other records than before await confirmation
-	EventGap      = "gap"
+	// EventWouldBlock is a key over a limit of which nothing came, because the site failed.
+	EventWouldBlock = "would_block"
+	EventGap        = "gap"
 )
 
-var eventKinds = []string{EventBlock, EventUnblock, EventAllow, EventDisallow, EventAlarm, EventState, EventHeld}
+var eventKinds = []string{EventBlock, EventUnblock, EventAllow, EventDisallow, EventAlarm, EventState, EventHeld, EventWouldBlock}
 
 // Event is one thing that happened on the node.
 type Event struct {
@@ -33,8 +35,8 @@ type Event struct {
 	Block *Block `json:"block,omitempty"`
 	// Allowance belongs to allowances in the same way.
 	Allowance *Allowance `json:"allowance,omitempty"`
-	// Name and Text belong to alarms and states: a fixed word for machines and
-	// a sentence for people.
+	// Name and Text belong to the others: a fixed word for machines, which is the rule of
+	// would_block, and a sentence for people.
 	Name string `json:"name,omitempty"`
 	Text string `json:"text,omitempty"`
 }

@@ -110,6 +110,12 @@ func (e *Events) Held(now time.Time, n int) {
 	e.publish(&Event{Time: now.UTC(), Kind: EventHeld, Name: "held", Text: text})
 }
 
+// WouldBlock publishes a crossing that was held back because the site failed.
+func (e *Events) WouldBlock(now time.Time, c *edgeguard.Crossing) {
+	e.publish(&Event{Time: now.UTC(), Kind: EventWouldBlock, Name: c.Rule,
+		Text: fmt.Sprintf("%s would be over the limit of rule %s (%d of %d); the site fails", c.Key, c.Rule, c.Count, c.Limit)})
+}
+
 // Origin returns where a block was made, as in MadeBy.
 func (e *Events) Origin(b edgeguard.Block) string { return makerOf(&b, e.node) }
 

@@ -25,8 +25,13 @@ type Rule struct {
 	Scope string `json:"scope,omitempty"`
 	// Crossings say how often a key went over the limit since the start, by what
 	// came of it: a block, a deny, a shadow, or an alarm where the evidence can
-	// be forged or the address must not be blocked.
+	// be forged or the address must not be blocked; or "held", where nothing came of it
+	// because the site failed.
 	Crossings []Crossings `json:"crossings,omitempty"`
+	// Guarded says that the rule goes by the status, so that it counts no failures while the
+	// site fails. Held is how many events it did not count for that.
+	Guarded bool   `json:"guarded,omitempty"`
+	Held    uint64 `json:"held_events,omitempty"`
 	// Wide are the limits of the IPv6 networks around the rule's keys, the
 	// smallest first.
 	Wide []Wide `json:"wide,omitempty"`

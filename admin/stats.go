@@ -31,6 +31,8 @@ type Stats struct {
 
 	Events Totals                `json:"events"`
 	Flood  detector.SpoofedFlood `json:"flood"`
+	// Site is nil where no rule goes by the status.
+	Site *Site `json:"site,omitempty"`
 	// Crawlers is nil without any in the config.
 	Crawlers *crawlers.Claims `json:"crawlers,omitempty"`
 	// V4 and V6 are the active blocks.

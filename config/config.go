@@ -83,7 +83,7 @@ func (c *Config) keys(r *reader) key.List {
 		key.Prefixes("allowlist", &c.Allowlist, "what is never blocked and never counted. It wins over everything. For the whole fleet, at run time: `edgeguard allow`"),
 		key.Prefixes("protected", &c.Protected, "what is blocked only with `--force` on this node, besides what is found on the host; see below"),
 		key.Of("own_hosts", &c.OwnHosts, yaml.Node.Words, yaml.Flow, "names", "the names of your site, such as `[example.org, \"*.example.org\"]`. "+
-			"Rules tell by them whether a Referer is your own: [what a page can provoke](rules.md#what-a-page-can-provoke)").If(c.OwnHosts != nil),
+			"Rules tell by them whether a Referer is your own: [what a page can provoke](rules.md#what-a-page-can-provoke); and each is judged for itself [when the site itself fails](rules.md#when-the-site-itself-fails)").If(c.OwnHosts != nil),
 		key.Of("wide", &c.Wide, readWide, rules.Wide.String, "`default`, `off`, `report`, `strict`", "what rules do about IPv6 networks wider than their keys, "+
 			"unless a rule says otherwise. See [rules.md](rules.md#wide-networks)"),
 		key.Size("memory", &c.Memory, leastMemory, "the bound on all counts together. A key costs about 50 bytes while it is cold and at most 165; "+

@@ -237,3 +237,7 @@ func (d *Detector) Outages() (all []Outage, late uint64) {
 	}
 	return all, g.core.Late
 }
+
+// Guards reports whether a rule goes by the status, so that it matters whether the site
+// fails.
+func (d *Detector) Guards() bool { return d.guard != nil }

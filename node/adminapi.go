@@ -103,6 +103,8 @@ func (a *adminAPI) publish(e entry) {
 		a.events.Block(a.status.Now(), a.status.Outward(*e.block))
 	case e.alarm != nil:
 		a.events.Alarm(*e.alarm)
+	case e.crossing != nil && e.crossing.Held:
+		a.events.WouldBlock(a.status.Now(), e.crossing)
 	}
 }
 

@@ -81,6 +81,7 @@ func (n *Node) housekeeping() *housekeeping {
 	unsigned := &checks.Unsigned{Current: n.pipeline.Current, Records: n.fleet.Records, Alarms: n.alarms}
 	room := &checks.Room{List: n.list, Alarms: n.alarms, Log: n.options.Log.Info}
 	flood := &checks.Flooded{Watch: n.pipeline.Flood, Alarms: n.alarms, Log: n.options.Log.Info}
+	site := &checks.SiteFails{Site: n.pipeline.Site, Alarms: n.alarms}
 	served := &checks.Served{
 		Begun: n.lifecycle.begun, Current: n.pipeline.Current, Answers: &n.pipeline.Answers, Report: n.report, Alarms: n.alarms,
 		Blocks: func() int { return n.list.Len() + n.imports.Summary().Blocks },
@@ -91,7 +92,7 @@ func (n *Node) housekeeping() *housekeeping {
 			n.elsewhere.Check, dominant.Check, hidden.Check, unsigned.Check, served.Check, n.store.checkAside, n.pipeline.Samples().Sweep,
 		},
 		steps: []func(time.Time){
-			n.alarms.Again, n.sweep, n.fleet.Follow, held.check, nodes.Check, room.Check, n.imports.Check, claims.Check, flood.Check, n.enforcers.Check, n.neighbours.Bouncers.Check,
+			n.alarms.Again, n.sweep, n.fleet.Follow, held.check, nodes.Check, room.Check, n.imports.Check, claims.Check, flood.Check, site.Check, n.enforcers.Check, n.neighbours.Bouncers.Check,
 			n.sensors.checkLoss, n.sensors.uncounted.Check, n.sensors.checkSilence, n.sensors.asked.Check, n.admin.listeners.Check, n.admin.status.KeepHistory,
 			func(time.Time) { n.admin.noteRates(n.admin.status.Now(), n.pipeline) },
 		},

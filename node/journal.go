@@ -96,6 +96,9 @@ func (j *journal) write(e entry, second int64) {
 		j.line(e)
 	} else {
 		j.left++
+		if e.crossing != nil {
+			return // of those that are held back, all visitors may be
+		}
 	}
 	j.publish(e)
 }
@@ -132,6 +135,10 @@ func (j *journal) line(e entry) {
 		line := j.log.With("key", c.Key.String(), "rule", c.Rule, "action", c.Action.String(), "count", c.Count, "limit", c.Limit)
 		if c.Stands != "" {
 			line = line.With("stands", c.Stands, "until", j.epoch(c.Until).UTC().Format(time.RFC3339))
+		}
+		if c.Held {
+			line.Info("would be over limit: the site fails, and its failures are not counted")
+			return
 		}
 		line.Info("over limit")
 	}

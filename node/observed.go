@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/admin"
 	"edgeguard/admin/metrics"
 	"edgeguard/node/pipeline"
 )
@@ -33,4 +34,21 @@ func observed(latency *metrics.Latency, verdicts *pipeline.Counts, source string
 		}
 		return verdict
 	}
+}
+
+// site returns how the site does; nil where no rule goes by the status.
+func (n *Node) site() *admin.Site {
+	parts, late := n.pipeline.Site()
+	if !n.pipeline.Current().Detector.Guards() {
+		return nil
+	}
+	out := &admin.Site{Late: late}
+	for _, p := range parts {
+		f := admin.SiteFigures{Name: p.Name, Fails: p.Armed, Why: string(p.Why), Visitors: p.Visitors, Succeeding: p.Succeeding, Failing: p.State.Failing}
+		if p.Since > 0 {
+			f.Since = n.clock.Epoch(time.Unix(int64(p.Since), 0)).UTC()
+		}
+		out.Parts, out.FailedSeconds = append(out.Parts, f), p.Used
+	}
+	return out
 }

@@ -198,7 +198,7 @@ func generation(g *pipeline.Generation) status.Generation {
 func (n *Node) report(s *admin.Stats) {
 	s.Ready, s.Reload = n.lifecycle.ready.Load(), n.lifecycle.reloads.figures(n.clock, n.lifecycle.begun)
 	s.Snapshot, s.Uncounted = n.store.figures(), n.sensors.uncounted.Figures()
-	s.Flood = n.pipeline.Flood.Figures()
+	s.Flood, s.Site = n.pipeline.Flood.Figures(), n.site()
 	n.sensors.report(s)
 	n.enforcers.Report(s)
 	n.neighbours.Report(s)

@@ -45,11 +45,20 @@ var nodeParts = []part{
 		gauge("memory_used_bytes", "Memory that all meters together use.", "", func(s *scrape, to series) { add(to, s.Tables.Used) }),
 		gauge("memory_bytes", "Memory in use, by part; the part history is beside the limit.", "part", func(s *scrape, to series) { addEach(to, s.Tables.Parts) }),
 	),
+	each(func(s *scrape) []*admin.Site { return some(s.Site) },
+		gauge("site_fails", "How many parts of the site fail now: rules that go by the status count no failures there.", "", func(s *admin.Site, to series) { add(to, s.Fails()) }),
+		gauge("site_failed_seconds", "How many seconds of the last hour some part of the site failed, at most 600.", "", func(s *admin.Site, to series) { add(to, s.FailedSeconds) }),
+	),
 	each(func(s *scrape) []admin.Rule { return s.rules },
 		gauge("rule_limit", "The highest count a key may reach.", "rule", func(r admin.Rule, to series) { add(to, r.Limit, r.Name) }),
-		counter("rule_crossings_total", "Times a key exceeded a rule's limit, by what came of it: block, deny, shadow or alarm.", "rule action", func(r admin.Rule, to series) {
+		counter("rule_crossings_total", "Times a key exceeded a rule's limit, by what came of it: block, deny, shadow, alarm, or held where the site failed.", "rule action", func(r admin.Rule, to series) {
 			for _, c := range r.Crossings {
 				add(to, c.Count, r.Name, c.Action)
+			}
+		}),
+		counter("rule_held_events_total", "Failures that a rule did not count because the site failed.", "rule", func(r admin.Rule, to series) {
+			if r.Guarded {
+				add(to, r.Held, r.Name)
 			}
 		}),
 		counter("wide_crossings_total", "Times an IPv6 network exceeded a rule's limit for it, by prefix length (/56 or /48) and action, which is alarm where it is only reported.",

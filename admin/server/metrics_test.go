@@ -46,6 +46,8 @@ func full(t testing.TB) (*node, server.Config) {
 		Alerts:    &crowdsec.Outgoing{URL: "http://127.0.0.1:8080", Waiting: 1, Sent: 8, Dropped: 3, Refused: 2},
 	}
 	n.stats.Crawlers = &crawlers.Claims{Verified: 9, Impostors: 8, Unknown: 7, Asked: 6, Failed: 2, Unasked: 1}
+	n.rules[0].Guarded, n.rules[0].Held = true, 17
+	n.stats.Site = &admin.Site{FailedSeconds: 40, Parts: []admin.SiteFigures{{Name: "example.org", Fails: true}, {Name: "log a"}}}
 	n.rules[0].Wide = []admin.Wide{{Bits: 56, Crossings: []admin.Crossings{{Action: "block", Count: 4}}}}
 	n.stats.Snapshot = &admin.Snapshot{Written: 3, Failures: 1, Bytes: 1000, Success: start}
 	n.stats.Reload = &admin.Reload{OK: true, Success: start}

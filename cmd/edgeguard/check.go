@@ -73,6 +73,9 @@ func printCheck(e *command.Env, file string) error {
 	for _, text := range verified {
 		fmt.Fprintf(e.Stderr, "crawlers: %s\n", text)
 	}
+	for _, text := range c.Guarded() {
+		fmt.Fprintf(e.Stderr, "outages: %s\n", text)
+	}
 	for _, text := range overlaidOn(c) {
 		fmt.Fprintf(e.Stderr, "overlay: %s\n", text)
 	}

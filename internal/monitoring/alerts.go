@@ -43,6 +43,8 @@ var alerts = []alert{
 		`{{ $value | humanizePercentage }} of all requests are refused: an attack, or a rule that is too strict`},
 	{"EdgeguardSpoofedFlood", `edgeguard_spoofed_flood == 1`, "", warning,
 		`{{ $labels.instance }} sees a flood of fresh sources that complete no handshake: no address is blocked for it`},
+	{"EdgeguardSiteFails", `edgeguard_site_fails > 0`, "", warning,
+		`{{ $labels.instance }} sees {{ $value }} parts of the site fail: rules that go by the status count no failures there`},
 	{"EdgeguardBlocksWait", `max by (job) (edgeguard_blocks_held) > 0`, "10m", warning,
 		`{{ $value }} blocks of other nodes await confirmation and are not in force everywhere`},
 	{"EdgeguardBlocksFull", `rate(edgeguard_blocks_evicted_total[5m]) > 0`, "5m", warning,

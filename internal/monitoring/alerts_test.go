@@ -55,6 +55,9 @@ var alertTests = []alertTest{
 	{"EdgeguardSpoofedFlood", "3m", []string{`edgeguard_spoofed_flood{job="edgeguard",instance="a"} 0 0 1x10`}, `job: edgeguard, instance: a`, "a sees a flood of fresh sources that complete no handshake: no address is blocked for it"},
 	{"EdgeguardSpoofedFlood", "3m", []string{`edgeguard_spoofed_flood{job="edgeguard",instance="a"} 1 1 0x10`}, "", ""},
 
+	{"EdgeguardSiteFails", "3m", []string{`edgeguard_site_fails{job="edgeguard",instance="a"} 0 0 1x10`}, `job: edgeguard, instance: a`, "a sees 1 parts of the site fail: rules that go by the status count no failures there"},
+	{"EdgeguardSiteFails", "3m", []string{`edgeguard_site_fails{job="edgeguard",instance="a"} 1 1 0x10`}, "", ""},
+
 	{"EdgeguardBlocksWait", "12m", []string{`edgeguard_blocks_held{job="edgeguard",instance="a"} 3x20`, `edgeguard_blocks_held{job="edgeguard",instance="b"} 1x20`}, `job: edgeguard`, "3 blocks of other nodes await confirmation and are not in force everywhere"},
 	{"EdgeguardBlocksWait", "12m", []string{`edgeguard_blocks_held{job="edgeguard",instance="a"} 3x5 0x20`}, "", ""},
 

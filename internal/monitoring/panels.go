@@ -63,6 +63,9 @@ var rows = []row{
 			{`sum by (rule, action) (rate(edgeguard_decisions_total{action!="pass",rule=~"$rule"}[$__rate_interval]))`, "{{rule}}: {{action}}"}}},
 		{"Not counted", "Requests that were answered and are not counted, by reason. Some is usual; a rise is an attacker who evades the rules, or a wrong setting.", timeseries, rate, []query{
 			{`sum by (source, reason) (rate(edgeguard_uncounted_total[$__rate_interval]))`, "{{source}}: {{reason}}"}}},
+		{"The site fails", "Failures a second that rules did not count, because most visitors who had succeeded before only failed; and how many parts of the site fail now.", timeseries, rate, []query{
+			{`sum by (rule) (rate(edgeguard_rule_held_events_total{rule=~"$rule"}[$__rate_interval]))`, "{{rule}}"},
+			{`sum(edgeguard_site_fails)`, "parts that fail"}}},
 		{"Claims to be a crawler", "Events whose agent claims to be a crawler, by what the claim was found to be. Many unknown ones: DNS does not answer, or a range file cannot be read.", timeseries, rate, []query{
 			{`sum by (crawler) (rate(edgeguard_crawler_claims_total[$__rate_interval]))`, "{{crawler}}"},
 			{`sum(rate(edgeguard_crawler_dns_total{result="failed"}[$__rate_interval]))`, "DNS failed"}}},
@@ -215,6 +218,7 @@ var unshown = map[string]string{
 	"edgeguard_haproxy_refused_total":                        "refused connections are an alarm",
 	"edgeguard_crawler_unasked_total":                        "those events are among the unknown claims",
 	"edgeguard_spoofed_floods_total":                         "edgeguard_spoofed_flood shows each while it lasts",
+	"edgeguard_site_failed_seconds":                          "edgeguard_site_fails shows each while it lasts",
 	"edgeguard_late_answers_total":                           "the alarm answered_late says that they are many",
 	"edgeguard_memory_bytes":                                 "the parts matter to developers",
 	"edgeguard_blocks_forgotten_total":                       "the alarm blocks_full says it",

@@ -31,6 +31,8 @@ const (
 	Files     = "open_files"
 	Flood     = "spoofed_flood"
 	Crawlers  = "crawlers"
+	// Visitors who had succeeded only fail: rules that go by the status count no failures.
+	Failing = "site_fails"
 	// Blocked addresses are served, as a log shows; nothing is known that refuses them.
 	Served  = "blocked_served"
 	Nothing = "nothing_refuses"

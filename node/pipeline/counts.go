@@ -12,7 +12,8 @@ type Ruling struct {
 	Source string
 	Action edgeguard.Action
 	Rule   string
-	Wide   uint8 // of a crossing: see edgeguard.Crossing
+	Wide   uint8 // of a crossing, as Held: see edgeguard.Crossing
+	Held   bool
 }
 
 // Counts counts verdicts since the start, except passes: sources count these

@@ -40,9 +40,6 @@ type Config struct {
 	// Cleared is called when counts were removed: the state that was saved last may
 	// still have them. Nil disables it.
 	Cleared func()
-	// Turned is called when a part of the site begins or ends to fail: see
-	// [detector.Config]. Nil disables it.
-	Turned func(detector.Turn)
 	// Samples takes requests of keys that are blocked or near a limit; nil for none.
 	Samples *evidence.Samples
 }
@@ -55,6 +52,7 @@ type Generation struct {
 	Crawlers *crawlers.Crawlers // nil for none
 	Columns  *haproxy.Columns   // what HAProxies count for the rules
 
+	own   *rules.Hosts   // the site's names
 	rules map[string]int // by name
 	// enforced is since when verdicts are enforced; before it, in mode monitor, lists
 	// were empty.
@@ -121,7 +119,7 @@ func (p *Pipeline) Sweep(now time.Time) {
 func (p *Pipeline) Close() { p.current.Load().Detector.Close(nil) }
 
 func (p *Pipeline) make(now time.Time, c *config.Config, before *Generation) *Generation {
-	g := &Generation{Config: c, Columns: haproxy.ColumnsOf(c.Rules), rules: make(map[string]int, len(c.Rules.Rules))}
+	g := &Generation{Config: c, own: c.Own(), Columns: haproxy.ColumnsOf(c.Rules), rules: make(map[string]int, len(c.Rules.Rules))}
 	for i := range c.Rules.Rules {
 		g.rules[c.Rules.Rules[i].Name] = i
 	}
@@ -132,7 +130,7 @@ func (p *Pipeline) make(now time.Time, c *config.Config, before *Generation) *Ge
 	g.Crawlers = makeCrawlers(c, before)
 	dc := detector.Config{
 		Rules: c.Rules, Memory: p.made.Memory, List: p.made.List, Imported: p.made.Imported, Node: c.Node, Monitor: c.Monitor, RollUp: c.RollUp, Seed: p.made.Seed, Began: now, Crossed: p.crossed,
-		Own: c.Own(), Turned: p.made.Turned, Lifted: p.lifted,
+		Own: g.own, Lifted: p.lifted,
 	}
 	if p.made.Samples != nil {
 		dc.Sample = p.made.Samples.Take
@@ -174,7 +172,7 @@ func makeCrawlers(c *config.Config, before *Generation) *crawlers.Crawlers {
 }
 
 func (p *Pipeline) crossed(c edgeguard.Crossing) {
-	p.Crossings.Of(Ruling{Action: c.Action, Rule: c.Rule, Wide: c.Wide}).Add(1)
+	p.Crossings.Of(Ruling{Action: c.Action, Rule: c.Rule, Wide: c.Wide, Held: c.Held}).Add(1)
 	if c.Action == edgeguard.ActionBlock && !c.Until.IsZero() && p.made.Evidence != nil {
 		if e, ok := p.current.Load().Detector.Evidence(&c); ok {
 			p.made.Evidence(e)

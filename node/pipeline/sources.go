@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"sync"
+
+	"edgeguard/detector/outage"
 )
 
 // SourceNumbers are numbers of sources by name, in the order in which they came; a reload keeps
@@ -33,4 +35,27 @@ func (s *SourceNumbers) Name(number uint8) string {
 		return s.names[number]
 	}
 	return ""
+}
+
+// SiteState is whether a part of the site fails. Its times are local.
+type SiteState struct {
+	Name string // one of own_hosts, or a source
+	outage.State
+}
+
+// Site returns the parts of the site of which something is known, and how many answers came
+// too late to say something.
+func (p *Pipeline) Site() (all []SiteState, late uint64) {
+	g := p.Current()
+	outages, late := g.Detector.Outages()
+	for i := range outages {
+		name := ""
+		if o := &outages[i]; o.Part.Host > 0 {
+			name = g.own.Name(o.Part.Host - 1)
+		} else {
+			name = p.Sources.Name(o.Part.Source)
+		}
+		all = append(all, SiteState{name, outages[i].State})
+	}
+	return all, late
 }

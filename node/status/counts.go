@@ -34,7 +34,7 @@ func (s *Status) Rules() []admin.Rule {
 		if r.Action == edgeguard.ActionBlock {
 			shown.BlockFor = int(r.BlockFor / time.Second)
 		}
-		shown.Crossings = s.crossingsOf(r, 0)
+		shown.Crossings, shown.Guarded, shown.Held = s.crossingsOf(r, 0), m.Guarded(), g.Detector.Held(i)
 		for k := range r.Widths {
 			w := &r.Widths[k]
 			shown.Wide = append(shown.Wide, admin.Wide{Bits: int(w.Bits), Limit: w.Limit, Times: w.Times, Action: w.Does(), Crossings: s.crossingsOf(r, w.Bits)})
@@ -67,6 +67,9 @@ func (s *Status) crossingsOf(r *rules.Rule, wide uint8) (out []admin.Crossings) 
 		if n := s.from.Crossings(pipeline.Ruling{Action: action, Rule: r.Name, Wide: wide}); n > 0 {
 			out = append(out, admin.Crossings{Action: action.String(), Count: n})
 		}
+	}
+	if n := s.from.Crossings(pipeline.Ruling{Action: edgeguard.ActionShadow, Rule: r.Name, Wide: wide, Held: true}); n > 0 {
+		out = append(out, admin.Crossings{Action: "held", Count: n})
 	}
 	return out
 }
