@@ -81,6 +81,12 @@ var dataServices = []service{
 			`{?named}(?:[\w-]+: )?(?:(?:error|info|notice|warning): )?client (?:@0x[0-9a-f]+ )?(?P<addr>[^# ]+)#\d+(?:/key [^ ]+)?(?: \([^()]*\))?: (?:view [^ ]+: )?.* denied`,
 		},
 	},
+	{
+		// NSD 4: query.c answer_notify, query_acl; axfr.c. Over UDP.
+		name: "nsd", forgeable: true, rejected: []string{
+			`{?nsd}(?:nsd\[\d+\]: )?(?:info|notice|warning): (?:query|axfr for|ixfr for|notify for) [^ ]+ from ADDR refused, `,
+		},
+	},
 	{name: "technitium", forgeable: true, failures: []string{`{}\[ADDR\] DnsServerCore\.DnsWebServiceException: Invalid username or password for user: `}},
 	{name: "adguardhome", failures: []string{`{}(?:\d+#\d+ )?\[error\] [A-Z]+ ADDR /control/login: invalid username or password`}},
 }
@@ -102,6 +108,13 @@ var voiceServices = []service{
 		name: "freeswitch", forgeable: true, failures: []string{
 			`{}(?:[\d.]+% )?\[WARNING\] sofia_reg\.c:\d+ SIP auth failure \([A-Z]+\) on sofia profile '[^']*' for \[.*\] from ip ADDR$`,
 			`{}(?:[\d.]+% )?\[WARNING\] sofia_reg\.c:\d+ Can't find user \[.*\] from ADDR$`,
+		},
+	},
+	{
+		// Mumble 1.5: murmur's Messages.cpp msgAuthenticate and Server.cpp log; a name that is
+		// refused is written as it came.
+		name: "murmur", forgeable: true, failures: []string{
+			`^<[A-Z]>(?P<time>[\d-]+ [\d:.]+) \d+ => .*Rejected connection from ADDR: (?:Wrong certificate or password for existing user|Invalid server password)$`,
 		},
 	},
 	{

@@ -74,6 +74,21 @@ var hostServices = []service{
 	},
 	{name: "endlessh", connects: []string{`{endlessh}ACCEPT host=ADDR port=\d+ `}},
 	{name: "cowrie", connects: []string{`{?cowrie}\[[\w.,:-]+\] New connection: ADDR:\d+ \([^()]*\) \[session: `}},
+	{
+		// xrdp 0.10: sesman's login_info.c log_authfail_message.
+		name: "xrdp", forgeable: true, failures: []string{`AUTHFAIL: user=.* ip=ADDR time=(?P<time>\d+)$`},
+	},
+	{
+		// scanlogd 2.2: do_log; PortSentry 2: sentry.c and, of version 1, portsentry.c. What they see
+		// are packets, whose sender can be forged.
+		name: "scanlogd", forgeable: true, rejected: []string{`{scanlogd}ADDR to [^ ]+ (?:and others, )?ports `},
+	},
+	{
+		name: "portsentry", forgeable: true, rejected: []string{
+			`{?portsentry}(?:attackalert: )?Scan from: \[(?P<addr>[^\]]+)\] `,
+			`{portsentry}attackalert: [\w/ ]+ from host: [^/ ]*/ADDR to (?:TCP|UDP) port: \d+`,
+		},
+	},
 	{name: "xinetd", rejected: []string{`{xinetd}FAIL: [\w-]+ [\w-]+ from=ADDR$`}},
 	{name: "nrpe", rejected: []string{`{nrpe}Host ADDR is not allowed to talk to us!$`}},
 	{name: "screensharingd", failures: []string{`{screensharingd}Authentication: FAILED :: User Name: .* :: Viewer Address: ADDR :: Type: [\w/-]+$`}},

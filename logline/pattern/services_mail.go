@@ -70,9 +70,21 @@ var mailServices = []service{
 			sendmailHead + `(?P<rejection>)(?P<forgeable>)ruleset=\w+, arg1=[^ ]*, (?:arg2=[^ ]*, )?relay=` + sendmailPeer + `, reject=[45]\d\d `,
 		},
 	},
-	{name: "courier", failures: []string{
-		`{imapd*|pop3d*|courier*|pop3login|imaplogin|authdaemond|webmaild}(?:ERR: )?LOGIN FAILED, .*ip=\[(?P<addr>[^\]]+)\](?:, port=\[\d+\])?$`,
-	}},
+	{
+		// Courier: the login modules of courier-imap; module.esmtp's courieresmtpd.C.
+		name: "courier", failures: []string{
+			`{imapd*|pop3d*|courier*|pop3login|imaplogin|authdaemond|webmaild}(?:ERR: )?LOGIN FAILED, .*ip=\[(?P<addr>[^\]]+)\](?:, port=\[\d+\])?$`,
+			`{courieresmtpd*}error,relay=(?P<addr>[^,]+),(?:port=\d+,)?(?:ident="[^"]*",)?msg="535 `,
+		},
+		rejected: []string{`{courieresmtpd*}error,relay=(?P<addr>[^,]+),(?:port=\d+,)?(?:ident=[^,]*,)?from=<.*: 5\d\d `},
+	},
+	{
+		// UW imapd 2007: imapd.c and ipop3d.c. The name of a host is in no brackets.
+		name: "uw-imap", failures: []string{
+			`{imapd|ipop3d|ipop2d}Login (?:failed|failure|disabled|excessive login failures) user=.* host=(?:[^ \[]+ )?\[(?P<addr>[^\]]+)\]$`,
+			`{imapd|ipop3d}AUTHENTICATE [^ ]+ failure host=(?:[^ \[]+ )?\[(?P<addr>[^\]]+)\]$`,
+		},
+	},
 	{name: "cyrus", failures: []string{`{cyrus*|imap|imapd|imaps|pop3|pop3d|pop3s|sieve|timsieved|lmtp|nntpd}badlogin: [^ \[]* ?\[(?P<addr>[^\]]+)\] `}},
 	{name: "qmail", rejected: []string{`{qmail|rblsmtpd}(?:[\d.]+ rblsmtpd: )?ADDR pid \d+ `}},
 	{name: "domino", failures: []string{`{} *smtp: .* \[(?P<addr>[^\]]+)\] authentication failure using internet password$`}},
