@@ -62,7 +62,7 @@ var forgeableServices = []string{
 	"asterisk", "freeswitch", "openvpn", "named", "netfilter",
 	"gitlab", "odoo", "paperless", "qbittorrent", "uptime-kuma", "vaultwarden", "calibre-web", "gin", "nginx-error",
 	"guacamole", "fireflyiii", "jellyfin", "servarr",
-	"xrdp", "scanlogd", "portsentry", "nsd", "murmur", "gitea", "samba", "postgresql", "redmine", "cpanel", "harbor", "zimbra", "ejabberd",
+	"xrdp", "scanlogd", "portsentry", "nsd", "murmur", "immich", "gitea", "samba", "postgresql", "redmine", "cpanel", "harbor", "zimbra", "ejabberd",
 	"cas", "groupoffice", "horde", "lighttpd", "mssql", "mysqld", "pterodactyl", "technitium", "tine20",
 }
 

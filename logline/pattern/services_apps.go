@@ -25,12 +25,19 @@ var webServices = []service{
 		// sanitize, which puts quotes around each value and escapes those in it. Before, without
 		// quotes, the client's id is what a client says.
 		name: "keycloak", failures: []string{
-			`{?keycloak}(?:WARN|DEBUG|INFO|ERROR) +\[org\.keycloak\.events\] (?:\([^()]*\) )?type="(?:CLIENT_)?LOGIN_ERROR", realmId="[^"]*", (?:realmName="[^"]*", )?` +
+			`{?keycloak}` + keycloakHead + `type="(?:CLIENT_)?LOGIN_ERROR", realmId="[^"]*", (?:realmName="[^"]*", )?` +
 				`clientId="(?:[^"\\]|\\.)*", userId="[^"]*", (?:sessionId="[^"]*", )?ipAddress="(?P<addr>[^"]+)", error="` + keycloakErrors,
 		},
 		others: []string{
-			`{?keycloak}(?P<auth_failure>)(?P<forgeable>)(?:WARN|DEBUG|INFO|ERROR) +\[org\.keycloak\.events\] (?:\([^()]*\) )?type=(?:CLIENT_)?LOGIN_ERROR, realmId=[^ ,]*, (?:realmName=[^,]*, )?` +
+			`{?keycloak}(?P<auth_failure>)(?P<forgeable>)` + keycloakHead + `type=(?:CLIENT_)?LOGIN_ERROR, realmId=[^ ,]*, (?:realmName=[^,]*, )?` +
 				`clientId=[^ ,]*, userId=[^ ,]*, ipAddress=(?P<addr>[^ ,]+), error=` + keycloakErrors,
+		},
+	},
+	{
+		// Immich 2: server's auth.service.ts login; Nest's console-logger.service.ts formatMessage,
+		// with colours or without. The address may be a header's.
+		name: "immich", forgeable: true, failures: []string{
+			`^` + ansi + `\[Nest\] \d+ +- ` + ansi + `(?P<time>\d\d/\d\d/\d{4}, \d{1,2}:\d\d:\d\d [AP]M) +` + ansi + ` *WARN ?` + ansi + `(?:\[[^\]]*\] ?)?` + ansi + `Failed login attempt for user [^ ]* from ip address (?P<addr>[\da-fA-F.:]+)` + ansi + `$`,
 		},
 	},
 	{
@@ -161,8 +168,15 @@ var mediaServices = []service{
 
 const vaultwardenHead = `{?vaultwarden|bitwarden_rs}\[[\w:]*\]\[[A-Z]+\] +`
 
+// keycloakHead is what Quarkus writes before the message, in text; as JSON the line is in an
+// envelope.
+const keycloakHead = `(?:(?:WARN|DEBUG|INFO|ERROR) +\[org\.keycloak\.events\] (?:\([^()]*\) )?)?`
+
 // keycloakErrors are those of LOGIN_ERROR that a wrong guess makes. The others are cookies that
 // are gone, and pages that were open for too long.
 const keycloakErrors = `(?:invalid_user_credentials|user_not_found|user_disabled|user_temporarily_disabled|invalid_client_credentials|client_not_found)\b`
 
 const guacamole = `(?:[\d:.]+ )?\[[^\]]*\] WARN +[\w.]*AuthenticationService - Authentication attempt from `
+
+// ansi are the colours of a terminal.
+const ansi = `(?:\x1b\[\d+m ?)*`

@@ -31,9 +31,10 @@ var fileServices = []service{
 	{name: "pterodactyl", forgeable: true, failures: []string{`^[A-Z]+: \[(?P<time>[^\]]*)\] failed to validate user credentials \([^()]*\) ip=ADDR:\d+ subsystem=`}},
 	{
 		// Samba 4: auth_log.c log_authentication_event_human_readable. log_escape leaves the
-		// brackets of a name as they are, on both sides of the address. samba-json is evidence.
+		// brackets of a name as they are, on both sides of the address. The name of the zone is that of
+		// the log. samba-json is evidence.
 		name: "samba", forgeable: true, failures: []string{
-			`^ *Auth: ` + sambaAuth + `(?P<time>[^\]]+)` + sambaPeer,
+			`^ *Auth: ` + sambaAuth + `(?P<time>\w{3}, \d\d \w{3} \d{4} [\d:.]+)(?: [\w+-]+)?` + sambaPeer,
 			`{smbd*|samba*|rpcd_lsad} *Auth: ` + sambaAuth + `[^\]]+` + sambaPeer,
 		},
 	},

@@ -11,9 +11,9 @@ import (
 //	2006-01-02T15:04:05.123+01:00, 2006/01/02 15:04:05 UTC, 2006.01.02-15:04:05
 //	02/Jan/2006:15:04:05 -0700, 02-Jan-2006 15:04:05 -0700
 //	Jan  2 15:04:05, Jan 2 2006 15:04:05, Mon Jan 02 15:04:05.123456 2006
-//	Mon 2006-01-02 15:04:05 UTC, Mon, 02 Jan 2006 15:04:05 UTC, 02/Jan/2006 15:04:05, 060102 15:04:05, 2006/01/02 - 15:04:05, 1136214245.123
+//	Mon 2006-01-02 15:04:05 UTC, Mon, 02 Jan 2006 15:04:05 UTC, 02/Jan/2006 15:04:05, 01/02/2006, 3:04:05 PM, 060102 15:04:05, 2006/01/02 - 15:04:05, 1136214245.123
 //
-// A day and a month in digits, which may be either, are none of these.
+// Other days and months in digits, which may be either, are none of these.
 func (c *Clock) Stamp(b []byte) (t Instant, n int, ok bool) {
 	if len(b) == 0 || b[0] != '[' {
 		return c.stamp(b)
@@ -37,6 +37,8 @@ func (c *Clock) stamp(b []byte) (t Instant, n int, ok bool) {
 		return t, n + 5, ok
 	case !IsDigit(b[0]):
 		return c.monthFirst(b)
+	case b[2] == '/' && b[5] == '/' && len(b) > 20 && b[10] == ',':
+		return c.american(b)
 	case b[2] == '/' && len(b) > 19 && b[11] == ' ':
 		return c.dayMonth(b)
 	case b[2] == '/' && len(b) > 11 && b[11] == ':':
@@ -97,6 +99,27 @@ func (c *Clock) dayMonth(b []byte) (t Instant, n int, ok bool) {
 	}
 	n = d.readZone(b, n)
 	return c.civilInstant(d, t.nsec, n)
+}
+
+// american reads 01/02/2006, 3:04:05 PM, as JavaScript writes it by default. No other language
+// of it has both the comma and capitals.
+func (c *Clock) american(b []byte) (t Instant, n int, ok bool) {
+	var d civil
+	if Number(b, 2, &d.month) == 0 || Number(b[3:], 2, &d.day) == 0 || Number(b[6:], 4, &d.year) == 0 || b[11] != ' ' {
+		return t, 0, false
+	}
+	n = 12
+	if b[n+1] == ':' { // one digit
+		n--
+	}
+	if t.nsec, n, ok = d.timeOfDay(b, n); !ok || d.hour == 0 || d.hour > 12 || len(b) < n+3 || b[n] != ' ' || b[n+2] != 'M' || b[n+1] != 'A' && b[n+1] != 'P' {
+		return t, 0, false
+	}
+	d.hour %= 12
+	if b[n+1] == 'P' {
+		d.hour += 12
+	}
+	return c.civilInstant(d, t.nsec, n+3)
 }
 
 // monthFirst reads Jan 2 15:04:05, with a weekday before it and a year before or
