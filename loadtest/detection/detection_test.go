@@ -257,7 +257,7 @@ func TestScenes(t *testing.T) {
 			t.Errorf("%s: %d visitors are held and %d blocks lifted, and nothing fails", name, v.by[held], v.by[lifted])
 		}
 		if most := stopsToday[name]; stopped > most || stopped == 0 && most > 0 {
-			t.Errorf("%s: %d of %d visitors are stopped by %v; listed are %d", name, stopped, s.visitors.addresses, ruleNames(&s.visitors), most)
+			t.Errorf("%s: %d of %d visitors are stopped by %v; listed are %d", name, stopped, s.visitors.addresses, s.visitors.ruleNames(), most)
 		}
 		if passes := s.fate() == "passes"; s.scene.Kind == scenes.Attack && passes != slices.Contains(passesToday, name) {
 			t.Errorf("%s: passes %v, and is listed otherwise", name, passes)

@@ -52,11 +52,19 @@ func TestDenied(t *testing.T) {
 			t.Errorf("%s: %v, want %v", addr, got, want)
 		}
 	}
-	g := group{rules: make(map[string]bool)}
+	g := group{rules: make(map[string]effect)}
 	for _, v := range o.visitors {
 		g.count(v)
 	}
 	if want := [effects]int{blocked: 1, denied: 1, told: 1}; g.by != want || g.addresses != 4 || g.requests-g.letIn != 6 {
 		t.Errorf("all: %v of %d, %d of %d let in", g.by, g.addresses, g.letIn, g.requests)
+	}
+}
+
+func TestWindow(t *testing.T) {
+	for d, want := range map[time.Duration]string{10 * time.Minute: "10m", time.Hour: "1h", 24 * time.Hour: "24h", 90 * time.Second: "1m30s", 20 * time.Second: "20s", 70 * time.Minute: "1h10m"} {
+		if got := window(d); got != want {
+			t.Errorf("%v: %s, want %s", d, got, want)
+		}
 	}
 }

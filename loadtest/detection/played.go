@@ -5,10 +5,12 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"edgeguard"
 	"edgeguard/loadtest/scenes"
 	"edgeguard/logline"
+	"edgeguard/rules"
 )
 
 // group are the visitors of a scene, or its attackers.
@@ -17,7 +19,7 @@ type group struct {
 	by        [effects]int // addresses, each by the strongest that happened to it, but held
 	requests  int
 	letIn     int
-	rules     map[string]bool // that blocked, denied or told of one
+	rules     map[string]effect // the strongest that each had
 }
 
 // count counts one address.
@@ -36,7 +38,9 @@ func (g *group) count(v *visitor) {
 	}
 	for e := range effects {
 		for name := range v.by[e] {
-			g.rules[name] = true
+			if before, known := g.rules[name]; !known || e < before {
+				g.rules[name] = e
+			}
 		}
 	}
 }
@@ -74,13 +78,31 @@ func (s *sceneFigures) fate() string {
 	return "passes"
 }
 
-// ruleNames returns the rules that did something to a visitor or an attacker.
-func ruleNames(groups ...*group) []string {
-	all := make(map[string]bool)
-	for _, g := range groups {
-		maps.Copy(all, g.rules)
+// ruleNames returns the rules that did something to one of the group.
+func (g *group) ruleNames() []string { return slices.Sorted(maps.Keys(g.rules)) }
+
+// does returns what rules did to a group, and for how long they block.
+func (s *judged) does(g *group) string {
+	var by []string
+	for _, name := range g.ruleNames() {
+		switch g.rules[name] {
+		case blocked, lifted:
+			by = append(by, name+" "+window(s.rule(name).BlockFor))
+		case denied:
+			by = append(by, name+" denies")
+		case told:
+			by = append(by, name+" tells")
+		default:
+			by = append(by, name)
+		}
 	}
-	return slices.Sorted(maps.Keys(all))
+	return strings.Join(by, ", ")
+}
+
+// rule returns one of the rules.
+func (s *judged) rule(name string) *rules.Rule {
+	i := slices.IndexFunc(s.set.Rules, func(r rules.Rule) bool { return r.Name == name })
+	return &s.set.Rules[i]
 }
 
 // judgeScenes judges the generated traffic by each set of rules. It notes the
@@ -90,7 +112,7 @@ func judgeScenes(ctx context.Context, sets []judged, seeds int) error {
 	for _, scene := range scenes.Scenes() {
 		figures := make([]sceneFigures, len(sets))
 		for i := range figures {
-			figures[i] = sceneFigures{scene, group{rules: map[string]bool{}}, group{rules: map[string]bool{}}}
+			figures[i] = sceneFigures{scene, group{rules: map[string]effect{}}, group{rules: map[string]effect{}}}
 		}
 		for seed := range seedsOf(scene, seeds) {
 			traffic := scene.Play(uint64(seed) + 1)

@@ -116,7 +116,7 @@ func (r *ruleFigures) peak() string {
 // something happened to a visitor, or of every one.
 func printScenes(out io.Writer, s *judged, seeds int, every bool) {
 	fmt.Fprintln(out)
-	table(out, fmt.Sprintf("scene (%s; %d seeds)", s.name, seeds), "half", "what happens", "visitors blocked", "denied", "block lifted", "told", "held", "attackers stopped", "by")
+	table(out, fmt.Sprintf("scene (%s; %d seeds)", s.name, seeds), "half", "what happens", "visitors blocked", "denied", "block lifted", "told", "held", "attackers stopped", "by (blocks for)")
 	quiet := 0
 	for i := range s.scenes {
 		of := &s.scenes[i]
@@ -131,7 +131,7 @@ func printScenes(out io.Writer, s *judged, seeds int, every bool) {
 				says += " (recorded: " + of.scene.From + ")"
 			}
 			fmt.Fprintf(out, "| %s | %s | %s | %d of %d | %d | %d | %d | %d | %s | %s |\n", of.scene.Name, of.half(), says, v.by[blocked], v.addresses,
-				v.by[denied], v.by[lifted], v.by[told], v.by[held], a.share(), strings.Join(ruleNames(v), ", "))
+				v.by[denied], v.by[lifted], v.by[told], v.by[held], a.share(), s.does(v))
 		}
 	}
 	if !every {
@@ -150,12 +150,12 @@ func (g *group) share() string {
 // printAttacks prints what became of each kind of attack.
 func printAttacks(out io.Writer, s *judged) {
 	fmt.Fprintln(out)
-	table(out, "attack ("+s.name+")", "half", "what happens", "addresses blocked", "denied", "told", "requests let in", "so it", "visitors blocked or denied", "by")
+	table(out, "attack ("+s.name+")", "half", "what happens", "addresses blocked", "denied", "told", "requests let in", "so it", "visitors blocked or denied", "by (blocks for)")
 	for i := range s.scenes {
 		of := &s.scenes[i]
 		if v, a := &of.visitors, &of.attackers; of.scene.Kind == scenes.Attack {
 			fmt.Fprintf(out, "| %s | %s | %s | %d of %d | %d | %d | %d of %d | %s | %d of %d | %s |\n", of.scene.Name, of.half(), of.scene.Says, a.by[blocked], a.addresses,
-				a.by[denied], a.by[told], a.letIn, a.requests, of.fate(), v.stopped(), v.addresses, strings.Join(ruleNames(a, v), ", "))
+				a.by[denied], a.by[told], a.letIn, a.requests, of.fate(), v.stopped(), v.addresses, s.does(a))
 		}
 	}
 }
@@ -211,7 +211,14 @@ func round(d time.Duration) string {
 	return fmt.Sprintf("%.0f days", d.Hours()/24)
 }
 
-// window returns a window as a rule writes it.
+// window returns a time as a rule writes it.
 func window(d time.Duration) string {
-	return strings.TrimSuffix(strings.TrimSuffix(d.String(), "0s"), "0m")
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }
