@@ -58,28 +58,31 @@ func TestPresetsWalkedAround(t *testing.T) {
 		"/oauth/token/", "/oauth/token.json", "/auth/token/", "/auth/", "/api/v1/user/authenticate/", "/x/..;/login", "/Account/LogOn.aspx",
 	} {
 		for _, status := range []int{401, 403, 422} {
-			if out := presetSays(t, "login@1", "-", many(13, fmt.Sprintf("POST %s %d", path, status))); !blockedBy(out, "login/failed") {
-				t.Errorf("13 logins at %s answered %d: %s", path, status, out)
+			if out := presetSays(t, "login@1", "-", many(22, fmt.Sprintf("POST %s %d", path, status))); !blockedBy(out, "login/failed") {
+				t.Errorf("22 logins at %s answered %d: %s", path, status, out)
 			}
 		}
 		for _, status := range []int{200, 302} {
+			if strings.Contains(path, "/token") {
+				continue // apps ask for tokens every hour
+			}
 			if out := presetSays(t, "login@1", "-", many(81, fmt.Sprintf("POST %s %d", path, status))); !blockedBy(out, "login/attempts") {
 				t.Errorf("81 logins at %s answered %d: %s", path, status, out)
 			}
 		}
-		if out := presetSays(t, "login@1", "-", many(49, fmt.Sprintf("POST %s 400", path))); !blockedBy(out, "login/failed") {
-			t.Errorf("49 logins at %s answered 400: %s", path, out)
+		if out := presetSays(t, "login@1", "-", many(85, fmt.Sprintf("POST %s 400", path))); !blockedBy(out, "login/failed") {
+			t.Errorf("85 logins at %s answered 400: %s", path, out)
 		}
 	}
 	for _, target := range []string{
 		"/index.php?file=../../../../etc/passwd%d", "/i%d.html?s=1&file=../../../../etc/passwd", "/i%d.html?s=1;file=../../../../etc/passwd", "/i%d.html?file=/%65tc/passwd",
-		"/i%d.html?x=$%7b$%7blower:j%7dndi:ldap://e%7d", "/?a%d=${${::-j}ndi:x}", "/?f=..%5c..%5C..%5cwindows%d", "/?-d+auto_prepend_file%3dphp://input%d",
+		"/i%d.html?x=$%7b$%7blower:j%7dndi:ldap://e%7d", "/?a%d=${${::-j}ndi:x}", "/?f=..%5c..%5C..%5cwindows%d", "/?id=%d+UNION+ALL+SELECT+1", "/?id=%d%20and%201=1", "/?-d+auto_prepend_file%3dphp://input%d",
 	} {
 		if out := presetSays(t, "web@1", "-", many(3, "GET "+target+" 200")); !blockedBy(out, "web/queries") {
 			t.Errorf("3 of %s: %s", target, out)
 		}
 	}
-	for _, target := range []string{"/?s=wp-config.php+%d", "/?page=%d&q=how+to+read+/etc/passwd", "/a?b=config&c=%25%d", "/?next=https://example.org/%d"} {
+	for _, target := range []string{"/?s=wp-config.php+%d", "/?page=%d&q=how+to+read+/etc/passwd", "/a?b=config&c=%25%d", "/?next=https://example.org/%d", "/?title=black+and+%d+white", "/?note=select+a+union+or+%d"} {
 		if out := presetSays(t, "web@1", "-", many(50, "GET "+target+" 200")); strings.Contains(out, `"type":"block"`) {
 			t.Errorf("50 of %s: %s", target, out)
 		}
@@ -103,11 +106,18 @@ func TestPresetsSpareReaders(t *testing.T) {
 			{11, "/a%d.php 404", "web/scripts"},
 			{10, "/%d/.env 403", ""},
 			{11, "/%d/.env 403", "web/hidden"},
+			{140, "/gone/%d/ 404", ""},
+			{221, "/gone/%d/ 404", "web/probing"},
 		} {
 			out := presetSays(t, "web@1", referer, many(c.n, "GET "+c.target))
 			if c.rule == "" && strings.Contains(out, `"type":"block"`) || c.rule != "" && !blockedBy(out, c.rule) {
 				t.Errorf("%d of %s in a page of %s: want a block by %q: %s", c.n, c.target, referer, c.rule, out)
 			}
+		}
+	}
+	for _, method := range []string{"PROPFIND", "OPTIONS", "LOCK"} {
+		if out := presetSays(t, "web@1", "-", many(60, method+" /dav/%d/.DS_Store 404")); strings.Contains(out, `"type":"block"`) {
+			t.Errorf("60 of %s: %s", method, out)
 		}
 	}
 	requests := append(many(4, "GET /a%d.php 404"), many(4, "GET /a%d.php 404")...)
@@ -125,18 +135,20 @@ func TestPackagedSparesAdministrators(t *testing.T) {
 	}
 	for _, config := range []string{packaging.Config, string(image)} {
 		for request, rule := range map[string]string{
-			"POST /administrator/index.php 200":                "joomla/login",
-			"POST /administrator/ 403":                         "joomla/refused",
-			"POST /administrator/orders/save 200":              "",
-			"POST /administrator/orders/%d 422":                "",
-			"POST /administrator/index.php/orders/save 200":    "",
-			"POST /administrator/index.php?page=orders 422":    "",
-			"POST /shop/administrator/index.php/save/%d 200":   "",
-			"POST /administrator/users/login.php?next=x%d 200": "",
+			"POST /administrator/index.php 200": "joomla/login",
+			"POST /administrator/index.php 403": "joomla/refused",
 		} {
-			out := configSays(t, config, "https://example.org/administrator/", many(75, request))
-			if rule != "" && !blockedBy(out, rule) || rule == "" && strings.Contains(out, `"type":"block"`) {
-				t.Errorf("75 of %s: want a block by %q: %s", request, rule, out)
+			if out := configSays(t, config, "-", many(116, request)); !blockedBy(out, rule) {
+				t.Errorf("116 of %s: want a block by %q: %s", request, rule, out)
+			}
+		}
+		for _, request := range []string{
+			"POST /administrator/ 200", "POST /administrator/orders/save 200", "POST /administrator/orders/%d 422",
+			"POST /administrator/index.php/orders/save 200", "POST /administrator/index.php?page=orders 422", "POST /administrator/index.php 200",
+			"POST /shop/administrator/index.php/save/%d 200", "POST /administrator/users/login.php?next=x%d 200",
+		} {
+			if out := configSays(t, config, "https://example.org/administrator/", many(75, request)); strings.Contains(out, `"type":"block"`) {
+				t.Errorf("75 of %s: %s", request, out)
 			}
 		}
 	}
