@@ -50,6 +50,7 @@ type Source struct {
 	Says   string   // what was seen of it, or why it is left out
 	Groups []string // that the node's account needs for it, and has not
 	Fix    string   // what an operator must change before it can be read
+	shows  shown    // of the applications behind it
 }
 
 // Judge decides whether a log is followed, and in which format.
@@ -107,6 +108,7 @@ func (s *Source) judgeLines(look *Look, now time.Time) {
 	}
 	s.Format = cmp.Or(s.Format, format)
 	r := seen
+	s.shows = seen.shows
 	s.Says = fmt.Sprintf("%d of its last %d lines read as %s, last written %s", r.events, r.lines, s.Format, ago(now.Sub(look.Changed)))
 	switch {
 	case 2*(r.events+r.aside) < r.lines || r.events == 0 && r.aside == 0:
@@ -130,7 +132,11 @@ const fewLocal = 100
 func (s *Source) trial(events uint64) bool { return events < fewLocal || s.Proxy == GivenLog }
 
 // reading is how many of the last lines are of which sort.
-type reading struct{ lines, events, aside, local uint64 }
+type reading struct {
+	lines, events, aside, local uint64
+
+	shows shown
+}
 
 // look reads the last lines, in the format of the configuration or in the one that they
 // have; format is empty if they have none that is known.
@@ -154,6 +160,7 @@ func readLines(format *logline.Format, look *Look) reading {
 	r := reading{lines: chunk.Lines, events: uint64(len(chunk.Events))}
 	r.aside = r.lines - min(r.lines, r.events+chunk.Skipped)
 	for i := range chunk.Events {
+		r.shows.note(&chunk.Events[i])
 		if chunk.Events[i].Addr.IsLoopback() {
 			r.local++
 		}

@@ -14,6 +14,8 @@ import (
 func Config(sources []Source) string {
 	var b strings.Builder
 	b.WriteString(head)
+	writePresets(&b, sources)
+	b.WriteString(sensors)
 	for i := range sources {
 		if s := &sources[i]; s.Follow {
 			b.WriteString("    # " + safetext.Strip(s.Proxy+", "+s.At) + "\n")
@@ -41,6 +43,40 @@ rules:
   - {name: logins, match: {kind: auth_failure}, threshold: 6, window: 5m, block_for: 1h}
 `
 
+// writePresets writes the presets that the logs show to be of use, and why.
+func writePresets(b *strings.Builder, sources []Source) {
+	line := func(why, otherwise string) {
+		if why == "" {
+			why = otherwise
+		}
+		b.WriteString("  # " + safetext.Strip(why) + ".\n")
+	}
+	b.WriteString("presets:\n  - web@1\n  - login@1\n")
+	line(why(sources, wordPress), "No log shows a WordPress: who looks for its login is an attacker")
+	b.WriteString("  - wordpress@1\n")
+	if shows := why(sources, joomla); shows != "" {
+		line(shows, "")
+		b.WriteString("  - joomla@1\n")
+	} else {
+		b.WriteString(noJoomla)
+	}
+	if shows := why(sources, api); shows != "" {
+		line(shows, "")
+		b.WriteString("  - api@1\n")
+	}
+}
+
+// noJoomla has the rules for Joomla at a site that may have another application at the
+// path of Joomla's.
+const noJoomla = `  # No log shows a Joomla. Another application may be below /administrator/, so only
+  # Joomla's own page counts. For Joomla write joomla@1 alone.
+  - name: joomla@1
+    without: login-day
+    rules:
+      login: {match: {path: &joomla /administrator/index.php}}
+      refused: {match: {path: *joomla}}
+`
+
 const head = `# Written by edgeguard setup. ` + "`edgeguard check`" + ` prints it with every default filled in;
 # docs/configuration.md explains every key.
 
@@ -64,12 +100,11 @@ state: /var/lib/edgeguard
 # Never blocked: your office, your monitoring.
 allowlist: []
 
-# Rules that are shipped, see ` + "`edgeguard presets`" + ` and docs/presets.md. There are
-# also wordpress, joomla, api and others.
-presets:
-  - web@1
-  - login@1
+# Rules that are shipped, see ` + "`edgeguard presets`" + ` and docs/presets.md. They are chosen
+# by what the last lines of the logs show.
+`
 
+const sensors = `
 # The logs that are counted.
 sensors:
   accesslog:

@@ -52,8 +52,8 @@ func Command(e *Env) *cobra.Command {
 		Short: "Find the proxies and logs of this host, and write a config that counts from them",
 		Long: `setup reads the configurations of nginx, Apache, HAProxy, Caddy and Traefik, and the
 last lines of the logs that they name. It says what it found, and writes a config
-in mode monitor that counts from these logs: nothing is blocked. It asks before it
-writes. A config that was changed is replaced only after a question of its own, or
+in mode monitor that counts from these logs, with the presets for what they show:
+nothing is blocked. It asks before it writes. A config that was changed is replaced only after a question of its own, or
 with --replace; it is kept beside as .bak. Run it as root.
 
 It exits 1 if it finds no log that can be counted, cannot count one that --log names
@@ -99,6 +99,7 @@ func run(ctx context.Context, e *Env, o *options) error {
 	if err := leftOut(sources); err != nil {
 		return err
 	}
+	printChoices(report, sources)
 	text := setup.Config(sources)
 	if err := check(e, report, o.config, text); err != nil {
 		return err
@@ -209,6 +210,18 @@ func print(w io.Writer, s *setup.Source) {
 	}
 	if s.Fix != "" {
 		fmt.Fprintf(w, "            to do: %s\n", safetext.Strip(s.Fix))
+	}
+}
+
+// printChoices says which presets are written, and why.
+func printChoices(w io.Writer, sources []setup.Source) {
+	fmt.Fprintf(w, "presets:\n")
+	for _, c := range setup.Choices(sources) {
+		why := c.Why
+		if why == "" {
+			why = "no log shows " + c.Name
+		}
+		fmt.Fprintf(w, "  %s\n", safetext.Strip(why))
 	}
 }
 
