@@ -129,6 +129,9 @@ func changesOf(all []shippedRule) yaml.Fields {
 			delete(change, "name")
 			n.Mapping(change)
 			checkScope(n, &rule.spec)
+			if !n.Has("people") && (n.Has("cost") || n.Has("count") || n.Has("key")) {
+				rule.spec.People = rules.People{} // it counted something else
+			}
 			if !n.Has("escalate") && !n.Has("while_over") {
 				rule.disarm()
 			}

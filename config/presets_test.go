@@ -268,3 +268,29 @@ func TestPresetsWideValues(t *testing.T) {
 		t.Errorf("the page does not say it of %v", got)
 	}
 }
+
+// What a preset knows of people stays while the rule counts the same, and is printed.
+func TestPeople(t *testing.T) {
+	for text, want := range map[string]rules.People{
+		"presets: wordpress\n": {Count: 56, Scene: "office"},
+		"presets:\n  - {name: wordpress, rules: {login-day: {threshold: 60, window: 1h, match: {host: a.example}}}}\n": {Count: 56, Scene: "office"},
+		"presets:\n  - {name: wordpress, rules: {login-day: {cost: 1}}}\n":                                             {},
+		"presets:\n  - {name: wordpress, rules: {login-day: {cost: 1, people: {count: 14, scene: ours}}}}\n":           {Count: 14, Scene: "ours"},
+		"presets:\n  - {name: wordpress, rules: {login-day: {key: {address: {v4: 24, v6: 48}}}}}\n":                    {},
+		"rules: []\npresets:\n  - {name: wordpress, without: [login]}\n":                                               {Count: 56, Scene: "office"},
+	} {
+		c := parse(t, text)
+		i := slices.IndexFunc(c.Rules.Rules, func(r rules.Rule) bool { return r.Name == "wordpress/login-day" })
+		if got := c.Rules.Rules[i].People; got != want {
+			t.Errorf("%q: %+v, want %+v", text, got, want)
+		}
+		if printed := fmt.Sprintf("people: {count: %d, scene: %s}", want.Count, want.Scene); want.Count > 0 && !strings.Contains(c.YAML(), printed) {
+			t.Errorf("%q: %q is not printed in\n%s", text, printed, c.YAML())
+		}
+		readBack(t, c)
+	}
+	with, without := parse(t, "rules: {name: a, threshold: 5, people: {count: 2, scene: x}}\n"), parse(t, "rules: {name: a, threshold: 5}\n")
+	if with.RulesDigest() != without.RulesDigest() {
+		t.Error("the digest goes by what is known of people")
+	}
+}

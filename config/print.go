@@ -21,12 +21,12 @@ func (c *Config) YAML() string {
 
 // RulesDigest returns 16 hex digits that are the same for configs of one version with
 // the same rules and limits, in the same order. Candidates are left out: they change
-// nothing.
+// nothing, nor does what is known of people.
 func (c *Config) RulesDigest() string {
 	p := printer{new(yaml.Printer)}
 	for i := range c.Specs {
 		rule := c.Rules.Rules[i]
-		rule.Candidates = nil
+		rule.Candidates, rule.People = nil, rules.People{}
 		p.rule(&c.Specs[i], &rule, &c.Rules.Meters[rule.Meter])
 	}
 	sum := sha256.Sum256([]byte(p.String()))
@@ -57,6 +57,9 @@ func (p *printer) rule(spec *rules.Spec, rule *rules.Rule, meter *rules.Meter) {
 		p.Field(2, "when", yaml.Quote(spec.When))
 	}
 	p.Field(2, "threshold", fmt.Sprintf("%d # limit %d", rule.Threshold, rule.Limit))
+	if rule.People.Count > 0 {
+		p.Field(2, "people", fmt.Sprintf("{count: %d, scene: %s}", rule.People.Count, yaml.Quote(rule.People.Scene)))
+	}
 	p.Field(2, "guard", rule.Guard.String())
 	p.Field(2, "window", yaml.Duration(meter.Window))
 	p.Field(2, "key", keyText(meter))

@@ -26,6 +26,7 @@ func TestProblems(t *testing.T) {
 		{"two documents", "node: a\n---\nnode: b\n", "3:1", "second document"},
 		{"not UTF-8", "node: a\nstate: \xff\n", "2:1", "UTF-8"},
 		{"unknown", "colour: red\n", "1:1", "colour: unknown field; remove it"},
+		{"people without a count", "rules: [{name: a, threshold: 2, people: {scene: x}}]\n", "1:33", "rules[0].people: has no count; write {count: 56, scene: office}: how high people count, and in which traffic; or remove it"},
 		{"a comma in a number", "rules: [{name: a, threshold: 2,000}]\n", "1:30", "rules[0].threshold: got 2; a comma ends a value here: write 2000"},
 		{"two commas in a number", "rules: [{name: a, threshold: 2,000,000}]\n", "1:30", "write 2000000"},
 		{"a decimal comma", "rules: [{name: a, guard: 0,95, threshold: 30}]\n", "1:26", "write 0.95"},

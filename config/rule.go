@@ -60,7 +60,23 @@ func ruleFields(spec *rules.Spec) yaml.Fields {
 		"when":          func(n yaml.Node) { spec.When, _ = n.Literal() },
 		"wide":          func(n yaml.Node) { spec.Wide = readWide(n) },
 		"scope":         func(n yaml.Node) { spec.Scope = scopes[n.Choice("fleet", "node")] },
+		"people":        func(n yaml.Node) { readPeople(n, &spec.People) },
 		"on_fleet_loss": func(n yaml.Node) { spec.OnFleetLoss = losses[n.Choice("local", "open", "closed")] },
+	}
+}
+
+// readPeople reads what is known of people.
+func readPeople(n yaml.Node, people *rules.People) {
+	*people = rules.People{}
+	n.Mapping(yaml.Fields{
+		"count": func(n yaml.Node) { people.Count = n.Whole(1, math.MaxUint32) },
+		"scene": func(n yaml.Node) { people.Scene, _ = n.Text() },
+	})
+	for _, field := range []string{"count", "scene"} {
+		if !n.Has(field) && !n.Touched(field) {
+			n.Wrong("has no "+field, "write {count: 56, scene: office}: how high people count, and in which traffic; or remove it")
+			return
+		}
 	}
 }
 

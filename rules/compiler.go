@@ -44,7 +44,7 @@ func (c *compiler) problem(path string, f flaw) {
 }
 
 func (c *compiler) add(spec *Spec) {
-	rule := Rule{Name: spec.Name, Threshold: spec.Threshold}
+	rule := Rule{Name: spec.Name, Threshold: spec.Threshold, People: spec.People}
 	c.checkName(spec.Name)
 	meter, canonical := c.meter(spec)
 	c.fillLimits(&rule, spec)

@@ -58,6 +58,16 @@ type Spec struct {
 	Own *Hosts
 	// Wide is WideDefault by default: IPv6 is counted by /56 and /48 besides.
 	Wide Wide
+	// People is what is known of those whom the rule must spare; zero for nothing. It
+	// decides nothing.
+	People People
+}
+
+// People is the highest count of a key in traffic of people and programs that a site
+// wants.
+type People struct {
+	Count uint32
+	Scene string // the name of the traffic
 }
 
 // Match is a set of terms. An event matches if it satisfies every term that is
