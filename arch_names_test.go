@@ -25,6 +25,7 @@ var homonyms = map[string]string{
 	"replay.Fleet":    "the fleet that a replay plays, and the one that `fleet status` finds",
 	"logline.Reason":  "why a line is no event, and why a request is in no count: both a line's fate",
 	"node.Generation": "what of it may be read",
+	"tuning.Meter":    "what a history knows of it",
 }
 
 // exported is one exported type.

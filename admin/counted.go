@@ -71,7 +71,8 @@ type Bucket struct {
 }
 
 // newCounted returns how counts are distributed.
-func newCounted(t *tuning.Tally, limitOf tuning.LimitOf) Counted {
+func newCounted(of *Counts) Counted {
+	t := of.Tally
 	counts, q := &t.Peaks, t.Peaks.Quantile
 	c := Counted{
 		Keys: counts.Total(), Requests: counts.Sum(), Histogram: []Bucket{},
@@ -80,7 +81,7 @@ func newCounted(t *tuning.Tally, limitOf tuning.LimitOf) Counted {
 	for b := range counts.Buckets() {
 		c.Histogram = append(c.Histogram, Bucket{Low: b.Low, High: b.High, Keys: b.Count, Requests: b.Sum})
 	}
-	s := t.Suggest(limitOf)
+	s := t.Suggest(of.LimitOf, of.People)
 	c.Suggestion = Suggestion{Threshold: s.Threshold, Limit: s.Limit, Reason: s.Reason}
 	if s.Gap.Keys > 0 {
 		c.Suggestion.Gap = &Gap{Low: s.Gap.Low, High: s.Gap.High, Keys: s.Gap.Keys}

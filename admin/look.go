@@ -128,7 +128,7 @@ func (v *View) counts(ctx context.Context, name string) (r Rule, l *looked, asOf
 		if !found { // a reload dropped it since
 			return nil
 		}
-		return &looked{c, newCounted(c.Tally, c.LimitOf), c.Tally.Top.Sorted()}
+		return &looked{c, newCounted(&c), c.Tally.Top.Sorted()}
 	})
 	return r, l, asOf, found && l != nil
 }

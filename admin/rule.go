@@ -88,6 +88,8 @@ type Counts struct {
 	Tally *tuning.Tally
 	// LimitOf returns the limit of a threshold by the rule's guard.
 	LimitOf tuning.LimitOf
+	// People is what is known of those whom the rule must spare.
+	People tuning.People
 }
 
 // KeyCount is a key and its count beside the limit of a rule.

@@ -73,24 +73,9 @@ func newLedger(c *Config) *ledger {
 	}
 	for i := range set.Meters {
 		m := &set.Meters[i]
-		l.meters = append(l.meters, meterBook{tally: tuning.NewTally(tallyConfig(m)), names: names{meter: m}})
+		l.meters = append(l.meters, meterBook{tally: tuning.NewTally(tuning.ConfigOf(m)), names: names{meter: m}})
 	}
 	return l
-}
-
-// tallyConfig chooses the words that a meter's sentences use.
-func tallyConfig(m *rules.Meter) tuning.Config {
-	c := tuning.Config{Events: m.Kind.String() + "s"}
-	if m.Kind == edgeguard.KindSYN || m.Kind == edgeguard.KindUDP || m.Kind == edgeguard.KindICMP {
-		c.Events = m.Kind.String() + " packets"
-	}
-	if m.Distinct != 0 {
-		c.Most = rules.MaxDistinct
-	}
-	if len(m.Attributes) > 0 || m.V4 != 32 {
-		c.Keys = tuning.Noun{One: "key", Many: "keys"}
-	}
-	return c
 }
 
 // counted records the count at one event.

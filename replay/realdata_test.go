@@ -158,7 +158,7 @@ func TestSuggestion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := r.Rules[0].Tally.Suggest(set.Rules[0].Guard.Limit)
+	s := r.Rules[0].Tally.Suggest(set.Rules[0].Guard.Limit, rules.People{})
 	if s.Threshold != 300 || s.Gap.Low != 264 || s.Gap.High != 363 || s.Keys != 5 {
 		t.Errorf("suggestion: %+v", s)
 	}

@@ -93,6 +93,7 @@ func (c *compiler) meter(spec *Spec) (Meter, string) {
 	c.notByPage("match", &spec.Match)
 	c.notByPage("match.not", spec.Match.Not)
 	m.match = match
+	m.Sends = sends(spec.Match.Method)
 	m.when = expression
 	m.paths = match.need&edgeguard.FieldPath != 0
 	canonical := []string{"kind=" + m.Kind.String(), "window=" + fmt.Sprint(m.Width*edgeguard.Slots), text}

@@ -36,6 +36,13 @@ func namesStatus(spec *Spec) bool {
 	return names(&spec.Match) || slices.ContainsFunc(spec.Costs, func(charge Charge) bool { return names(&charge.Match) })
 }
 
+// sends reports whether methods are given, and each sends something.
+func sends(methods []string) bool {
+	return len(methods) > 0 && !slices.ContainsFunc(methods, func(m string) bool {
+		return slices.Contains([]string{"GET", "HEAD", "OPTIONS", "TRACE"}, strings.ToUpper(m))
+	})
+}
+
 func (c *compiler) kindsOf(names []string) (kinds edgeguard.Kind) {
 	for _, name := range names {
 		kind, _ := edgeguard.ParseKind(name)

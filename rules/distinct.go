@@ -126,17 +126,34 @@ func (m *Meter) Value(ev *edgeguard.Event, buf []byte) (text string, known bool)
 	return "", false
 }
 
-// Counts returns what the meter counts in words, for n of it: "events", or "different
-// paths".
+// Unit returns what a count grows by at an ordinary event, or value: its cost where no
+// other is given for it.
+func (m *Meter) Unit() uint32 { return uint32(m.cost) }
+
+// Counts returns what the meter counts in words, for n of it: "requests", "attempts" where
+// it counts only what is sent to certain paths, "failed logins", "different paths".
 func (m *Meter) Counts(n uint32) string {
-	many := "s"
+	one := events[m.Kind]
+	switch {
+	case m.Distinct != 0:
+		one = "different " + m.Distinct.String()
+	case m.Sends && m.match.need&edgeguard.FieldPath != 0:
+		one = "attempt"
+	}
 	if n == 1 {
-		many = ""
+		return one
 	}
-	if m.Distinct == 0 {
-		return "event" + many
-	}
-	return "different " + m.Distinct.String() + many
+	return one + "s"
+}
+
+// Events returns what the events are called that the meter looks at, in the plural. An
+// answer is called as the request that it is to.
+func (m *Meter) Events() string { return events[m.Kind] + "s" }
+
+var events = map[edgeguard.Kind]string{
+	edgeguard.KindRequest: "request", edgeguard.KindResponse: "request", edgeguard.KindPacket: "packet", edgeguard.KindSYN: "SYN packet",
+	edgeguard.KindHandshake: "handshake", edgeguard.KindUDP: "UDP packet", edgeguard.KindICMP: "ICMP packet",
+	edgeguard.KindAuthFailure: "failed login", edgeguard.KindRejection: "rejection",
 }
 
 // Asks reports whether the set counts what packets asked for, so that the answers must be

@@ -34,7 +34,7 @@ func TestDistinct(t *testing.T) {
 		t.Errorf("networks: %s", got)
 	}
 	m := &set.Meters[1]
-	if m.Fields() != edgeguard.FieldPath || m.Counts(1) != "different path" || m.Counts(2) != "different paths" || set.Meters[0].Counts(2) != "events" {
+	if m.Fields() != edgeguard.FieldPath || m.Counts(1) != "different path" || m.Counts(2) != "different paths" || set.Meters[0].Counts(2) != "requests" {
 		t.Errorf("%v: %s, %s, %s", m.Fields(), m.Counts(1), m.Counts(2), set.Meters[0].Counts(2))
 	}
 }

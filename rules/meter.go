@@ -28,6 +28,8 @@ type Meter struct {
 	// lists in.
 	Fingerprint string
 	Rules       []int // indexes in Set.Rules
+	// Sends says that it counts only methods that send something, such as POST.
+	Sends bool
 
 	match   predicate
 	when    *when // nil for none

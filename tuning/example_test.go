@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"edgeguard"
+	"edgeguard/rules"
 	"edgeguard/tuning"
 )
 
@@ -30,7 +31,7 @@ func Example() {
 	for _, o := range tally.Outcomes(nil, nil) {
 		fmt.Printf("%4d: %3d keys, %4.1f %% of requests\n", o.Threshold, o.Keys, 100*o.EventShare)
 	}
-	fmt.Println(tally.Suggest(nil).Reason)
+	fmt.Println(tally.Suggest(nil, rules.People{}).Reason)
 
 	// Output:
 	// half stay at or under 32
@@ -42,5 +43,5 @@ func Example() {
 	//  200:   3 keys, 19.1 % of requests
 	//  500:   1 keys,  2.2 % of requests
 	// 1000:   0 keys,  0.0 % of requests
-	// the gap between 44 and 400 separates 3 addresses; a limit of 100 denies 26 % of requests
+	// the gap between 44 and 400 requests separates 3 addresses; a limit of 100 requests denies 26 % of requests
 }

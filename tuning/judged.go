@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"edgeguard"
+	"edgeguard/rules"
 )
 
 // Looks is what a key looks like by what is known of it beside its counts.
@@ -28,6 +29,8 @@ type Basis struct {
 	Known uint64
 	// Normal is the highest count on a normal day; 0 if there is no log of one.
 	Normal uint32
+	// People is what is known of those whom the rule must spare.
+	People rules.People
 	// Parts is how many of those above a limit must be evidently hostile for each that
 	// nothing is known of; 0 means 3.
 	Parts int
@@ -38,7 +41,7 @@ type Caught struct{ Hostile, Benign, Unknown int }
 
 // What makes a proposal.
 const (
-	// leastLimit is the lowest limit that is proposed. A log with few people cannot
+	// leastLimit is the lowest limit that is proposed, in units. A log with few people cannot
 	// show what an office of fifty behind one address does.
 	leastLimit = 10
 	// hostileParts is the default of Basis.Parts.
@@ -49,15 +52,19 @@ const (
 	// farAbove is how many times higher than the rest keys must be that nothing is
 	// known of, to be called abusers for their count alone.
 	farAbove = 3
-	// attackEvents is how many events, and attackLimit what limit, a log without a
-	// customer must have before a threshold follows from it.
-	attackEvents, attackLimit = 1000, 100
 )
 
-// roomAbove is the lowest limit that leaves a customer room who once counted n: three
-// standard deviations of a random (Poisson) count.
-func roomAbove(n uint32) uint32 {
-	return max(leastLimit, uint32(min(math.Ceil(float64(n)+3*math.Sqrt(float64(n))), math.MaxUint32)))
+// room is the lowest limit that leaves a customer room who once counted n: three
+// standard deviations of a random (Poisson) count of units.
+func (t *Tally) room(n uint32) uint32 {
+	units := float64(n) / float64(t.unit)
+	return t.unit * max(leastLimit, uint32(min(math.Ceil(units+3*math.Sqrt(units)), math.MaxUint32/float64(t.unit))))
+}
+
+// spareRoom is the lowest limit that leaves people room: a third of it, as the limits that
+// ship do.
+func spareRoom(people rules.People) uint32 {
+	return uint32(min((3*uint64(people.Count)+1)/2, math.MaxUint32))
 }
 
 // SuggestBy proposes a threshold by what the highest keys look like: in the lowest
@@ -66,16 +73,30 @@ func roomAbove(n uint32) uint32 {
 // catches more that are hostile and no more that are benign, or fewer that are benign
 // and no fewer that are hostile.
 func (t *Tally) SuggestBy(limitOf LimitOf, b Basis) Suggestion {
-	j := t.judge(b)
-	attack := j.onlyHostile() && t.Events.Total() >= attackEvents
-	if s, ok := t.tooLittle(b.Known); ok && !(attack && t.Peaks.Total() > 0) {
+	if s, ok := t.tooLittle(b.Known); ok {
 		return s
 	}
+	j := t.judge(b)
 	now := t.Outcome(b.Threshold, limitOf)
-	caught := j.above(now.Limit)
-	if attack {
-		return t.mostlyAttack(j, now, caught, limitOf)
+	if s, ok := t.propose(j, now, limitOf); ok {
+		return s
 	}
+	if b.People.Count > 0 {
+		closer := *j
+		closer.people = rules.People{}
+		if s, ok := t.propose(&closer, now, limitOf); ok && s.Limit < now.Limit {
+			caught := j.above(now.Limit)
+			return Suggestion{Outcome: now, Keep: true, Above: caught, Brief: t.spareBriefly(b.People),
+				Reason: fmt.Sprintf("a limit of %s would catch %d more that look hostile, but %s", t.Allowed(s.Limit), s.Above.Hostile-caught.Hostile, t.spare(b.People))}
+		}
+	}
+	return t.keep(j, now, limitOf)
+}
+
+// propose returns a threshold that is better than the rule as it is; ok is false if there
+// is none.
+func (t *Tally) propose(j *judged, now Outcome, limitOf LimitOf) (s Suggestion, ok bool) {
+	caught := j.above(now.Limit)
 	for _, gap := range j.gaps() {
 		threshold, ok := t.inside(max(gap.Low, j.room()), gap.High, limitOf)
 		if !ok {
@@ -83,11 +104,11 @@ func (t *Tally) SuggestBy(limitOf LimitOf, b Basis) Suggestion {
 		}
 		o := t.Outcome(threshold, limitOf)
 		if s := (Suggestion{Outcome: o, Gap: gap.Gap, Above: j.above(o.Limit)}); s.Above.better(caught, gap.far) {
-			s.Reason = t.reason(s, j)
-			return s
+			t.reason(&s, j)
+			return s, true
 		}
 	}
-	return t.keep(j, now, caught, limitOf)
+	return Suggestion{}, false
 }
 
 // judged is the highest keys with what they look like.
@@ -96,11 +117,13 @@ type judged struct {
 	looks  []Looks
 	benign uint32 // the highest peak of one that is evidently benign
 	normal uint32
+	people rules.People
 	parts  int
+	tally  *Tally
 }
 
 func (t *Tally) judge(b Basis) *judged {
-	j := &judged{peaks: t.Top.Sorted(), normal: b.Normal, parts: cmp.Or(b.Parts, hostileParts)}
+	j := &judged{tally: t, peaks: t.Top.Sorted(), normal: b.Normal, people: b.People, parts: cmp.Or(b.Parts, hostileParts)}
 	for _, p := range j.peaks {
 		looks := b.Looks(p.Key)
 		if looks == Benign {
@@ -112,7 +135,9 @@ func (t *Tally) judge(b Basis) *judged {
 }
 
 // room is the lowest limit that leaves customers room.
-func (j *judged) room() uint32 { return roomAbove(max(j.benign, j.normal)) }
+func (j *judged) room() uint32 {
+	return max(j.tally.room(max(j.benign, j.normal)), spareRoom(j.people))
+}
 
 // above is what the keys over a limit look like.
 func (j *judged) above(limit uint32) (c Caught) {
@@ -123,6 +148,11 @@ func (j *judged) above(limit uint32) (c Caught) {
 		c.add(j.looks[i])
 	}
 	return c
+}
+
+// Caught returns what the highest keys over a limit look like.
+func (t *Tally) Caught(limit uint32, looks func(edgeguard.Key) Looks) Caught {
+	return t.judge(Basis{Looks: looks}).above(limit)
 }
 
 func (c *Caught) add(looks Looks) {
@@ -147,16 +177,6 @@ func (c Caught) better(than Caught, far bool) bool {
 		return far || unknown <= more
 	}
 	return c.Benign < than.Benign && unknown <= 0
-}
-
-// onlyHostile reports whether every key is evidently hostile.
-func (j *judged) onlyHostile() bool {
-	for _, looks := range j.looks {
-		if looks != Hostile {
-			return false
-		}
-	}
-	return j.normal == 0 && len(j.looks) > 0
 }
 
 // judgedGap is a gap in which a limit may lie; far says that it is so wide that half of
@@ -213,7 +233,7 @@ func (j *judged) gaps() (gaps []judgedGap) {
 }
 
 // reason says why a proposal is one.
-func (t *Tally) reason(s Suggestion, j *judged) string {
+func (t *Tally) reason(s *Suggestion, j *judged) {
 	var who string
 	switch c := s.Above; {
 	case c.Unknown > 0:
@@ -223,56 +243,66 @@ func (t *Tally) reason(s Suggestion, j *judged) string {
 	default:
 		who = "all look hostile"
 	}
-	return fmt.Sprintf("the gap between %d and %d separates %s: %s; %s; %s", s.Gap.Low, s.Gap.High, t.count(uint64(s.Gap.Keys)), who, j.customers(t), t.effect(s.Outcome))
+	s.Brief = fmt.Sprintf("%d hostile, %d unknown; %s", s.Above.Hostile, s.Above.Unknown, j.highest())
+	s.Reason = fmt.Sprintf("the gap between %s and %s separates %s: %s; %s; %s", t.Amount(s.Gap.Low), t.size(s.Gap.High), t.count(uint64(s.Gap.Keys)), who, j.customers(), t.effect(s.Outcome))
+}
+
+// highest says briefly how high they count who must be spared.
+func (j *judged) highest() string {
+	most := max(j.people.Count, j.normal, j.benign)
+	amount := j.tally.Amount(most)
+	switch most {
+	case 0:
+		return "customers 0"
+	case j.people.Count:
+		return fmt.Sprintf("people %s (%s)", amount, j.people.Scene)
+	case j.normal:
+		return "normal day " + amount
+	}
+	return "customers " + amount
 }
 
 // customers says how high those that are benign count.
-func (j *judged) customers(t *Tally) string {
+func (j *judged) customers() string {
+	says := "none that looks like a customer was counted"
 	switch {
 	case j.normal > 0 && j.normal >= j.benign:
-		return fmt.Sprintf("on the normal day the highest counts %d", j.normal)
+		says = "on the normal day the highest counts " + j.tally.Amount(j.normal)
 	case j.benign > 0:
-		return fmt.Sprintf("the highest that looks like a customer or a crawler counts %d", j.benign)
+		says = "the highest that looks like a customer or a crawler counts " + j.tally.Amount(j.benign)
 	}
-	return "none that looks like a customer was counted"
-}
-
-// mostlyAttack proposes a threshold where no customer is there to compare with.
-func (t *Tally) mostlyAttack(j *judged, now Outcome, caught Caught, limitOf LimitOf) Suggestion {
-	const compare = "the log shows only attackers and no customer: compare with a normal day (--normal)"
-	highest := j.peaks[0].Peak
-	if caught.Hostile > 0 || highest/2 < attackLimit {
-		return Suggestion{Outcome: now, Keep: true, Above: caught, Reason: compare + "; until then the rule stays as it is: " + t.effect(now)}
+	if j.people.Count > 0 {
+		says += fmt.Sprintf(", and people count up to %s (%s)", j.tally.Amount(j.people.Count), j.people.Scene)
 	}
-	threshold, ok := t.inside(max(attackLimit, highest/3), highest/3*2, limitOf)
-	if !ok {
-		return Suggestion{Reason: compare}
-	}
-	o := t.Outcome(threshold, limitOf)
-	return Suggestion{Outcome: o, Above: j.above(o.Limit), Reason: compare + "; " + t.effect(o)}
+	return says
 }
 
 // keep says why the rule is better as it is.
-func (t *Tally) keep(j *judged, now Outcome, caught Caught, limitOf LimitOf) Suggestion {
+func (t *Tally) keep(j *judged, now Outcome, limitOf LimitOf) Suggestion {
+	caught := j.above(now.Limit)
 	s := Suggestion{Outcome: now, Keep: true, Above: caught}
-	highest := max(j.benign, j.normal)
 	switch {
 	case caught.Benign > 0 && caught.Hostile == 0:
-		s.Outcome = t.Outcome(atLeast(roomAbove(highest), limitOf), limitOf)
+		s.Outcome = t.Outcome(t.atLeast(j.room(), limitOf), limitOf)
 		s.Keep, s.Above = false, j.above(s.Limit)
+		s.Brief = fmt.Sprintf("no abuser is visible, and %d customers are refused now", caught.Benign)
 		s.Reason = fmt.Sprintf("no abuser is visible, and the rule as it is refuses %s that look like customers; %s", t.count(uint64(caught.Benign)), t.effect(s.Outcome))
 	case caught.Benign > 0:
+		s.Brief = "customers count as much as attackers"
 		s.Reason = fmt.Sprintf("the rule refuses %d that look hostile and %d that look like customers, and no threshold separates them: a narrower rule may; %s",
 			caught.Hostile, caught.Benign, t.effect(now))
 	case caught.Hostile > 0:
+		s.Brief = fmt.Sprintf("catches %d hostile, no customer", caught.Hostile)
 		s.Reason = fmt.Sprintf("no threshold does better than the rule as it is: %d that look hostile are over it and none that looks like a customer; %s", caught.Hostile, t.effect(now))
 	default:
 		s = t.noAbuser(limitOf)
 		if h := j.hostile(); h > 0 {
-			s.Reason = fmt.Sprintf("no threshold separates %s that look hostile from the rest; %s: a narrower rule may find them", t.count(uint64(h)), j.customers(t))
+			s.Brief = fmt.Sprintf("%d hostile count no more than customers", h)
+			s.Reason = fmt.Sprintf("no threshold separates %s that look hostile from the rest; %s: a narrower rule may find them", t.count(uint64(h)), j.customers())
 		} else if gap, ok := j.outliers(); ok {
-			s.Reason = fmt.Sprintf("nothing says what %s above %d are, and no other counts a third of that: a flood, or many people behind one address; look at them before you choose a threshold",
-				t.count(uint64(gap.Keys)), gap.Low)
+			s.Brief = fmt.Sprintf("nothing is known of the %d highest", gap.Keys)
+			s.Reason = fmt.Sprintf("nothing says what %s above %s are, and no other counts a third of that: a flood, or many people behind one address; look at them before you choose a threshold",
+				t.count(uint64(gap.Keys)), t.Amount(gap.Low))
 		}
 	}
 	return s

@@ -8,13 +8,13 @@ import (
 	"edgeguard"
 )
 
-// Ladder returns thresholds to compare: 1, 2 and 5 times the powers of ten, from
+// Ladder returns thresholds to compare: 1, 2 and 5 times the powers of ten of a unit, from
 // 10 to the first that is not below highest, and no further than [edgeguard.MaxLimit].
-func Ladder(highest uint32) []uint32 {
+func Ladder(highest, unit uint32) []uint32 {
 	var steps []uint32
 	for decade := uint32(10); ; decade *= 10 {
 		for _, m := range []uint32{1, 2, 5} {
-			step := decade * m
+			step := decade * m * unit
 			if step > edgeguard.MaxLimit {
 				return steps
 			}
@@ -52,15 +52,19 @@ func multiples(of []float64) []uint32 {
 	return slices.Compact(all)
 }
 
-// inside finds the roundest threshold whose limit is at least low and under
+// inside finds the roundest threshold, in units, whose limit is at least low and under
 // high, and among equally round ones the nearest to the geometric middle. ok
 // is false only if no threshold has such a limit.
-func inside(low, high uint32, limitOf LimitOf) (threshold uint32, ok bool) {
+func inside(low, high, unit uint32, limitOf LimitOf) (threshold uint32, ok bool) {
 	high = min(high, edgeguard.MaxLimit+1)
 	middle := math.Sqrt(float64(max(low, 1)) * float64(high))
 	for _, numbers := range [][]uint32{humanNumbers, twoDigitNumbers} {
 		nearest := math.Inf(1)
 		for _, n := range numbers {
+			if n > edgeguard.MaxLimit {
+				break
+			}
+			n *= unit
 			limit := limitOf.of(n)
 			if limit < low || limit >= high {
 				continue
@@ -83,13 +87,17 @@ func inside(low, high uint32, limitOf LimitOf) (threshold uint32, ok bool) {
 
 // inside is inside for the limits that the tally's rules can have.
 func (t *Tally) inside(low, high uint32, limitOf LimitOf) (threshold uint32, ok bool) {
-	return inside(low, min(high, t.most+1), limitOf)
+	return inside(low, min(high, t.most+1), t.unit, limitOf)
 }
 
 // atLeast finds the lowest human threshold whose limit is at least low; where
 // none is, the highest.
-func atLeast(low uint32, limitOf LimitOf) (threshold uint32) {
+func (t *Tally) atLeast(low uint32, limitOf LimitOf) (threshold uint32) {
 	for _, n := range humanNumbers {
+		if n > t.most/t.unit {
+			break
+		}
+		n *= t.unit
 		limit := limitOf.of(n)
 		if limit > edgeguard.MaxLimit {
 			break

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"edgeguard"
+	"edgeguard/rules"
 )
 
 // numberedKey returns the i-th of many keys.
@@ -102,7 +103,7 @@ func TestLiveSuggestion(t *testing.T) {
 	for i := range 3 {
 		tally.Key(numberedKey(1000+i), 5000)
 	}
-	s := tally.Suggest(nil)
+	s := tally.Suggest(nil, rules.People{})
 	if s.Gap != (Gap{Low: 50, High: 5000, Keys: 3}) || s.Keys != 3 || s.Events != 3*uint64(5000-s.Limit) || !s.Exact {
 		t.Errorf("%+v", s)
 	}

@@ -9,9 +9,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
 	"time"
 
 	"edgeguard/internal/realdata"
+
+	"edgeguard/rules"
 )
 
 // wordpress is the head of the peaks of the WordPress log of 2016; its tail
@@ -47,20 +50,20 @@ func TestSuggest(t *testing.T) {
 		threshold uint32
 		reason    string // its beginning
 	}{
-		{"WordPress", wordpress, nil, Gap{264, 363, 5}, 300, "the gap between 264 and 363 separates 5 addresses; a limit of 300 denies "},
-		{"WordPress, guarded", wordpress, guard, Gap{264, 363, 5}, 300, "the gap between 264 and 363 separates 5 addresses; a threshold of 300 (limit 285) denies "},
+		{"WordPress", wordpress, nil, Gap{264, 363, 5}, 300, "the gap between 264 and 363 requests separates 5 addresses; a limit of 300 requests denies "},
+		{"WordPress, guarded", wordpress, guard, Gap{264, 363, 5}, 300, "the gap between 264 and 363 requests separates 5 addresses; a limit of 285 requests (threshold 300) denies "},
 		{"nothing", nil, nil, Gap{}, 0, "nothing was counted, so there is nothing to suggest"},
 		{"one key", []uint32{500}, nil, Gap{}, 0, "too little to say: 1 address cannot be compared with others"},
 		{"two keys", []uint32{1000, 10}, nil, Gap{}, 0, "too little to say: 2 addresses cannot be compared with others"},
 		{"ten lines", append([]uint32{30}, slices.Repeat([]uint32{1}, 20)...), nil, Gap{}, 0, "too little to say: fewer than 100 requests were counted"},
-		{"all equal", slices.Repeat([]uint32{50}, 5000), nil, Gap{}, 0, "no abuser is visible: the highest of 5000 addresses counts 50, and no gap separates a few from the rest; a threshold of 80 leaves all of them room"},
+		{"all equal", slices.Repeat([]uint32{50}, 5000), nil, Gap{}, 0, "no abuser is visible: the highest of 5,000 addresses counts 50 requests, and no gap separates a few from the rest; a threshold of 80 leaves all of them room"},
 		{"many tiny peaks", append(slices.Repeat([]uint32{2}, 5), slices.Repeat([]uint32{1}, 5000)...), nil, Gap{}, 0, "no abuser is visible"},
 		{"one a little higher than many ones", append([]uint32{6}, slices.Repeat([]uint32{1}, 5000)...), nil, Gap{}, 0, "no abuser is visible"},
-		{"one far above many ones", append([]uint32{100}, slices.Repeat([]uint32{1}, 5000)...), nil, Gap{1, 100, 1}, 10, "the gap between 1 and 100 separates 1 address; "},
-		{"heavy tail", pareto(5000, 1, 3000), nil, Gap{}, 0, "no abuser is visible: the highest of 3000 addresses counts 5000"},
+		{"one far above many ones", append([]uint32{100}, slices.Repeat([]uint32{1}, 5000)...), nil, Gap{1, 100, 1}, 10, "the gap between 1 and 100 requests separates 1 address; "},
+		{"heavy tail", pareto(5000, 1, 3000), nil, Gap{}, 0, "no abuser is visible: the highest of 3,000 addresses counts 5,000 requests"},
 		{"heavier tail, few keys", pareto(5000, 1.7, 60), nil, Gap{}, 0, "no abuser is visible"},
 		{"steady fall", falling(400, 1, 3000), nil, Gap{}, 0, "no abuser is visible"},
-		{"botnet of equal strength", append(falling(2000, 1900, 500), falling(90, 1, 5000)...), nil, Gap{90, 1900, 500}, 400, "the gap between 90 and 1900 separates 500 addresses; "},
+		{"botnet of equal strength", append(falling(2000, 1900, 500), falling(90, 1, 5000)...), nil, Gap{90, 1900, 500}, 400, "the gap between 90 and 1,900 requests separates 500 addresses; "},
 		{"most of them attack: a gap, but not of a few", append(slices.Repeat([]uint32{900}, 60), falling(30, 1, 40)...), nil, Gap{}, 0, "no abuser is visible"},
 		{"an attacker beyond any limit", append([]uint32{3_000_000}, slices.Repeat([]uint32{70_000}, 20)...), nil, Gap{}, 0, "no abuser is visible"},
 		{"the gap begins under the highest limit", append([]uint32{3_000_000}, slices.Repeat([]uint32{50_000}, 20)...), nil, Gap{50_000, 3_000_000, 1}, 60_000, "the gap"},
@@ -72,7 +75,7 @@ func TestSuggest(t *testing.T) {
 				tally.Event(p)
 				tally.Key(key(i), p)
 			}
-			got := tally.Suggest(tt.limitOf)
+			got := tally.Suggest(tt.limitOf, rules.People{})
 			if got.Gap != tt.gap || got.Threshold != tt.threshold || !strings.HasPrefix(got.Reason, tt.reason) {
 				t.Errorf("got threshold %d, gap %v: %s", got.Threshold, got.Gap, got.Reason)
 			}
@@ -100,7 +103,7 @@ func TestSuggestSeldomFooled(t *testing.T) {
 			for i := range 2000 {
 				tally.Key(key(i), uint32(draw()))
 			}
-			if tally.Suggest(nil).Gap != (Gap{}) {
+			if tally.Suggest(nil, rules.People{}).Gap != (Gap{}) {
 				fooled++
 			}
 		}
@@ -123,7 +126,7 @@ func TestSuggestFindsPlanted(t *testing.T) {
 			peaks = append(peaks, 3*top+uint32(r.IntN(int(top))))
 		}
 		r.Shuffle(len(peaks), func(i, j int) { peaks[i], peaks[j] = peaks[j], peaks[i] })
-		s := tallyOf(Config{}, peaks...).Suggest(nil)
+		s := tallyOf(Config{}, peaks...).Suggest(nil, rules.People{})
 		if s.Gap.Keys != abusers || s.Gap.Low != top || s.Keys != uint64(abusers) {
 			t.Fatalf("%d abusers above %d: %s", abusers, top, s.Reason)
 		}
@@ -131,10 +134,31 @@ func TestSuggestFindsPlanted(t *testing.T) {
 }
 
 func TestSuggestNouns(t *testing.T) {
-	tally := tallyOf(Config{Events: "packets", Keys: Noun{"network", "networks"}}, append([]uint32{100}, slices.Repeat([]uint32{1}, 20)...)...)
-	want := "the gap between 1 and 100 separates 1 network; a limit of 10 denies 75 % of packets"
-	if got := tally.Suggest(nil).Reason; got != want {
-		t.Errorf("got %q, want %q", got, want)
+	peaks := append([]uint32{400}, slices.Repeat([]uint32{4}, 20)...)
+	c := Config{Events: "packets", Counted: Noun{"attempt", "attempts"}, Unit: 4, Keys: Noun{"network", "networks"}}
+	for people, want := range map[rules.People]string{
+		{}:                            "the gap between 1 and 100 attempts separates 1 network; a limit of 10 attempts (threshold 40) denies 75 % of packets",
+		{Count: 56, Scene: "office"}:  "the gap between 1 and 100 attempts separates 1 network; a limit of 50 attempts (threshold 200) denies 42 % of packets",
+		{Count: 380, Scene: "office"}: "the gap between 1 and 100 attempts separates 1 network, but people count up to 95 attempts (office), and a limit leaves them room from 142.5 on: it stays",
+	} {
+		if got := tallyOf(c, peaks...).Suggest(nil, people).Reason; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// Counts are in units, and what is left of a limit is not allowed.
+func TestAmounts(t *testing.T) {
+	tally := NewTally(Config{Counted: Noun{"attempt", "attempts"}, Unit: 4})
+	for n, want := range map[uint32]string{0: "0", 4: "1", 5: "1.2", 25: "6.2", 14: "3.5", 4004: "1,001"} {
+		if got := tally.Amount(n); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+	for limit, want := range map[uint32]string{3: "0 attempts", 7: "1 attempt", 25: "6 attempts", 100: "25 attempts"} {
+		if got := tally.Allowed(limit); got != want {
+			t.Errorf("%d: %s, want %s", limit, got, want)
+		}
 	}
 }
 
@@ -181,7 +205,7 @@ func TestWordPressLog(t *testing.T) {
 			t.Errorf("%d keys reach %d, want %d", o.Keys, threshold, want)
 		}
 	}
-	s := tally.Suggest(nil)
+	s := tally.Suggest(nil, rules.People{})
 	t.Logf("%s (%d truly over 300)", s.Reason, over300)
 	if s.Threshold != 300 || s.Gap != (Gap{264, 363, 5}) {
 		t.Errorf("suggests %d in the gap %v: %s", s.Threshold, s.Gap, s.Reason)
@@ -224,7 +248,7 @@ func BenchmarkSuggest(b *testing.B) {
 		tally.Key(key(i), uint32(5*math.Pow(1-r.Float64(), -0.5)))
 	}
 	for b.Loop() {
-		tally.Suggest(nil)
+		tally.Suggest(nil, rules.People{})
 	}
 }
 
@@ -246,7 +270,7 @@ func TestSuggestAtMost(t *testing.T) {
 				tally.Event(peak)
 			}
 		}
-		got := tally.Suggest(nil)
+		got := tally.Suggest(nil, rules.People{})
 		if (got.Threshold > 0) != c.want || c.most > 0 && got.Limit > c.most {
 			t.Errorf("%+v: threshold %d, limit %d: %s", c, got.Threshold, got.Limit, got.Reason)
 		}

@@ -10,7 +10,13 @@
 // Tally and merge them.
 package tuning
 
-import "edgeguard"
+import (
+	"strconv"
+
+	"edgeguard"
+	"edgeguard/internal/words"
+	"edgeguard/rules"
+)
 
 // DefaultTop is how many of the highest keys a tally keeps by default: enough to see a gap below a thousand abusers.
 const DefaultTop = 4096
@@ -22,6 +28,11 @@ type Config struct {
 	// Events is what the events are called in sentences, in the plural; empty
 	// means "requests".
 	Events string
+	// Counted is what counts are of, in sentences; empty means "request", "requests".
+	Counted Noun
+	// Unit is what one of them adds to a count: sentences divide by it, and what is
+	// suggested is a multiple of it where it can be. 0 means 1.
+	Unit uint32
 	// Keys is what the keys are called; empty means "address", "addresses".
 	Keys Noun
 	// Live says that keys are recorded as they are at one instant, and no event is:
@@ -45,10 +56,27 @@ type Tally struct {
 	// Top holds the keys with the highest peaks.
 	Top *Top
 
-	noun string // what the events are called
-	keys Noun
-	live bool
-	most uint32
+	noun    string // what the events are called
+	counted Noun
+	unit    uint32
+	keys    Noun
+	live    bool
+	most    uint32
+}
+
+// People is what is known of those whom a rule must spare.
+type People = rules.People
+
+// ConfigOf returns the words and the bounds for what a meter counts.
+func ConfigOf(m *rules.Meter) Config {
+	c := Config{Events: m.Events(), Counted: Noun{m.Counts(1), m.Counts(2)}, Unit: m.Unit()}
+	if m.Distinct != 0 {
+		c.Most = rules.MaxDistinct
+	}
+	if len(m.Attributes) > 0 || m.V4 != rules.DefaultV4 || m.V6 != rules.DefaultV6 {
+		c.Keys = Noun{"key", "keys"}
+	}
+	return c
 }
 
 // NewTally makes an empty tally.
@@ -65,7 +93,24 @@ func NewTally(c Config) *Tally {
 	if c.Most == 0 {
 		c.Most = edgeguard.MaxLimit
 	}
-	return &Tally{Top: newTop(c.Top), noun: c.Events, keys: c.Keys, live: c.Live, most: c.Most}
+	if c.Counted == (Noun{}) {
+		c.Counted = Noun{"request", "requests"}
+	}
+	return &Tally{Top: newTop(c.Top), noun: c.Events, counted: c.Counted, unit: max(c.Unit, 1), keys: c.Keys, live: c.Live, most: c.Most}
+}
+
+// Amount returns a count in units, with a decimal place where it is not whole.
+func (t *Tally) Amount(n uint32) string {
+	if n%t.unit == 0 {
+		return words.Number(n / t.unit)
+	}
+	return strconv.FormatFloat(float64(n)/float64(t.unit), 'f', 1, 64)
+}
+
+// Allowed returns how much a limit allows, in units, with the noun: "25 attempts".
+func (t *Tally) Allowed(limit uint32) string {
+	n := limit / t.unit
+	return words.Plural(n, t.counted.One, t.counted.Many)
 }
 
 // Event records the count that an event brought its key to. It allocates

@@ -135,7 +135,7 @@ func TestLadder(t *testing.T) {
 		{0, 10, 1}, {10, 10, 1}, {11, 20, 2}, {386, 500, 6}, {2000, 2000, 8}, {65534, 50000, 12}, {1 << 31, 50000, 12},
 	}
 	for _, tt := range tests {
-		got := Ladder(tt.highest)
+		got := Ladder(tt.highest, 1)
 		if len(got) != tt.steps || got[len(got)-1] != tt.last {
 			t.Errorf("up to %d: %v", tt.highest, got)
 		}
@@ -168,7 +168,7 @@ func TestInside(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, ok := inside(tt.low, tt.high, tt.limitOf)
+			got, ok := inside(tt.low, tt.high, 1, tt.limitOf)
 			if ok != tt.ok || (ok && got != tt.want) {
 				t.Errorf("got %d, %v, want %d, %v", got, ok, tt.want, tt.ok)
 			}
@@ -183,7 +183,7 @@ func TestInsideKeepsItsWord(t *testing.T) {
 		low := uint32(r.IntN(edgeguard.MaxLimit))
 		high := low + 1 + spread(r)>>10
 		for _, f := range []LimitOf{nil, guard} {
-			n, ok := inside(low, high, f)
+			n, ok := inside(low, high, 1, f)
 			if limit := f.of(n); !ok || limit < low || limit >= high {
 				t.Fatalf("inside %d and %d: %d (limit %d), %v", low, high, n, limit, ok)
 			}

@@ -65,7 +65,7 @@ func TestHostileLogs(t *testing.T) {
 			page := filepath.Join(folder, format+".html")
 			for _, args := range [][]string{
 				{"replay", "--sort", "--rows", "0"}, {"replay", "--sort", "--json"},
-				{"tune"}, {"tune", "--json"}, {"tune", "--key", "192.0.2.1"}, {"tune", "--html", page},
+				{"tune", "--rule", "by-host,by-path,by-method,all"}, {"tune", "--json"}, {"tune", "--key", "192.0.2.1"}, {"tune", "--rule", "by-path", "--html", page},
 			} {
 				var out bytes.Buffer
 				e := &command.Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out}

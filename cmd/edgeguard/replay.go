@@ -204,7 +204,7 @@ func (w *watchedSource) Next() ([]edgeguard.Event, error) {
 func (j *job) printReplay(r *replay.Report) {
 	j.printInputs(r)
 	for i := range r.Rules {
-		printLimit(j.env, r.Rules[i].Rule, r.Rules[i].Meter, "")
+		printLimit(j.env, r.Rules[i].Rule, r.Rules[i].Meter)
 		for _, c := range r.Rules[i].Candidates {
 			fmt.Fprintf(j.env.Stdout, "  candidate %s (limit %s): %s over it, exceeded %s\n", words.Number(c.Threshold), words.Number(c.Limit),
 				words.Plural(c.Over, "event", "events"), words.Plural(c.Crossings, "time", "times"))

@@ -88,6 +88,18 @@ func (j *job) printOutages(r *replay.Report) {
 	}
 }
 
+// printLeftOut says what is in no count because the site failed.
+func (j *job) printLeftOut(r *replay.Report) {
+	failures := uint64(0)
+	for i := range r.Rules {
+		failures = max(failures, r.Rules[i].HeldEvents)
+	}
+	if failures > 0 {
+		fmt.Fprintf(j.env.Stdout, "the site failed %s: what clients' failures count then is left out, up to %s of a rule (edgeguard replay shows when)\n",
+			words.Plural(len(r.Outages), "time", "times"), words.Plural(failures, "event", "events"))
+	}
+}
+
 // firstHeld names the first keys that were held back.
 func firstHeld(held []replay.Offender) string {
 	var names []string

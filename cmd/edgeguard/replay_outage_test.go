@@ -175,5 +175,9 @@ func TestReplayOutages(t *testing.T) {
 				t.Errorf("%s: no %q in %s\n%s", name, want, said, errs)
 			}
 		}
+		said, errs = replaySaid(t, "tune", "--config", conf, "--format", "combined", log)
+		if want := "the site failed 1 time: what clients' failures count then is left out, up to "; !strings.Contains(said, want) {
+			t.Errorf("%s: no %q in %s\n%s", name, want, said, errs)
+		}
 	}
 }

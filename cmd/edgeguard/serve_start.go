@@ -88,23 +88,22 @@ func loginHint(c *config.Config) string {
 // printLimits prints the limits.
 func printLimits(e *command.Env, c *config.Config) {
 	for i := range c.Rules.Rules {
-		m := &c.Rules.Meters[c.Rules.Rules[i].Meter]
-		printLimit(e, &c.Rules.Rules[i], m, " "+m.Kind.String()+"s")
+		printLimit(e, &c.Rules.Rules[i], &c.Rules.Meters[c.Rules.Rules[i].Meter])
 	}
 }
 
-// printLimit prints what a rule does, with its limit beside its threshold. What it
-// counts are the events in words, unless it counts different values.
-func printLimit(e *command.Env, r *rules.Rule, m *rules.Meter, events string) {
+// printLimit prints what a rule does: how much it allows in words, and its threshold.
+func printLimit(e *command.Env, r *rules.Rule, m *rules.Meter) {
 	what := r.Action.String()
 	if r.Action == edgeguard.ActionBlock {
 		what += " for " + words.Span(r.BlockFor)
 	}
-	if m.Distinct != 0 {
-		events = " " + m.Counts(r.Limit)
+	allowed, each := r.Limit/m.Unit(), ""
+	if m.Unit() > 1 {
+		each = fmt.Sprintf(", each counts %d", m.Unit())
 	}
-	fmt.Fprintf(e.Stdout, "rule %s: over %s%s in %s (threshold %s × guard %s): %s\n", r.Name,
-		words.Number(r.Limit), events, words.Span(m.Window), words.Number(r.Threshold), r.Guard, what)
+	fmt.Fprintf(e.Stdout, "rule %s: over %s %s in %s (threshold %s × guard %s%s): %s\n", r.Name,
+		words.Number(allowed), m.Counts(allowed), words.Span(m.Window), words.Number(r.Threshold), r.Guard, each, what)
 }
 
 // printTry prints a command that has an address of the documentation's range

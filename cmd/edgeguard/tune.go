@@ -102,6 +102,7 @@ func (t *tuneJob) read(ctx context.Context, names []string) (*tunedLog, error) {
 		return nil, err
 	}
 	log := &tunedLog{job: job, book: evidence.NewBook(0)}
+	log.book.Watch(job.limits.Specs)
 	job.config.Tune, job.config.Seen, job.takeBack = true, log.book.Add, log.book.Reset
 	log.report, err = job.run(ctx)
 	if log.report.Events == 0 && err != nil {
@@ -119,7 +120,10 @@ func (t *tuneJob) print(ctx context.Context, log, normal *tunedLog) error {
 	}
 	var findings []*tune.Found
 	for i := range log.report.Rules {
-		findings = append(findings, tune.Find(&log.report.Rules[i], normal.normal(i), log.book, t.settings.rows))
+		findings = append(findings, tune.Find(i, &log.report.Rules[i], normal.normal(i), log.book, t.settings.rows))
+	}
+	if err := t.check(ctx, log, findings); err != nil {
+		return err
 	}
 	proposed, err := t.propose(ctx, log, normal)
 	if err != nil {
@@ -132,24 +136,35 @@ func (t *tuneJob) print(ctx context.Context, log, normal *tunedLog) error {
 		return tune.JSON(t.env.Stdout, findings, proposed)
 	}
 	log.printInputs(log.report)
+	log.printLeftOut(log.report)
 	if normal != nil {
 		fmt.Fprintln(t.env.Stdout, "compared with a normal day:")
 		normal.printInputs(normal.report)
 	}
-	for _, f := range findings {
-		fmt.Fprintln(t.env.Stdout)
-		printLimit(log.env, f.RuleReport.Rule, f.RuleReport.Meter, "")
-		if f.Tally.Peaks.Total() == 0 {
-			fmt.Fprintf(t.env.Stdout, "no event matched\n")
-			continue
+	if len(findings) > 1 && len(t.settings.only) == 0 {
+		text.Summary(findings)
+	} else {
+		for _, f := range findings {
+			log.printFound(text, f)
 		}
-		text.Distribution(f)
-		log.printWide(f.RuleReport)
-		text.Thresholds(f)
 	}
 	text.Rules(proposed)
 	log.printWarnings(log.report)
 	return nil
+}
+
+// printFound prints all that was found of a rule, the suggestion first.
+func (l *tunedLog) printFound(text tune.Text, f *tune.Found) {
+	fmt.Fprintln(text.Out)
+	printLimit(l.env, f.RuleReport.Rule, f.RuleReport.Meter)
+	if f.Tally.Peaks.Total() == 0 {
+		fmt.Fprintln(text.Out, "no event matched")
+		return
+	}
+	text.Suggestion(f)
+	text.Distribution(f)
+	l.printWide(f.RuleReport)
+	text.Thresholds(f)
 }
 
 // page writes the report as a page, if there is a file for it.
@@ -169,9 +184,9 @@ func (t *tuneJob) page(log *tunedLog, findings []*tune.Found, proposed []evidenc
 }
 
 // normal is what rule i counted on a normal day; nil without a log of one.
-func (l *tunedLog) normal(i int) *tune.Normal {
+func (l *tunedLog) normal(i int) *evidence.Normal {
 	if l == nil {
 		return nil
 	}
-	return tune.NormalOf(l.report.Rules[i].Tally, l.book)
+	return evidence.NormalOf(l.report.Rules[i].Tally, l.book)
 }

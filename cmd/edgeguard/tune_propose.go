@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 	"slices"
+	"time"
 
-	"edgeguard/cmd/edgeguard/tune"
 	"edgeguard/internal/hugepage"
 	"edgeguard/replay"
 	"edgeguard/rules"
@@ -12,14 +12,15 @@ import (
 )
 
 // propose returns rules that the log asks for. It replays the log with them, and the
-// one of a normal day; a log that cannot be read twice has none.
+// one of a normal day; a log that cannot be read twice has none, nor has one that was read
+// for some rules alone.
 func (t *tuneJob) propose(ctx context.Context, log, normal *tunedLog) ([]evidence.Proposed, error) {
 	drafts := evidence.Drafts(log.book, log.limits.Specs)
 	var specs []rules.Spec
 	for i := range drafts {
 		specs = append(specs, drafts[i].Specs()...)
 	}
-	if len(specs) == 0 || !log.twice() || normal != nil && !normal.twice() {
+	if len(specs) == 0 || len(t.settings.only) > 0 || !log.twice() || normal != nil && !normal.twice() {
 		return nil, nil
 	}
 	report, err := log.again(ctx, specs)
@@ -35,7 +36,7 @@ func (t *tuneJob) propose(ctx context.Context, log, normal *tunedLog) ([]evidenc
 			return nil, err
 		}
 		for i := range counted {
-			counted[i].Normal = tune.NormalOf(report.Rules[i].Tally, normal.book).Highest
+			counted[i].Normal = evidence.NormalOf(report.Rules[i].Tally, normal.book).Highest
 		}
 	}
 	var found []evidence.Proposed
@@ -59,21 +60,33 @@ func (l *tunedLog) again(ctx context.Context, specs []rules.Spec) (*replay.Repor
 	set, _ := rules.Compile(specs) // drafts are made of what compiles, as their test shows
 	j := *l.job
 	j.config.Rules, j.config.Seen, j.config.Memory = set, nil, hugepage.Memory(l.limits.Memory)
-	sorted := j.settings.sort || j.order == orderSorted
+	window := j.options.window
 	for i := range set.Meters {
-		j.options.window = max(j.options.window, set.Meters[i].Window)
+		window = max(window, set.Meters[i].Window)
 	}
-	if sorted {
-		j.options.window = 0
-	}
-	all, err := j.options.openAll(j.names)
+	all, source, err := l.reopen(window)
 	if err != nil {
 		return nil, err
 	}
 	defer all.close()
+	return j.runOnce(ctx, all, source)
+}
+
+// reopen opens the log again, in the order in which it was read. window is how far ahead of
+// its neighbours a time may be.
+func (l *tunedLog) reopen(window time.Duration) (inputs, replay.Source, error) {
+	sorted := l.settings.sort || l.order == orderSorted
+	options := l.options
+	if options.window = window; sorted {
+		options.window = 0
+	}
+	all, err := options.openAll(l.names)
+	if err != nil {
+		return nil, nil, err
+	}
 	source := all.source()
 	if sorted {
 		source = replay.Sort(source, 0)
 	}
-	return j.runOnce(ctx, all, source)
+	return all, source, nil
 }

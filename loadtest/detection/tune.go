@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"path/filepath"
 
 	"edgeguard/loadtest/tuned"
+	"edgeguard/rules"
 )
 
 // printTune prints what `edgeguard tune` proposes for the labelled logs, beside the
@@ -15,10 +17,17 @@ func printTune(ctx context.Context, out io.Writer, data string, folders []string
 	if err != nil {
 		return err
 	}
-	pairs, err := tuned.Measure(ctx, data, folders, labels)
+	presets, err := tuned.Presets()
 	if err != nil {
 		return err
 	}
-	tuned.Print(out, pairs)
+	for _, specs := range [][]rules.Spec{tuned.Rules(), presets} {
+		pairs, err := tuned.Measure(ctx, data, folders, labels, specs)
+		if err != nil {
+			return err
+		}
+		tuned.Print(out, pairs)
+		fmt.Fprintln(out)
+	}
 	return nil
 }

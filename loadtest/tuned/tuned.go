@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/config"
 	"edgeguard/logline"
 	"edgeguard/replay"
 	"edgeguard/rules"
@@ -89,34 +90,32 @@ func (p *Pair) Verdict() int {
 }
 
 // Rules are those that the documentation shows, and one for xmlrpc alone.
-func Rules() (*rules.Set, error) {
-	set, problems := rules.Compile([]rules.Spec{
+func Rules() []rules.Spec {
+	return []rules.Spec{
 		{Name: "site", Threshold: 2000},
 		{Name: "probing", Threshold: 60, Window: time.Minute, Match: rules.Match{Status: []string{"404", "403"}}},
 		{Name: "logins", Threshold: 20, Match: rules.Match{Method: []string{"POST"}, Path: []string{"/wp-login.php*", "/administrator/index.php*"}}},
 		{Name: "xmlrpc", Threshold: 20, Match: rules.Match{Method: []string{"POST"}, Path: []string{"/xmlrpc.php*"}}},
-	})
-	if len(problems) > 0 {
-		return nil, fmt.Errorf("rule %s", problems[0])
 	}
-	return set, nil
+}
+
+// Presets are the rules that ship for access logs.
+func Presets() ([]rules.Spec, error) {
+	c, err := config.Default().WithPresets([]string{"web", "wordpress", "joomla", "login", "xmlrpc", "api"}, true)
+	if err != nil {
+		return nil, err
+	}
+	return c.Specs, nil
 }
 
 // Measure returns a pair for each rule that counts something in one of the logs, which
 // are folders with an access.log.gz.
-func Measure(ctx context.Context, folder string, logs []string, labels Labels) ([]Pair, error) {
-	set, err := Rules()
-	if err != nil {
-		return nil, err
-	}
+func Measure(ctx context.Context, folder string, logs []string, labels Labels, specs []rules.Spec) ([]Pair, error) {
 	var pairs []Pair
 	for _, log := range logs {
-		r, err := accesslog.Open(filepath.Join(folder, log, "access.log.gz"), nil, accesslog.Options{})
-		if err != nil {
-			return nil, err
-		}
-		some, err := one(ctx, log, replay.Sort(r, 0), set, labels[log])
-		_ = r.Close()
+		some, err := one(ctx, log, func() (replay.Source, error) {
+			return accesslog.Open(filepath.Join(folder, log, "access.log.gz"), nil, accesslog.Options{})
+		}, specs, labels[log])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", log, err)
 		}
@@ -126,9 +125,12 @@ func Measure(ctx context.Context, folder string, logs []string, labels Labels) (
 }
 
 // one returns the pairs of one log.
-func one(ctx context.Context, log string, source replay.Source, set *rules.Set, labels map[string]Label) ([]Pair, error) {
-	book := evidence.NewBook(0)
-	report, err := replay.Run(ctx, source, replay.Config{Rules: set, Memory: shard.NewMemory(256 << 20), Tune: true, Seen: book.Add})
+func one(ctx context.Context, log string, open func() (replay.Source, error), specs []rules.Spec, labels map[string]Label) ([]Pair, error) {
+	report, book, err := read(ctx, open, specs, func(time.Time) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	suggestions, err := suggest(ctx, open, specs, report, book)
 	if err != nil {
 		return nil, err
 	}
@@ -138,15 +140,85 @@ func one(ctx context.Context, log string, source replay.Source, set *rules.Set, 
 		if rr.Tally.Peaks.Total() == 0 {
 			continue
 		}
-		p := Pair{Log: log, Rule: rr.Rule.Name, Proposal: rr.Tally.SuggestBy(rr.Rule.Guard.Limit, book.Basis(rr.Rule.Threshold, 0))}
+		p := Pair{Log: log, Rule: rr.Rule.Name, Proposal: suggestions[i]}
 		p.Now = caught(rr.Tally, labels, rr.Rule.Limit)
 		p.Then = p.Now
-		if p.Proposal.Threshold > 0 {
+		if evidence.Changes(&p.Proposal) {
 			p.Then = caught(rr.Tally, labels, p.Proposal.Limit)
 		}
 		pairs = append(pairs, p)
 	}
 	return pairs, nil
+}
+
+// read replays the events of a log at some times.
+func read(ctx context.Context, open func() (replay.Source, error), specs []rules.Spec, at func(time.Time) bool) (*replay.Report, *evidence.Book, error) {
+	set, problems := rules.Compile(specs)
+	if len(problems) > 0 {
+		return nil, nil, fmt.Errorf("rule %s", problems[0])
+	}
+	book := evidence.NewBook(0)
+	book.Watch(specs)
+	source, err := open()
+	if err != nil {
+		return nil, nil, err
+	}
+	if c, ok := source.(io.Closer); ok {
+		defer c.Close()
+	}
+	report, err := replay.Run(ctx, &during{replay.Sort(source, 0), at}, replay.Config{Rules: set, Memory: shard.NewMemory(256 << 20), Tune: true, Seen: book.Add})
+	return report, book, err
+}
+
+// suggest returns what tune suggests for each rule.
+func suggest(ctx context.Context, open func() (replay.Source, error), specs []rules.Spec, report *replay.Report, book *evidence.Book) ([]tuning.Suggestion, error) {
+	all := make([]tuning.Suggestion, len(report.Rules))
+	questions := make([]evidence.Question, len(report.Rules))
+	split, window := time.Time{}, make([]bool, len(report.Rules))
+	for i := range report.Rules {
+		rr := &report.Rules[i]
+		questions[i] = evidence.Question{Rule: rr.Rule, Tally: rr.Tally, Number: i}
+		all[i] = book.Suggest(questions[i])
+		at, ok := evidence.Split(report.First, report.Last, rr.Meter.Window)
+		if window[i] = ok && evidence.Changes(&all[i]); window[i] {
+			split = at
+		}
+	}
+	if split.IsZero() {
+		return all, nil
+	}
+	first, firstBook, err := read(ctx, open, specs, func(t time.Time) bool { return t.Before(split) })
+	if err != nil {
+		return nil, err
+	}
+	last, lastBook, err := read(ctx, open, specs, func(t time.Time) bool { return !t.Before(split) })
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		if window[i] {
+			all[i] = book.Check(questions[i], all[i], evidence.Portion{Tally: first.Rules[i].Tally, Book: firstBook}, evidence.Portion{Tally: last.Rules[i].Tally, Book: lastBook})
+		}
+	}
+	return all, nil
+}
+
+// during passes the events at some times.
+type during struct {
+	replay.Source
+	at func(time.Time) bool
+}
+
+// Next implements replay.Source.
+func (d *during) Next() ([]edgeguard.Event, error) {
+	events, err := d.Source.Next()
+	kept := events[:0]
+	for i := range events {
+		if d.at(events[i].Time) {
+			kept = append(kept, events[i])
+		}
+	}
+	return kept, err
 }
 
 // RuleCaught is a rule that tune proposes for a log, and what it catches.
@@ -232,13 +304,23 @@ func Print(w io.Writer, pairs []Pair) {
 		switch {
 		case p.Proposal.Keep:
 			says = "keep"
-		case p.Proposal.Threshold > 0:
+		case evidence.Changes(&p.Proposal):
 			says = fmt.Sprint(p.Proposal.Threshold)
 		}
 		fmt.Fprintf(w, "| %s | %s | %d, %d | %d, %d | %s | %s |\n", p.Log, p.Rule, p.Now.Attackers, p.Now.Benign, p.Then.Attackers, p.Then.Benign, says,
 			[]string{"worse", "", "better"}[p.Verdict()+1])
 	}
-	fmt.Fprintf(w, "\n%d pairs: better on %d, worse on %d\n", len(pairs), better, worse)
+	fmt.Fprintf(w, "\n%d pairs, %d with a suggestion: better on %d, worse on %d\n", len(pairs), changed(pairs), better, worse)
+}
+
+// changed is how many pairs have another threshold suggested.
+func changed(pairs []Pair) (n int) {
+	for i := range pairs {
+		if evidence.Changes(&pairs[i].Proposal) {
+			n++
+		}
+	}
+	return n
 }
 
 // Count returns how many proposals are better and worse than the rules as they are.
@@ -254,37 +336,25 @@ func Count(pairs []Pair) (better, worse int) {
 	return better, worse
 }
 
-// generated returns the pairs of an access log in the combined format, which has no
-// attacker: all its addresses are benign.
-func generated(ctx context.Context, name string, log io.Reader) ([]Pair, error) {
-	set, err := Rules()
-	if err != nil {
-		return nil, err
-	}
+// parse returns the events of a log in the combined format.
+func parse(text []byte) ([]edgeguard.Event, error) {
 	format, err := logline.ParseFormat("combined")
 	if err != nil {
 		return nil, err
 	}
-	r, err := accesslog.Open("-", format, accesslog.Options{Stdin: log})
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	source := &naming{Source: replay.Sort(r, 0), labels: make(map[string]Label)}
-	return one(ctx, name, source, set, source.labels)
+	chunk := logline.Chunk{Text: text}
+	format.Parser("generated", nil).Parse(&chunk)
+	return chunk.Events, nil
 }
 
-// naming labels each address that it sees as benign.
-type naming struct {
-	replay.Source
-	labels map[string]Label
-}
+// once is a source of one batch.
+type once struct{ all []edgeguard.Event }
 
 // Next implements replay.Source.
-func (n *naming) Next() ([]edgeguard.Event, error) {
-	events, err := n.Source.Next()
-	for i := range events {
-		n.labels[edgeguard.Key{Prefix: evidence.Prefix(events[i].Addr)}.String()] = innocent
+func (o *once) Next() ([]edgeguard.Event, error) {
+	if all := o.all; all != nil {
+		o.all = nil
+		return all, nil
 	}
-	return events, err
+	return nil, io.EOF
 }

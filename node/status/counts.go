@@ -95,14 +95,9 @@ func (s *Status) Counts(now time.Time, rule string, n int) (admin.Counts, bool) 
 	}
 	r := &g.Config.Rules.Rules[i]
 	m := &g.Config.Rules.Meters[r.Meter]
-	words := tuning.Config{Live: true, Top: max(n, tuning.DefaultTop), Events: m.Kind.String() + "s"}
-	if m.Distinct != 0 {
-		words.Events, words.Most = m.Counts(2), rules.MaxDistinct
-	}
-	if keyName(m) != "address" {
-		words.Keys = tuning.Noun{One: "key", Many: "keys"}
-	}
-	out := admin.Counts{Tally: tuning.NewTally(words), LimitOf: r.Guard.Limit}
+	words := tuning.ConfigOf(m)
+	words.Live, words.Top, words.Events = true, max(n, tuning.DefaultTop), m.Counts(2)
+	out := admin.Counts{Tally: tuning.NewTally(words), LimitOf: r.Guard.Limit, People: r.People}
 	proven(g.Tables(), m, s.from.Clock.Local(now), out.Tally.Count, func(e *shard.Entry) { out.Tally.Lead(keyOf(m, e), e.Count) })
 	return out, true
 }

@@ -74,6 +74,7 @@ type Book struct {
 	agents           remembered[claim]
 	paths            remembered[spelling]
 	line             []byte
+	watched          []watched
 }
 
 // NewBook returns an empty book. most is 0 for MaxRecords.
@@ -90,6 +91,10 @@ func NewBook(most int) *Book {
 func (b *Book) Reset() {
 	b.records, b.read = make(map[netip.Prefix]*Record), nil
 	b.dropped, b.assets, b.requests = 0, 0, 0
+	for i := range b.watched {
+		clear(b.watched[i].succeeded)
+		clear(b.watched[i].redirected)
+	}
 }
 
 // Dropped is how many records were dropped for room.
@@ -128,6 +133,9 @@ func (b *Book) Add(e *edgeguard.Event) {
 	}
 	if e.Time.After(r.Last) {
 		r.Last = e.Time
+	}
+	for i := range b.watched {
+		b.watched[i].note(e)
 	}
 	r.Requests++
 	b.requests++

@@ -170,9 +170,9 @@ func share(part, whole uint32) float64 {
 	return float64(part) / float64(whole)
 }
 
-// Basis returns what a proposal goes by beside the counts: the rule's threshold, and
+// basis returns what a proposal goes by beside the counts: the rule's threshold, and
 // the highest count on a normal day, 0 if there is none.
-func (b *Book) Basis(threshold, normal uint32) tuning.Basis {
+func (b *Book) basis(threshold, normal uint32) tuning.Basis {
 	return tuning.Basis{Threshold: threshold, Known: uint64(b.Len()), Normal: normal,
 		Looks: func(key edgeguard.Key) tuning.Looks { return b.Judge(key).Looks }}
 }

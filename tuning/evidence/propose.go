@@ -22,6 +22,8 @@ const (
 	fewAddresses = 3
 	fewRequests  = 100
 	mostPaths    = 3 // drafts for paths
+	// fewVisitors is how many addresses must look benign. A proposed rule only reports.
+	fewVisitors = 10
 	// surer is how many of those that a rule catches must look hostile for each that
 	// nothing is known of. A rule that somebody pastes is looked at less than a
 	// threshold that he chooses.
@@ -76,7 +78,10 @@ type Counted struct {
 // chosen only if it catches more that look hostile.
 func (d *Draft) Choose(counted []Counted, book *Book) (rule Proposed, ok bool) {
 	for i, c := range counted {
-		basis := book.Basis(edgeguard.MaxLimit, c.Normal)
+		if c.Normal == 0 && book.people() < fewVisitors {
+			continue // nobody is there to compare with
+		}
+		basis := book.basis(edgeguard.MaxLimit, c.Normal)
 		basis.Parts = surer
 		s := c.Tally.SuggestBy(guarded, basis)
 		if s.Threshold == 0 || s.Keep || s.Above.Hostile == 0 || ok && s.Above.Hostile <= rule.Suggestion.Above.Hostile {

@@ -12,6 +12,7 @@ type reading struct {
 	networks map[netip.Prefix][]*Record
 	robots   map[netip.Prefix]bool // networks that asked for robots.txt
 	judged   map[netip.Prefix]Judgement
+	people   int // that look benign; -1 until they are counted
 }
 
 // reading returns the book in order. It is valid until the next event.
@@ -19,7 +20,7 @@ func (b *Book) reading() *reading {
 	if b.read != nil {
 		return b.read
 	}
-	r := &reading{networks: make(map[netip.Prefix][]*Record), robots: make(map[netip.Prefix]bool), judged: make(map[netip.Prefix]Judgement)}
+	r := &reading{people: -1, networks: make(map[netip.Prefix][]*Record), robots: make(map[netip.Prefix]bool), judged: make(map[netip.Prefix]Judgement)}
 	for _, record := range b.records {
 		r.all = append(r.all, record)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/words"
+	"edgeguard/rules"
 	"edgeguard/tuning"
 )
 
@@ -17,10 +18,10 @@ const drawWidth = 40
 // histogram draws how many keys had their greatest count in each doubling: 1, 2-3, 4-7
 // and so on. The bars are logarithmic, because the few high keys are what matters and
 // a linear bar would not show them; the last line says so.
-func (t Text) histogram(d *tuning.Distribution) {
+func (t Text) histogram(d *tuning.Distribution, m *rules.Meter) {
 	var doublings [33]uint64
 	for b := range d.Buckets() {
-		doublings[bits.Len32(b.High)] += b.Count
+		doublings[bits.Len32((b.High-1)/m.Unit()+1)] += b.Count
 	}
 	first, last, most := 33, 0, uint64(0)
 	for i, n := range doublings {
@@ -28,7 +29,7 @@ func (t Text) histogram(d *tuning.Distribution) {
 			first, last, most = min(first, i), i, max(most, n)
 		}
 	}
-	fmt.Fprintf(t.Out, "  %15s  %9s\n", "count", "keys")
+	fmt.Fprintf(t.Out, "  %15s  %9s\n", m.Counts(2), "keys")
 	for i := first; i <= last; i++ {
 		low, high := uint64(1)<<i>>1, uint64(1)<<i-1
 		label := words.Number(low)

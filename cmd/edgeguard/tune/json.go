@@ -7,6 +7,7 @@ import (
 
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/safetext"
+	"edgeguard/internal/words"
 	"edgeguard/replay"
 	"edgeguard/tuning"
 	"edgeguard/tuning/evidence"
@@ -14,10 +15,22 @@ import (
 
 // ruleJSON is one rule as tune prints it.
 type ruleJSON struct {
-	Type       string          `json:"type"`
-	Rule       string          `json:"rule"`
-	Threshold  uint32          `json:"threshold"`
-	Limit      uint32          `json:"limit"`
+	Type      string `json:"type"`
+	Rule      string `json:"rule"`
+	Threshold uint32 `json:"threshold"`
+	Limit     uint32 `json:"limit"`
+	// Allowed is the limit in what Counts says, such as attempts, each of which counts Unit.
+	// All other counts are as the rule counts them.
+	Allowed uint32 `json:"allowed"`
+	Counts  string `json:"counts"`
+	Unit    uint32 `json:"unit"`
+	Window  string `json:"window"`
+	// LeftOut is how many events are in no count because the site failed.
+	LeftOut uint64 `json:"left_out,omitempty"`
+	// Over is what the keys over the limit look like.
+	Over caughtJSON `json:"over"`
+	// People is what the rule says of people.
+	People     *peopleJSON     `json:"people,omitempty"`
 	Keys       uint64          `json:"keys"`
 	Events     uint64          `json:"events"`
 	Peaks      PeaksJSON       `json:"peaks"`
@@ -28,8 +41,43 @@ type ruleJSON struct {
 	// Normal is the same of a normal day: with Highest, the highest count of a key that
 	// does not look hostile.
 	Normal *normalJSON `json:"normal,omitempty"`
-	// Reason says why there is no suggestion.
+	// Reason says why there is no suggestion, and Brief in a few words why there is none or
+	// this one.
 	Reason string `json:"reason,omitempty"`
+	Brief  string `json:"brief"`
+	// Holdout is what the suggestion did in the last third of the log.
+	Holdout *holdoutJSON `json:"holdout,omitempty"`
+}
+
+type caughtJSON struct {
+	Hostile int `json:"hostile"`
+	Benign  int `json:"benign"`
+	Unknown int `json:"unknown"`
+}
+
+type peopleJSON struct {
+	Count uint32 `json:"count"`
+	Scene string `json:"scene"`
+}
+
+// holdoutJSON has what is over the suggested limit in the last third of the log, and over the
+// rule's, if it was looked at; else why it was not.
+type holdoutJSON struct {
+	Unchecked string      `json:"unchecked,omitempty"`
+	Suggested *caughtJSON `json:"suggested,omitempty"`
+	Rule      *caughtJSON `json:"rule,omitempty"`
+	Withdrawn bool        `json:"withdrawn,omitempty"`
+}
+
+func holdoutOf(h *tuning.Holdout) *holdoutJSON {
+	switch {
+	case h == nil:
+		return nil
+	case h.Unchecked != "":
+		return &holdoutJSON{Unchecked: h.Unchecked}
+	}
+	then, now := caughtJSON(h.Then), caughtJSON(h.Now)
+	return &holdoutJSON{Suggested: &then, Rule: &now, Withdrawn: h.Withdrawn}
 }
 
 type normalJSON struct {
@@ -86,6 +134,7 @@ type keyJSON struct {
 type outcomeJSON struct {
 	Threshold  uint32  `json:"threshold"`
 	Limit      uint32  `json:"limit"`
+	Allowed    uint32  `json:"allowed"`
 	Keys       uint64  `json:"keys"`
 	Events     uint64  `json:"events"`
 	EventShare float64 `json:"event_share"`
@@ -128,7 +177,7 @@ func wideOf(rr *replay.RuleReport) (out []wideJSON) {
 }
 
 func (f *Found) outcomeOf(o tuning.Outcome) outcomeJSON {
-	j := outcomeJSON{Threshold: o.Threshold, Limit: o.Limit, Keys: o.Keys, Events: o.Events, EventShare: o.EventShare}
+	j := outcomeJSON{Threshold: o.Threshold, Limit: o.Limit, Allowed: o.Limit / f.Meter.Unit(), Keys: o.Keys, Events: o.Events, EventShare: o.EventShare}
 	if f.Normal != nil {
 		keys := f.NormalKeys(o.Threshold)
 		j.Normal = &keys
@@ -155,15 +204,20 @@ func JSON(out io.Writer, findings []*Found, proposed []evidence.Proposed) error 
 func jsonOf(f *Found) ruleJSON {
 	t := f.Tally
 	j := ruleJSON{Type: "tune", Rule: f.Rule.Name, Threshold: f.Rule.Threshold, Limit: f.Rule.Limit,
+		Allowed: f.Rule.Limit / f.Meter.Unit(), Counts: f.Meter.Counts(2), Unit: f.Meter.Unit(), Window: words.Span(f.Meter.Window), Over: caughtJSON(f.Now), LeftOut: f.HeldEvents,
+		Brief: f.Suggestion.Brief, Holdout: holdoutOf(f.Suggestion.Holdout),
 		Keys: t.Peaks.Total(), Events: t.Events.Total(), Peaks: PeaksOf(&t.Peaks), Top: []topJSON{}, Wide: wideOf(f.RuleReport), Thresholds: []outcomeJSON{}}
 	for i := range f.Leaders {
 		j.Top = append(j.Top, topOf(&f.Leaders[i]))
 	}
-	for _, o := range f.Outcomes {
+	for _, o := range f.Outcomes() {
 		j.Thresholds = append(j.Thresholds, f.outcomeOf(o))
 	}
 	if n := f.Normal; n != nil {
 		j.Normal = &normalJSON{n.Tally.Peaks.Total(), PeaksOf(&n.Tally.Peaks), n.Highest}
+	}
+	if p := f.Rule.People; p.Count > 0 {
+		j.People = &peopleJSON{p.Count, p.Scene}
 	}
 	s := f.Suggestion
 	if s.Threshold == 0 {

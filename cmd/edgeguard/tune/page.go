@@ -71,7 +71,8 @@ func (r *Page) Write(w io.Writer) error {
 		Policy string
 		Style  template.CSS
 		Rules  []rule
-	}{r, policy(), template.CSS(style), nil}
+		Notes  []string
+	}{r, policy(), template.CSS(style), nil, Notes(r.Findings)}
 	for _, f := range r.Findings {
 		view.Rules = append(view.Rules, newRule(f))
 	}

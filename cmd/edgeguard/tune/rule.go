@@ -1,12 +1,14 @@
 package tune
 
 import (
+	"fmt"
 	"math"
 	"strings"
 
 	"edgeguard/admin/console/draw"
 	"edgeguard/internal/words"
 	"edgeguard/tuning"
+	"edgeguard/tuning/evidence"
 )
 
 // rule is a rule's part of the page.
@@ -75,7 +77,7 @@ func strips(f *Found, c *draw.Curve) (all []strip) {
 		for i := range f.Leaders {
 			if l := &f.Leaders[i]; l.Looks == looks && len(s.Dots) < mostDots {
 				x := (math.Log10(float64(l.Peak.Peak)) - draw.Begin) / (c.Right - draw.Begin)
-				s.Dots = append(s.Dots, dot{draw.Part(x), l.Key.String() + ": " + words.Number(l.Peak.Peak)})
+				s.Dots = append(s.Dots, dot{draw.Part(x), l.Key.String() + ": " + f.Tally.Amount(l.Peak.Peak)})
 			}
 		}
 		all = append(all, s)
@@ -85,14 +87,15 @@ func strips(f *Found, c *draw.Curve) (all []strip) {
 
 // Says is the suggestion in a few words.
 func (r *rule) Says() string {
-	switch s := r.Suggestion; {
-	case s.Threshold == 0:
+	s := &r.Suggestion
+	if s.Threshold == 0 {
 		return "No suggestion"
-	case s.Keep:
-		return "Keep threshold " + words.Number(s.Threshold)
-	default:
-		return "Threshold " + words.Number(s.Threshold)
 	}
+	says := fmt.Sprintf("%s in %s (threshold %s)", r.Tally.Allowed(s.Limit), words.Span(r.Meter.Window), words.Number(s.Threshold))
+	if s.Keep {
+		return "Keep " + says
+	}
+	return says
 }
 
 // Mark is the class of a row of thresholds.
@@ -104,4 +107,32 @@ func (r *rule) Mark(threshold uint32) string {
 		return "suggested"
 	}
 	return ""
+}
+
+// Changes reports whether another threshold than the rule's is suggested.
+func (r *rule) Changes() bool { return evidence.Changes(&r.Suggestion) }
+
+// Allows is what a limit allows, as a number.
+func (r *rule) Allows(limit uint32) string { return words.Number(limit / r.Meter.Unit()) }
+
+// Unit says that the axis counts more than one for each; empty if it does not.
+func (r *rule) Unit() string {
+	if r.Meter.Unit() == 1 {
+		return ""
+	}
+	return fmt.Sprintf("each of the %s counts %d", r.Meter.Counts(2), r.Meter.Unit())
+}
+
+// shownKey is one of the highest keys, with how high it counts in words.
+type shownKey struct {
+	*topKey
+	Amount string
+}
+
+// Shown is the highest keys.
+func (r *rule) Shown() (all []shownKey) {
+	for i := range r.Leaders {
+		all = append(all, shownKey{&r.Leaders[i], r.Tally.Amount(r.Leaders[i].Peak.Peak)})
+	}
+	return all
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"edgeguard/internal/words"
-	"edgeguard/tuning"
 	"edgeguard/tuning/evidence"
 )
 
@@ -33,23 +32,4 @@ type ruleProposalJSON struct {
 func proposalOf(r *evidence.Proposed) ruleProposalJSON {
 	above := r.Suggestion.Above
 	return ruleProposalJSON{"proposal", r.Spec.Name, r.Spec.Threshold, above.Hostile, above.Unknown, r.Says, r.YAML()}
-}
-
-// Normal is what a rule counted on a normal day.
-type Normal struct {
-	Tally *tuning.Tally
-	// Highest is the highest count of a key that does not look hostile.
-	Highest uint32
-}
-
-// NormalOf returns what a rule counted on a normal day.
-func NormalOf(t *tuning.Tally, book *evidence.Book) *Normal {
-	n := &Normal{Tally: t}
-	for _, p := range t.Top.Sorted() {
-		if book.Judge(p.Key).Looks != tuning.Hostile {
-			n.Highest = p.Peak
-			break
-		}
-	}
-	return n
 }

@@ -23,15 +23,15 @@ type Text struct {
 
 // Distribution shows how high the counts went, and who led.
 func (t Text) Distribution(f *Found) {
-	fmt.Fprintf(t.Out, "\nhighest counts of %s in %s:\n", words.Plural(f.Tally.Peaks.Total(), "key", "keys"), words.Span(f.Meter.Window))
-	t.histogram(&f.Tally.Peaks)
+	fmt.Fprintf(t.Out, "\nmost %s of %s in %s:\n", f.Meter.Counts(2), words.Plural(f.Tally.Peaks.Total(), "key", "keys"), words.Span(f.Meter.Window))
+	t.histogram(&f.Tally.Peaks, f.Meter)
 	if n := f.Normal; n != nil {
-		fmt.Fprintf(t.Out, "\non the normal day, of %s (the highest that does not look hostile: %s):\n", words.Plural(n.Tally.Peaks.Total(), "key", "keys"), words.Number(n.Highest))
-		t.histogram(&n.Tally.Peaks)
+		fmt.Fprintf(t.Out, "\non the normal day, of %s (the highest that does not look hostile: %s):\n", words.Plural(n.Tally.Peaks.Total(), "key", "keys"), n.Tally.Amount(n.Highest))
+		t.histogram(&n.Tally.Peaks, f.Meter)
 	}
 	fmt.Fprintf(t.Out, "\nhighest:\n")
 	for i := range f.Leaders {
-		t.leader(&f.Leaders[i])
+		t.leader(&f.Leaders[i], f.Tally.Amount(f.Leaders[i].Peak.Peak))
 	}
 }
 
@@ -40,12 +40,12 @@ var looks = map[tuning.Looks]string{tuning.Hostile: "looks hostile: ", tuning.Be
 
 // leader shows one key: its count, why it looks as it does, and what it did. Text of
 // the log is quoted, and cleaned as [output.Table] cleans it.
-func (t Text) leader(l *topKey) {
+func (t Text) leader(l *topKey, amount string) {
 	name := safetext.Strip(l.Key.String())
 	if l.Looks == tuning.Hostile {
 		name = output.Paint(output.Red, name, t.Colour)
 	}
-	fmt.Fprintf(t.Out, "  %9s  %s", words.Number(l.Peak.Peak), name)
+	fmt.Fprintf(t.Out, "  %9s  %s", amount, name)
 	if l.Record == nil {
 		fmt.Fprintln(t.Out)
 		return
@@ -114,33 +114,41 @@ func (t Text) neighbours(l *topKey) {
 	fmt.Fprintf(t.Out, detail+"neighbours in %s: %s%s\n", l.Network, strings.Join(parts, ", "), more)
 }
 
-// Thresholds shows what each threshold would have done, and the suggestion.
+// Thresholds shows what each threshold would have done.
 func (t Text) Thresholds(f *Found) {
 	fmt.Fprintln(t.Out)
 	table := &output.Table{}
-	table.Numbers(output.Plain, "  threshold")
-	table.Numbers(output.Faint, "limit")
-	table.Numbers(output.Plain, "keys over", "of keys", f.Meter.Kind.String()+"s over", "of all")
+	table.Numbers(output.Plain, "  "+f.Meter.Counts(2))
+	table.Numbers(output.Faint, "threshold")
+	table.Numbers(output.Plain, "keys over", "of keys", f.Meter.Events()+" over", "of all")
 	if f.Normal != nil {
 		table.Numbers(output.Plain, "normal day")
 	}
 	table.Texts(output.Faint, "")
-	for _, o := range f.Outcomes {
-		row := []string{"  " + words.Number(o.Threshold), words.Number(o.Limit), words.Number(o.Keys), words.PercentShare(o.KeyShare), words.Number(o.Events), words.PercentShare(o.EventShare)}
+	for _, o := range f.Outcomes() {
+		row := []string{"  " + words.Number(o.Limit/f.Meter.Unit()), words.Number(o.Threshold), words.Number(o.Keys), words.PercentShare(o.KeyShare), words.Number(o.Events), words.PercentShare(o.EventShare)}
 		if f.Normal != nil {
 			row = append(row, words.Number(f.NormalKeys(o.Threshold)))
 		}
 		table.Row(append(row, f.note(o.Threshold))...)
 	}
 	table.Print(t.Out, t.Colour)
-	s := f.Suggestion
-	switch {
-	case s.Threshold == 0:
+}
+
+// Suggestion shows what is suggested, and why.
+func (t Text) Suggestion(f *Found) {
+	s := &f.Suggestion
+	if s.Threshold == 0 {
 		fmt.Fprintf(t.Out, "\nno suggestion: %s\n", s.Reason)
-	case s.Keep:
-		fmt.Fprintf(t.Out, "\nsuggestion: %s\n  %s\n", output.Paint(output.Bold, "keep threshold "+words.Number(s.Threshold), t.Colour), s.Reason)
-	default:
-		fmt.Fprintf(t.Out, "\nsuggestion: %s\n  %s\n", output.Paint(output.Bold, "threshold "+words.Number(s.Threshold), t.Colour), s.Reason)
+		return
+	}
+	says := fmt.Sprintf("%s in %s (threshold %s)", f.Tally.Allowed(s.Limit), words.Span(f.Meter.Window), words.Number(s.Threshold))
+	if s.Keep {
+		says = "keep " + says
+	}
+	fmt.Fprintf(t.Out, "\nsuggestion: %s\n  %s\n", output.Paint(output.Bold, says, t.Colour), s.Reason)
+	if checked := f.Checked(); checked != "" {
+		fmt.Fprintf(t.Out, "  %s\n", checked)
 	}
 }
 
@@ -164,11 +172,12 @@ func (t Text) Key(r *replay.Report, book *evidence.Book, addr netip.Addr) {
 // count shows how high an address counted under a rule.
 func (t Text) count(rr *replay.RuleReport, in netip.Prefix) {
 	p, known := peakOf(rr, in)
+	allowed := rr.Tally.Allowed(rr.Rule.Limit) + " in " + words.Span(rr.Meter.Window)
 	switch {
 	case known && p.Peak > rr.Rule.Limit:
-		fmt.Fprintf(t.Out, "  rule %s: highest count %s, %s\n", rr.Rule.Name, words.Number(p.Peak), output.Paint(output.Red, "over the limit of "+words.Number(rr.Rule.Limit), t.Colour))
+		fmt.Fprintf(t.Out, "  rule %s: at most %s, %s\n", rr.Rule.Name, rr.Tally.Amount(p.Peak), output.Paint(output.Red, "over the limit of "+allowed, t.Colour))
 	case known:
-		fmt.Fprintf(t.Out, "  rule %s: highest count %s of %s\n", rr.Rule.Name, words.Number(p.Peak), words.Number(rr.Rule.Limit))
+		fmt.Fprintf(t.Out, "  rule %s: at most %s of %s\n", rr.Rule.Name, rr.Tally.Amount(p.Peak), allowed)
 	case rr.Tally.Peaks.Total() > tuning.DefaultTop:
 		fmt.Fprintf(t.Out, "  rule %s: not among the %s highest\n", rr.Rule.Name, words.Number(tuning.DefaultTop))
 	default:

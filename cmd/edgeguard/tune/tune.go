@@ -18,11 +18,10 @@ import (
 type Found struct {
 	*replay.RuleReport
 	Suggestion tuning.Suggestion
-	// Outcomes are what thresholds would have done: round ones, the rule's own, its
-	// candidates and the suggested one.
-	Outcomes []tuning.Outcome
 	// Normal is what the rule counted on a normal day; nil without a log of one.
-	Normal *Normal
+	Normal *evidence.Normal
+	// Now is what the keys over the rule's limit look like.
+	Now tuning.Caught
 	// Leaders are the highest keys.
 	Leaders []topKey
 }
@@ -36,26 +35,30 @@ type topKey struct {
 	Neighbours []evidence.Neighbour
 }
 
-// Find returns what was found of a rule: with at most rows leaders, 0 for all that
-// are kept. An empty book says nothing: then the suggestion goes by the counts.
-func Find(rr *replay.RuleReport, normal *Normal, book *evidence.Book, rows int) *Found {
+// Find returns what was found of a rule, the number of which the book watches: with at most
+// rows leaders, 0 for all that are kept. An empty book says nothing: then the suggestion
+// goes by the counts.
+func Find(number int, rr *replay.RuleReport, normal *evidence.Normal, book *evidence.Book, rows int) *Found {
 	f := &Found{RuleReport: rr, Normal: normal}
-	highest := uint32(0)
-	if normal != nil {
-		highest = normal.Highest
-	}
-	limitOf := rr.Rule.Guard.Limit
-	if book.Len() > 0 {
-		f.Suggestion = rr.Tally.SuggestBy(limitOf, book.Basis(rr.Rule.Threshold, highest))
-	} else {
-		f.Suggestion = rr.Tally.Suggest(limitOf)
-	}
-	f.Outcomes = f.ladder()
+	f.Suggestion = book.Suggest(f.question(number))
+	f.Now = rr.Tally.Caught(rr.Rule.Limit, func(key edgeguard.Key) tuning.Looks { return book.Judge(key).Looks })
 	for _, p := range output.First(rr.Tally.Top.Sorted(), rows) {
 		f.Leaders = append(f.Leaders, leader(p, book))
 	}
 	return f
 }
+
+func (f *Found) question(number int) evidence.Question {
+	return evidence.Question{Rule: f.Rule, Tally: f.Tally, Number: number, Normal: f.Normal}
+}
+
+// Check tries the suggestion on a part of the log that it is not chosen by.
+func (f *Found) Check(number int, book *evidence.Book, first, last evidence.Portion) {
+	f.Suggestion = book.Check(f.question(number), f.Suggestion, first, last)
+}
+
+// Unchecked says why the suggestion was not tried on a part of the log.
+func (f *Found) Unchecked(why string) { f.Suggestion.Holdout = &tuning.Holdout{Unchecked: why} }
 
 // leader returns what is known of a key.
 func leader(p tuning.Peak, book *evidence.Book) topKey {
@@ -64,9 +67,9 @@ func leader(p tuning.Peak, book *evidence.Book) topKey {
 	return l
 }
 
-// ladder adds the rule's own threshold, its candidates and the suggested threshold to
-// round ones.
-func (f *Found) ladder() []tuning.Outcome {
+// Outcomes returns what thresholds would have done: round ones, the rule's own, its
+// candidates and the suggested one.
+func (f *Found) Outcomes() []tuning.Outcome {
 	t, limitOf := f.Tally, f.Rule.Guard.Limit
 	ladder := t.Outcomes(nil, limitOf)
 	extra := []uint32{f.Rule.Threshold, f.Suggestion.Threshold}
