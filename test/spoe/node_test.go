@@ -1,6 +1,7 @@
 package spoe
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -10,6 +11,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"edgeguard/cmd/edgeguard/snippets"
 	"edgeguard/internal/program"
@@ -198,4 +200,34 @@ func TestNodeComesAndGoes(t *testing.T) {
 	until(t, "started again: the offender is refused", more(&refused))
 	command(t, n, "reload")
 	until(t, "reloaded: the offender is refused", more(&refused))
+}
+
+// A log says that twelve logins failed: HAProxy refuses the next, and nothing else.
+func TestNodeDeniesByAnswers(t *testing.T) {
+	n := startNode(t, "sensors: {accesslog: [{file: $DIR/access.log, format: combined, emit: response}]}\n"+
+		"rules: [{name: login, match: {method: POST, path: /login, status: 401}, threshold: 11, guard: 1, window: 5m, action: deny}]\n")
+	p := startProxy(t, snippets.Values{Spoe: "unix:" + n.Path("spoe.sock")}, patient)
+	const client = "203.0.113.9"
+	wantStatuses(t, "before", statuses(t, p, 12, "POST", "/login", as(client)...), 12)
+	log, err := os.Create(n.Path("access.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = log.Close() }()
+	for range 12 {
+		fmt.Fprintf(log, "%s - - [%s] \"POST /login HTTP/1.1\" 401 5 \"-\" \"-\"\n", client, time.Now().Format("02/Jan/2006:15:04:05 -0700"))
+	}
+	var last answer
+	until(t, "a login is refused", func() bool {
+		last = ask(t, p, "127.0.0.1", "POST", "/login", as(client)...)
+		return last.status == http.StatusTooManyRequests
+	})
+	if last.header.Get("Retry-After") == "" {
+		t.Errorf("%+v", last)
+	}
+	wantStatuses(t, "another method", statuses(t, p, 1, "GET", "/login", as(client)...), 1)
+	wantStatuses(t, "somebody else", statuses(t, p, 1, "POST", "/login", as("203.0.113.10")...), 1)
+	if !passes(t, p, client) {
+		t.Error("another path is refused")
+	}
 }
