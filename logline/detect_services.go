@@ -105,14 +105,16 @@ func joined(names []string) string {
 // many lines are behind a header of syslog.
 func candidates(lines [][]byte, zone *time.Location) (all []candidate, headed int) {
 	for _, line := range lines {
-		if scan.SyslogPrefix(line) > 0 {
-			headed++
+		if piece, _, _ := scan.Piece(line); piece == 0 && scan.ContainerName(line) == 0 && scan.SyslogPrefix(line) > 0 {
+			headed++ // behind what a container's runtime writes, a program may print what clients send
 		}
 	}
 	if all = readAll("", lines, zone); len(all) == 0 {
 		if envelope := envelopeOf(lines, zone); envelope != "" {
 			all = readAll(envelope, lines, zone)
-			headed = len(lines) // no client writes an envelope
+			if name, _, _ := strings.Cut(envelope, ":"); formats.FindEnvelope(name).NamesProgram() {
+				headed = len(lines) // the others hold what programs print, and clients may begin that
+			}
 		}
 	}
 	slices.SortStableFunc(all, func(a, b candidate) int { return len(b.reads) - len(a.reads) })

@@ -97,12 +97,18 @@ func TestDetectHostile(t *testing.T) {
 			{"stamp and agent alone", "2026-11-22T10:00:00Z Mozilla/5.0 (X11)\n", "2026-11-22T10:00:00Z %s\n"},
 			{"agent alone", "Mozilla/5.0 (X11)\n", "%s\n"},
 			{"another program's", "Nov 22 10:00:00 web-1 app: Mozilla/5.0 (X11)\n", "Nov 22 10:00:00 web-1 app: %s\n"},
+			{"in Kubernetes", "2026-11-22T10:00:00.1Z stdout F Mozilla/5.0 (X11)\n", "2026-11-22T10:00:00.1Z stdout F %s\n"},
+			{"in compose", "web-1  | Mozilla/5.0 (X11)\n", "web-1  | %s\n"},
+			{"in an envelope", `{"log":"Mozilla/5.0 (X11)\n","stream":"stdout","time":"2026-11-22T10:00:00Z"}` + "\n", `{"log":"%q\n","stream":"stdout","time":"2026-11-22T10:00:00Z"}` + "\n"},
 		} {
 			var s strings.Builder
 			for i := range 60 {
 				s.WriteString(test.honest)
-				if i%2 == 0 {
-					fmt.Fprintf(&s, test.hostile, lines[i/2%len(lines)])
+				if line := lines[i/2%len(lines)]; i%2 == 0 && strings.Contains(test.hostile, "%q") {
+					quoted := fmt.Sprintf("%q", line)
+					s.WriteString(strings.Replace(test.hostile, "%q", quoted[1:len(quoted)-1], 1))
+				} else if i%2 == 0 {
+					fmt.Fprintf(&s, test.hostile, line)
 				}
 			}
 			if f, err := Detect([]byte(s.String()), nil); err == nil {

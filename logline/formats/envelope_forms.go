@@ -56,6 +56,9 @@ var Envelopes = []*Envelope{
 	},
 }
 
+// NamesProgram reports whether each envelope names the program that wrote its line.
+func (o *Envelope) NamesProgram() bool { return o.alone }
+
 // FindEnvelope returns the form of a name, nil if it is not known.
 func FindEnvelope(name string) *Envelope {
 	for _, k := range Envelopes {
