@@ -63,6 +63,7 @@ var forgeableServices = []string{
 	"gitlab", "odoo", "paperless", "qbittorrent", "uptime-kuma", "vaultwarden", "calibre-web", "gin", "nginx-error",
 	"guacamole", "fireflyiii", "jellyfin", "servarr",
 	"xrdp", "scanlogd", "portsentry", "nsd", "murmur", "immich", "gitea", "samba", "postgresql", "redmine", "cpanel", "harbor", "zimbra", "ejabberd",
+	"grafana", "miniflux", "authelia", "zoraxy", "sogo", "roundcube", "meshcentral", "slapd",
 	"cas", "groupoffice", "horde", "lighttpd", "mssql", "mysqld", "pterodactyl", "technitium", "tine20",
 }
 
@@ -74,9 +75,10 @@ func TestConnections(t *testing.T) {
 		return fmt.Sprint(head, conn, " fd=9 ACCEPT from IP=", addr, ":5 (IP=0.0.0.0:389)")
 	}
 	at := func(conn int) string { return fmt.Sprint(head, conn, failed) }
-	var many []string
+	var many, brief []string
 	for i := range 5000 {
 		many = append(many, accept(2000+i, "192.0.2.9"))
+		brief = append(brief, accept(2000+i, "192.0.2.9"), fmt.Sprint(head, 2000+i, " fd=9 closed"))
 	}
 	for _, test := range []struct {
 		name, want string
@@ -88,7 +90,8 @@ func TestConnections(t *testing.T) {
 		{"closed", "", []string{accept(7, "192.0.2.1"), head + "7 fd=9 closed", at(7)}},
 		{"not seen", "", []string{at(7)}},
 		{"no address", "", []string{accept(7, "192.0.2.1"), head + "7 fd=9 ACCEPT from IP=:::: (IP=0.0.0.0:389)", at(7)}},
-		{"long ago", "", append([]string{accept(7, "192.0.2.1")}, append(many, at(7))...)},
+		{"before many that are closed", "192.0.2.1", append([]string{accept(7, "192.0.2.1")}, append(brief, at(7))...)},
+		{"a socket of the host, after a restart", "", []string{accept(7, "192.0.2.1"), head + "7 fd=9 ACCEPT from PATH=/run/ldapi (PATH=/run/ldapi)", at(7)}},
 		{"the last of many", "192.0.2.9", append([]string{accept(7, "192.0.2.1")}, append(many, at(6999))...)},
 		{"a name", "192.0.2.1", []string{accept(7, "192.0.2.1"), head + `7 op=0 BIND dn="cn=x conn=7 fd=9 ACCEPT from IP=9.9.9.9:1 (" method=128`, at(7)}},
 		{"a success", "", []string{accept(7, "192.0.2.1"), head + "7 op=1 RESULT tag=97 err=0 text="}},

@@ -151,7 +151,7 @@ var serviceLines = map[string][]string{
 	"mssql":       {"2026-11-22 10:00:00.00 Logon       Login failed for user 'USER'. Reason: Could not find a login matching the name provided. [CLIENT: ADDR]"},
 	"named":       {"Nov 22 10:00:00 ns named[17]: client @0x7f ADDR#4711 (USER): query (cache) 'USER/A/IN' denied"},
 	"technitium":  {"[2026-11-22 10:00:00 UTC] [[ADDR]:4711] DnsServerCore.DnsWebServiceException: Invalid username or password for user: USER"},
-	"adguardhome": {"2026/11/22 10:00:00.233208 [error] POST ADDR /control/login: invalid username or password"},
+	"adguardhome": {"2026/11/22 10:00:00.233208 [error] POST USER.example.org /control/login?USER: from ip ADDR: invalid username or password"},
 	"asterisk": {
 		"[2026-11-22 10:00:00] NOTICE[17] chan_sip.c: Registration from 'USER' failed for 'ADDR' - Wrong password",
 		`[Nov 22 10:00:00] SECURITY[17]: res_security_log.c:114 security_event_stasis_cb: SecurityEvent="InvalidAccountID",EventTV="x",AccountID="100",RemoteAddress="IPV4/UDP/ADDR/4711"`,

@@ -34,19 +34,12 @@ type expressionsParser struct {
 
 	byHeader bool // of the last line that was read
 
-	// connections are the last ones that opened, at their number modulo maxConnections. Nil
-	// until one opens.
-	connections []connection
+	// connections are those that are open, by their number. Nil until one opens.
+	connections map[uint64]netip.Addr
 }
 
-// connection is one of a service that numbers them.
-type connection struct {
-	number uint64
-	addr   netip.Addr
-}
-
-// maxConnections bounds those that are remembered. Numbers follow each other, so that these
-// are the last ones. Of one that so many others followed, nothing is counted.
+// maxConnections bounds those that are remembered: more than most servers have descriptors
+// for. Beyond it any of them makes room, so that nobody chooses which.
 const maxConnections = 4096
 
 func (p *expressionsParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
@@ -87,21 +80,33 @@ func (p *expressionsParser) connection(pat *expression, text []byte, found []int
 		}
 	}
 	if p.connections == nil {
-		p.connections = make([]connection, maxConnections)
+		p.connections = make(map[uint64]netip.Addr, maxConnections)
 	}
-	c := &p.connections[number%maxConnections]
 	switch pat.part {
 	case opens:
-		*c = connection{number, addr}
+		p.open(number, addr)
 	case closes:
-		if c.number == number {
-			*c = connection{}
-		}
+		delete(p.connections, number)
 	case goesOn:
-		p.f.Addr = c.addr
-		return c.number == number && c.addr.IsValid()
+		p.f.Addr = p.connections[number]
+		return p.f.Addr.IsValid()
 	}
 	return false
+}
+
+// open remembers a connection. One without an address replaces what had its number before.
+func (p *expressionsParser) open(number uint64, addr netip.Addr) {
+	delete(p.connections, number)
+	if !addr.IsValid() {
+		return
+	}
+	if len(p.connections) >= maxConnections {
+		for any := range p.connections {
+			delete(p.connections, any)
+			break
+		}
+	}
+	p.connections[number] = addr
 }
 
 // text returns what an expression is matched with. A header is one behind a stamp,

@@ -2,7 +2,9 @@ package pattern
 
 // webServices are programs with a web front and a login. Those that are forgeable write a name
 // with its line breaks, so that a client can write whole lines, or are not known to
-// escape it; gin, harbor and cpanel believe any X-Forwarded-For, if they are not told otherwise.
+// escape it; gin, harbor, cpanel, grafana (web/context.go RemoteAddr), miniflux (client_ip.go FindClientIP),
+// authelia (authelia_ctx.go RemoteIP) and zoraxy (ipmatch.go GetRequesterIP) believe any X-Forwarded-For, if
+// they are not told otherwise.
 var webServices = []service{
 	{
 		// Vaultwarden 1.34: api/identity.rs, api/admin.rs and two_factor/authenticator.rs; main.rs
@@ -67,21 +69,21 @@ var webServices = []service{
 		`{wordpress*|wp*}(?:Authentication failure|Authentication attempt|Blocked authentication attempt|XML-RPC (?:multicall )?authentication (?:attempt|failure)) .*from ADDR$`,
 	}},
 	{name: "drupal", failures: []string{`{}(?:` + hostWord + ` )?[\w.-]+(?:\[\d+\])?: https?://[^|]*\|\d+\|user\|(?P<addr>[^|]+)\|.*\|Login attempt failed [^|]*$`}},
-	{name: "grafana", failures: []string{
+	{name: "grafana", forgeable: true, failures: []string{
 		// Grafana 12: pkg/middleware/loggermw/logger.go, in logfmt.
 		`^logger=context userId=\d*(?: orgId=\d*)?(?: uname=[^ ]*)? t=(?P<time>[^ ]+) level=\w+ msg="Request Completed" method=POST path=/login status=401 remote_addr="?(?P<addr>[^ "]+)"? `,
 	}},
 	{
 		// Authelia 4.39: handlers/response.go doMarkAuthenticationAttempt, and logrus' text: the
 		// fields are in the order of their names, and a text with blanks is quoted.
-		name: "authelia", failures: []string{
+		name: "authelia", forgeable: true, failures: []string{
 			`^time="(?P<time>[^"]*)" level=error msg="Unsuccessful [\w ]+ authentication attempt by user (?:[^"\\]|\\.)*"` +
 				`(?: error="(?:[^"\\]|\\.)*")? method=[A-Z]+ path=(?:"(?:[^"\\]|\\.)*"|[^ "]+)(?: path_raw=(?:"(?:[^"\\]|\\.)*"|[^ "]+))? remote_ip=(?:")?(?P<addr>[^ "]+)"?(?: .*)?$`,
 		},
 	},
 	{
 		// Miniflux 2.2: ui/login_check.go and api/middleware.go, by Go's slog in logfmt.
-		name: "miniflux", failures: []string{
+		name: "miniflux", forgeable: true, failures: []string{
 			`^(?:[\w.-]+ +\| +)?time="?(?P<time>[^ "]+)"? level=WARN msg="(?:[^"\\]|\\.)*" authentication_failed=true client_ip="?(?P<addr>[^ "]+)"? `,
 		},
 	},
@@ -119,7 +121,8 @@ var webServices = []service{
 	}},
 	{name: "fireflyiii", forgeable: true, failures: []string{`{}\w+\.[A-Z]+: AUDIT: Login failed\. Attempt for user .* failed\. \((?P<addr>[^ ()]+) -> POST:[^ ()]*\)$`}},
 	{name: "stirling-pdf", failures: []string{`{}[A-Z]+ +[\w.]+ \[[^\]]*\] Failed login attempt from IP: ADDR$`}},
-	{name: "meshcentral", failures: []string{`{https|meshcentral}Failed password for .* from ADDR port \d+$`}},
+	// MeshCentral: meshcentral.js authLog, whose file has a name with its line breaks.
+	{name: "meshcentral", forgeable: true, failures: []string{`{https|meshcentral}Failed password for .* from ADDR port \d+$`}},
 	{name: "litespeed-admin", failures: []string{`{}\[NOTICE\] \[\d+\] \[(?P<addr>[^ :\]]+):\d+:[^\]]*\] \[STDERR\] \[WebAdmin Console\] Failed Login Attempt`}},
 	{name: "sympa", rejected: []string{`{wwsympa}[a-z]+ [\w:]+ \[robot [^\]]*\](?: \[session [^\]]*\])? \[client (?P<addr>[^\]]+)\] .*Unknown action`}},
 	{
@@ -131,7 +134,7 @@ var webServices = []service{
 	{name: "gin", forgeable: true, others: []string{
 		`^\[GIN\] (?P<time>[\d/]+ - [\d:]+) \| *(?P<status>\d+) \| *[^ |]+ \| *ADDR \| *(?P<method>[A-Z]+) +"(?P<path>.*)"`,
 	}},
-	{name: "zoraxy", others: []string{
+	{name: "zoraxy", forgeable: true, others: []string{
 		`{}(?:\[[\d:. -]+\] )?\[router:[^\]]*\] \[origin:[^\] ]*\] \[client: (?P<addr>[^\]]+)\] \[useragent: (?P<user_agent>.*)\] (?P<method>[A-Z]+) (?P<path>[^ ]*) (?P<status>\d+)$`,
 	}},
 }

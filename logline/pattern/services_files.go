@@ -54,10 +54,13 @@ const slapdHead = `{?slapd}(?:[0-9a-f]{8}\.[0-9a-f]+ 0x[0-9a-f]+ )?`
 var dataServices = []service{
 	{
 		// OpenLDAP 2.6 with loglevel stats: connection.c connection_init, connection_close;
-		// result.c slap_send_ldap_result. 49 is invalidCredentials, 97 the answer to a bind.
+		// result.c slap_send_ldap_result. 49 is invalidCredentials, 97 the answer to a bind. On
+		// stderr and in a logfile of its own, a client writes whole lines: the oid of an
+		// extended operation is written as it came (extended.c do_extended). A socket of the
+		// host has no address.
 		name:   "slapd",
-		opens:  []string{slapdHead + `conn=CONN fd=\d+ ACCEPT from IP=ADDR \(`},
-		goesOn: []string{slapdHead + `(?P<auth_failure>)conn=CONN op=\d+ RESULT tag=97 err=49 `},
+		opens:  []string{slapdHead + `conn=CONN fd=\d+ ACCEPT from IP=ADDR \(`, slapdHead + `conn=CONN fd=\d+ ACCEPT from PATH=`},
+		goesOn: []string{slapdHead + `(?P<auth_failure>)(?P<forgeable>)conn=CONN op=\d+ RESULT tag=97 err=49 `},
 		closes: []string{slapdHead + `conn=CONN fd=\d+ closed`},
 	},
 	{
@@ -89,7 +92,9 @@ var dataServices = []service{
 		},
 	},
 	{name: "technitium", forgeable: true, failures: []string{`{}\[ADDR\] DnsServerCore\.DnsWebServiceException: Invalid username or password for user: `}},
-	{name: "adguardhome", failures: []string{`{}(?:\d+#\d+ )?\[error\] [A-Z]+ ADDR /control/login: invalid username or password`}},
+	// AdGuard Home: home/authhttp.go writeErrorWithIP. Versions without it write the request's Host
+	// before the path, and no address.
+	{name: "adguardhome", failures: []string{`{}(?:\d+#\d+ )?\[error\] [A-Z]+ .*/control/login.*: from ip ADDR: (?:invalid username or password|auth: blocked for [\w.]+)$`}},
 }
 
 const mysqlTail = `(?: \(using password: (?:YES|NO)\)| to database '[^']*'|\. Account is locked\.)?$`

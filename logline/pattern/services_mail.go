@@ -93,9 +93,12 @@ var mailServices = []service{
 	}},
 	{name: "exchange", failures: []string{`^(?P<time>[^,]+),[0-9A-F]{16},\d+,[^,]*,(?P<addr>[^,]+):\d+,.*AuthFailed:`}},
 	{
-		// Roundcube 1.6: rcmail.php log_login, rcube_imap.php connect, rcube.php write_log.
-		name: "roundcube",
+		// Roundcube 1.6: rcmail.php log_login, rcube_imap.php connect, rcube.php write_log, which
+		// leaves line breaks in a name, and rcube_utils.php remote_ip, which writes a client's
+		// X-Forwarded-For behind its address.
+		name: "roundcube", forgeable: true,
 		failures: []string{
+			`{roundcube|php*}` + roundcubeForwarded, `{}` + roundcubeForwarded, `^(?:userlogins|errors): ` + roundcubeForwarded,
 			`{roundcube|php*}(?:<[\w-]+> )?(?:Failed login|IMAP Error: Login failed|FAILED login) for .* from ADDR(?: in session [\w-]+(?: \(error: -?\d+\))?)?$`,
 			`{roundcube|php*}(?:<[\w-]+> )?IMAP Error: Login failed for .* from ADDR\. AUTHENTICATE [A-Z0-9-]+: A\d+ NO [A-Za-z ]+\. in [^ ()]+ on line \d+ \(POST [^ ()]*\)$`,
 			`{}(?:<[\w-]+> )?(?:Failed login|FAILED login|IMAP Error: Login failed) for .* from ADDR(?: in session [\w-]+(?: \(error: -?\d+\))?)?$`,
@@ -105,7 +108,8 @@ var mailServices = []service{
 	{name: "horde", forgeable: true, failures: []string{
 		`{?HORDE|horde}(?:HORDE )?(?:\[\w+\] )?\[[a-z]+\] FAILED LOGIN for .* \[(?P<addr>[^\]]+)\](?: \(forwarded for \[[^\]]*\]\))? to (?:Horde|\{[^{}]*\}) \[(?:pid \d+ )?on line \d+ of [^\[\]]*\]$`,
 	}},
-	{name: "sogo", failures: []string{`{?sogod}(?:[\w.-]+ )?(?:sogod \[\d+\]: )?SOGoRootPage Login from '(?P<addr>[^', ]+)(?:, [^']*)?' for user '`}},
+	// SOGo 5: SOGoRootPage.m connectAction writes a name with its line breaks, and a header.
+	{name: "sogo", forgeable: true, failures: []string{`{?sogod}(?:[\w.-]+ )?(?:sogod \[\d+\]: )?SOGoRootPage Login from '(?P<addr>[^', ]+)(?:, [^']*)?' for user '`}},
 	{
 		// Zimbra's ZimbraLog.java addToContext, AuthRequest and AdminAuth; oip is what the
 		// proxy says, or a client's header.
@@ -116,3 +120,5 @@ var mailServices = []service{
 		},
 	},
 }
+
+const roundcubeForwarded = `(?:<[\w-]+> )?(?:Failed login|FAILED login|IMAP Error: Login failed) for [^ ]*(?: against [^ ]+)? from ADDR ?\((?:X-Real-IP|X-Forwarded-For): `

@@ -1,6 +1,7 @@
 package pattern
 
 import (
+	"net/netip"
 	"slices"
 	"testing"
 )
@@ -16,7 +17,7 @@ func TestServicesAreFixed(t *testing.T) {
 		}
 		for _, expr := range s.opens {
 			_, _, tree, err := readExpression(expanded(expr))
-			if err != nil || checkFixed(tree, "addr") != nil || checkFixed(tree, "connection") != nil {
+			if fixed := checkFixed(tree, "addr"); err != nil || fixed != nil && fixed != errExpressionNoAddr || checkFixed(tree, "connection") != nil {
 				t.Errorf("%s: %s: %v", s.name, expr, err)
 			}
 		}
@@ -25,5 +26,21 @@ func TestServicesAreFixed(t *testing.T) {
 				t.Errorf("%s: %v", s.name, err)
 			}
 		}
+	}
+}
+
+// TestConnectionsBounded: a log in which no connection closes takes no more memory than
+// another, and the newest is remembered.
+func TestConnectionsBounded(t *testing.T) {
+	p := &expressionsParser{connections: map[uint64]netip.Addr{}}
+	addr := netip.MustParseAddr("192.0.2.1")
+	for i := range uint64(5 * maxConnections) {
+		p.open(i, addr)
+		if len(p.connections) > maxConnections || p.connections[i] != addr {
+			t.Fatalf("%d connections, the newest at %v", len(p.connections), p.connections[i])
+		}
+	}
+	if n := testing.AllocsPerRun(10*maxConnections, func() { p.open(uint64(len(p.connections))<<20, addr); delete(p.connections, 7) }); n > 0 {
+		t.Errorf("%v allocations", n)
 	}
 }
