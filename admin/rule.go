@@ -43,6 +43,19 @@ type Rule struct {
 	Fleet   *FleetThreshold `json:"fleet,omitempty"`
 }
 
+// HeldKeys is how many keys would have been over the limit while the site failed.
+func (r *Rule) HeldKeys() (n uint64) {
+	for _, c := range r.Crossings {
+		if c.Action == HeldBack {
+			n += c.Count
+		}
+	}
+	return n
+}
+
+// HeldBack is the action of crossings of which nothing came because the site failed.
+const HeldBack = "held"
+
 // Crossings is how often a rule's limit was crossed with one outcome.
 type Crossings struct {
 	Action string `json:"action"`

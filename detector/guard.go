@@ -2,6 +2,7 @@ package detector
 
 import (
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -140,11 +141,12 @@ func (g *guard) note(m made) {
 }
 
 // harmed returns the blocks to be lifted at the instant now at which a scope was armed:
-// the later ones of addresses that had succeeded. The others are forgotten.
+// the later ones of addresses that had succeeded, the last first, so that of one key the
+// step before the first of them stays. The others are forgotten.
 func (g *guard) harmed(now time.Time) (out []made) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, m := range g.made {
+	for _, m := range slices.Backward(g.made) {
 		if now.Sub(m.since) <= liftBack && g.core.Succeeded(m.prefix.Addr(), seconds(now)) {
 			out = append(out, m)
 		}
@@ -194,15 +196,14 @@ func (d *Detector) turned(now time.Time) {
 
 // lift takes back a block that a failing site may have made, as an operator's unblock
 // does. What its rule counted of the key is forgotten, or its next failure would block it
-// again; so is the step that the block took.
+// again; so is the step that the block took. That is so too where the block has ended.
 func (d *Detector) lift(now time.Time, m made) {
 	i, known := d.named[m.rule]
-	b := d.config.List.Of(now, m.prefix)
-	if !known || b == nil || b.Rule != m.rule || !b.Since.Equal(m.since) {
+	if !known {
 		return
 	}
-	if _, ok := d.config.List.Lift(m.prefix, now, siteFailed, d.config.Node); !ok {
-		return
+	if b := d.config.List.Of(now, m.prefix); b != nil && b.Rule == m.rule && b.Since.Equal(m.since) {
+		d.config.List.Lift(m.prefix, now, siteFailed, d.config.Node)
 	}
 	r := &d.rules[i]
 	if hear := d.config.Lifted; hear != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,13 +103,13 @@ func (o *oracle) answered(now time.Time, ev *edgeguard.Event) bool {
 
 // lift takes back the blocks of the last two minutes.
 func (o *oracle) lift(now time.Time) {
-	for _, m := range o.made {
-		b := o.blocks[m.prefix]
-		if now.Sub(m.since) > 2*time.Minute || b == nil || b.rule != m.rule.Name || !b.since.Equal(m.since) || !now.Before(b.until) ||
-			!o.core.Succeeded(m.prefix.Addr(), uint32(now.Unix())) {
+	for _, m := range slices.Backward(o.made) {
+		if now.Sub(m.since) > 2*time.Minute || !o.core.Succeeded(m.prefix.Addr(), uint32(now.Unix())) {
 			continue
 		}
-		delete(o.blocks, m.prefix)
+		if b := o.blocks[m.prefix]; b != nil && b.rule == m.rule.Name && b.since.Equal(m.since) {
+			delete(o.blocks, m.prefix)
+		}
 		delete(o.logs, logKey{m.rule.Meter, edgeguard.Key{Prefix: m.prefix}, true, false})
 		delete(o.crossed, stepKey{m.rule.Name + " ", m.prefix})
 		key := stepKey{m.rule.Name, m.prefix}

@@ -36,6 +36,7 @@ type adminAPI struct {
 	touch     func() // has the state saved soon
 	deps      listeners.Deps
 	rates     watch.Rates
+	failed    uint64 // seconds in which the site failed; of the one goroutine that notes the rates
 	listeners listeners.Listeners[server.Server]
 }
 
@@ -116,9 +117,12 @@ func (a *adminAPI) held(n int) { a.events.Held(a.status.Now(), n) }
 
 // noteRates reads the counters that the API shows as rates.
 func (a *adminAPI) noteRates(now time.Time, p *pipeline.Pipeline) {
+	if p.Fails() {
+		a.failed++
+	}
 	a.rates.Note(now, func() watch.Counters {
 		all := p.Current().Detector.Stats()
-		t := watch.Counters{Requests: all.Events, Denied: all.Denied, Rules: make(map[string]watch.RuleCounters)}
+		t := watch.Counters{Failed: a.failed, Requests: all.Events, Denied: all.Denied, Rules: make(map[string]watch.RuleCounters)}
 		p.Verdicts.Each(func(by pipeline.Ruling, n uint64) {
 			if by.Action == edgeguard.ActionDeny {
 				rule := t.Rules[by.Rule]

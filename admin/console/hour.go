@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/admin/console/draw"
 	"edgeguard/admin/watch"
 )
 
@@ -23,6 +24,8 @@ type hourChart struct {
 	Known   int // minutes, less than 60 until the node has run for so long
 	Rows    []hourRow
 	Numbers []hourNumber // of the minutes that have any, the newest first
+	Failed  int          // minutes in which the site failed
+	Marks   string       // the path of their marks
 }
 
 // hourRow is the blocks of one rule, those by hand, or all others.
@@ -51,6 +54,14 @@ func newHour(all []watch.Series, clock func(time.Time) string) *hourChart {
 	}
 	s := &all[at]
 	h := &hourChart{Known: len(s.Blocks)}
+	marked := make([]bool, minutes)
+	for i, n := range s.Failed {
+		if n > 0 {
+			marked[minutes-len(s.Failed)+i] = true
+			h.Failed++
+		}
+	}
+	h.Marks = draw.SparkMarks(marked)
 	for i := range s.Rules {
 		rule := &s.Rules[i]
 		h.add(hourRow{Rule: rule.Rule, Hand: rule.Rule == edgeguard.ManualRule, each: rule.Blocks})

@@ -39,6 +39,18 @@ func TestHourOfYoungNode(t *testing.T) {
 	}
 }
 
+// Minutes in which the site failed are marked, also where nobody was blocked.
+func TestHourFailed(t *testing.T) {
+	s := series(3)
+	s[1].Failed = []uint64{0, 7, 60}
+	if h := newHour(s, clock); h.Failed != 2 || h.Marks != "M116.0 0v22h2.0V0zM118.0 0v22h2.0V0z" {
+		t.Errorf("%d minutes, %q", h.Failed, h.Marks)
+	}
+	if h := newHour(series(3), clock); h.Failed != 0 || h.Marks != "" {
+		t.Errorf("it works: %+v", h)
+	}
+}
+
 // The greatest rules have a row each, and the bars of a young node are at the right.
 func TestHourRows(t *testing.T) {
 	h := newHour(series(2, watch.RuleSeries{Rule: "login", Blocks: []uint64{1, 2}}, watch.RuleSeries{Rule: "manual", Blocks: []uint64{1, 0}},

@@ -41,7 +41,9 @@ func newRuleLine(r admin.Rule) ruleLine {
 		line.Blocks = words.Seconds(r.BlockFor)
 	}
 	for _, c := range r.Crossings {
-		line.Crossings += c.Count
+		if c.Action != admin.HeldBack { // nothing came of those
+			line.Crossings += c.Count
+		}
 	}
 	return line
 }

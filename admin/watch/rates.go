@@ -21,6 +21,8 @@ type Counters struct {
 	Requests, Denied, Blocks uint64
 	// Here are the blocks that this node made.
 	Here uint64
+	// Failed is how many seconds the site failed.
+	Failed uint64
 	// Rules has the denied events and the blocks of each rule.
 	Rules map[string]RuleCounters
 }
@@ -38,6 +40,8 @@ type Series struct {
 	Requests []uint64 `json:"requests"`
 	Denied   []uint64 `json:"denied"`
 	Blocks   []uint64 `json:"blocks"`
+	// Failed is how many seconds of the step some part of the site failed.
+	Failed []uint64 `json:"failed"`
 	// Rules are those that denied or blocked in the span, by name.
 	Rules []RuleSeries `json:"rules"`
 }
@@ -105,7 +109,7 @@ func (s *series) note(number int64, t Counters) {
 func (t Counters) since(before Counters) Counters {
 	out := Counters{
 		Requests: added(t.Requests, before.Requests), Denied: added(t.Denied, before.Denied), Blocks: added(t.Blocks, before.Blocks),
-		Here:  added(t.Here, before.Here),
+		Here: added(t.Here, before.Here), Failed: added(t.Failed, before.Failed),
 		Rules: make(map[string]RuleCounters),
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Rules)) {
@@ -152,13 +156,13 @@ func (r *Rates) Series() []Series {
 
 func (s *series) shown(step int64) Series {
 	n := len(s.steps)
-	out := Series{Step: int(step), Requests: make([]uint64, n), Denied: make([]uint64, n), Blocks: make([]uint64, n), Rules: []RuleSeries{}}
+	out := Series{Step: int(step), Requests: make([]uint64, n), Denied: make([]uint64, n), Blocks: make([]uint64, n), Failed: make([]uint64, n), Rules: []RuleSeries{}}
 	if n > 0 {
 		out.Until = time.Unix(s.last*step, 0).UTC()
 	}
 	rules := make(map[string]RuleSeries)
 	for i, t := range s.steps {
-		out.Requests[i], out.Denied[i], out.Blocks[i] = t.Requests, t.Denied, t.Blocks
+		out.Requests[i], out.Denied[i], out.Blocks[i], out.Failed[i] = t.Requests, t.Denied, t.Blocks, t.Failed
 		for name, added := range t.Rules {
 			rule, known := rules[name]
 			if !known {

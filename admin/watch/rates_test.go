@@ -19,6 +19,7 @@ func TestAgainstEvents(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	var r Rates
 	totals := Counters{Rules: map[string]RuleCounters{}}
+	failed := map[int64]uint64{}
 	requests, denied, site := map[int64]uint64{}, map[int64]uint64{}, map[int64]uint64{} // by second
 	const ran = 4000
 	for second := int64(0); second <= ran; second++ {
@@ -28,12 +29,15 @@ func TestAgainstEvents(t *testing.T) {
 			for name, one := range totals.Rules {
 				rules[name] = one
 			}
-			return Counters{Requests: totals.Requests, Denied: totals.Denied, Blocks: totals.Blocks, Rules: rules}
+			return Counters{Requests: totals.Requests, Denied: totals.Denied, Blocks: totals.Blocks, Failed: totals.Failed, Rules: rules}
 		})
 		n := uint64(random.IntN(50))
 		requests[second], totals.Requests = n, totals.Requests+n
 		n /= 3
 		denied[second], totals.Denied = n, totals.Denied+n
+		if second/100%4 == 1 { // it fails for 100 seconds now and then
+			failed[second], totals.Failed = 1, totals.Failed+1
+		}
 		if random.IntN(100) == 0 {
 			site[second], totals.Blocks = 1, totals.Blocks+1
 			one := totals.Rules["site"]
@@ -47,11 +51,13 @@ func TestAgainstEvents(t *testing.T) {
 		want := Series{Step: s.Step, Until: begin.Add(time.Duration(until) * time.Second), Rules: []RuleSeries{}}
 		rule, any := RuleSeries{Rule: "site"}, false
 		for from := until - 60*step; from < until; from += step {
-			var sum, refused, blocks uint64
+			var sum, refused, blocks, fails uint64
 			for second := from; second < from+step; second++ {
 				sum, refused, blocks = sum+requests[second], refused+denied[second], blocks+site[second]
+				fails += failed[second]
 			}
 			want.Requests, want.Denied, want.Blocks = append(want.Requests, sum), append(want.Denied, refused), append(want.Blocks, blocks)
+			want.Failed = append(want.Failed, fails)
 			rule.Denied, rule.Blocks, any = append(rule.Denied, 0), append(rule.Blocks, blocks), any || blocks > 0
 		}
 		if any {

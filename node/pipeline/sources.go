@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"edgeguard/detector"
 	"edgeguard/detector/outage"
 )
 
@@ -58,4 +59,10 @@ func (p *Pipeline) Site() (all []SiteState, late uint64) {
 		all = append(all, SiteState{name, outages[i].State})
 	}
 	return all, late
+}
+
+// Fails reports whether a part of the site fails.
+func (p *Pipeline) Fails() bool {
+	all, _ := p.Current().Detector.Outages()
+	return slices.ContainsFunc(all, func(o detector.Outage) bool { return o.Armed })
 }

@@ -69,7 +69,7 @@ func (s *Status) crossingsOf(r *rules.Rule, wide uint8) (out []admin.Crossings) 
 		}
 	}
 	if n := s.from.Crossings(pipeline.Ruling{Action: edgeguard.ActionShadow, Rule: r.Name, Wide: wide, Held: true}); n > 0 {
-		out = append(out, admin.Crossings{Action: "held", Count: n})
+		out = append(out, admin.Crossings{Action: admin.HeldBack, Count: n})
 	}
 	return out
 }
