@@ -94,11 +94,13 @@ func judge(ctx context.Context, r ruleset, source replay.Source) (*outcome, erro
 				crossed[e].note(&c)
 			}
 		},
-		Lifted: func(_ time.Time, rule string, prefix netip.Prefix) {
-			if at, is := crossed[blocked][prefix][rule]; is {
-				delete(crossed[blocked][prefix], rule)
+		// A prefix has one block at a time: with the one that is lifted, those end that it had
+		// replaced, or that gave way to it.
+		Lifted: func(_ time.Time, _ string, prefix netip.Prefix) {
+			for rule, at := range crossed[blocked][prefix] {
 				crossed[lifted].note(&edgeguard.Crossing{Time: at, Rule: rule, Key: edgeguard.Key{Prefix: prefix}})
 			}
+			delete(crossed[blocked], prefix)
 		},
 	})
 	if err != nil {
