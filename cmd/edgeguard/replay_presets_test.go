@@ -11,8 +11,8 @@ import (
 	"edgeguard/packaging"
 )
 
-// presetSays replays requests of one client, each "METHOD TARGET STATUS", within five minutes,
-// and returns the result.
+// presetSays replays requests, each "METHOD TARGET STATUS" of one client or with another's
+// address before them, within five minutes, and returns the result.
 func presetSays(t *testing.T, preset, referer string, requests []string) string {
 	t.Helper()
 	return configSays(t, "own_hosts: [example.org]\npresets: ["+preset+"]\n", referer, requests)
@@ -26,8 +26,12 @@ func configSays(t *testing.T, config, referer string, requests []string) string 
 	var lines strings.Builder
 	for i, r := range requests {
 		words := strings.Fields(r)
+		addr := "203.0.113.9"
+		if len(words) == 4 {
+			addr, words = words[0], words[1:]
+		}
 		at := time.Date(2026, 3, 2, 8, 0, i*280/len(requests), 0, time.UTC).Format("02/Jan/2006:15:04:05 -0700")
-		fmt.Fprintf(&lines, `203.0.113.9 - - [%s] "%s %s HTTP/1.1" %s 13 "%s" "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Firefox/128.0"`+"\n", at, words[0], words[1], words[2], referer)
+		fmt.Fprintf(&lines, `%s - - [%s] "%s %s HTTP/1.1" %s 13 "%s" "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Firefox/128.0"`+"\n", addr, at, words[0], words[1], words[2], referer)
 	}
 	for file, text := range map[string]string{conf: config, log: lines.String()} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -150,6 +154,47 @@ func TestPackagedSparesAdministrators(t *testing.T) {
 			if out := configSays(t, config, "https://example.org/administrator/", many(75, request)); strings.Contains(out, `"type":"block"`) {
 				t.Errorf("75 of %s: %s", request, out)
 			}
+		}
+	}
+}
+
+// TestPresetsNetworks: attackers who share a /24 or a /48 are denied what they attack, and
+// one alone brings no denial on his neighbours.
+func TestPresetsNetworks(t *testing.T) {
+	for rule, requests := range map[string][]string{
+		"login/failed-net":    many(130, "198.51.100.%d POST /login 401"),
+		"wordpress/login-net": many(220, "198.51.100.%d POST /wp-login.php 200"),
+		"web/scripts-net":     many(40, "198.51.100.%d GET /old-%d.php 404"),
+	} {
+		preset, _, _ := strings.Cut(rule, "/")
+		for _, network := range []string{"198.51.100.", "2001:db8:5:"} {
+			var all []string
+			for _, r := range requests {
+				addr, rest, _ := strings.Cut(r, " ")
+				if network != "198.51.100." {
+					addr = network + strings.TrimPrefix(addr, "198.51.100.") + "::1"
+				}
+				all = append(all, addr+" "+rest)
+			}
+			if out := presetSays(t, preset+"@1", "-", all); strings.Contains(out, `"type":"block"`) || !strings.Contains(out, `"rule":"`+rule+`"`) {
+				t.Errorf("%d of %s: want %s, and no block: %s", len(all), all[0], rule, out)
+			}
+		}
+		// Once he is blocked, the proxy answers 403.
+		alone := 6
+		if preset != "web" {
+			alone = map[string]int{"login": 22, "wordpress": 71}[preset]
+		}
+		var own []string
+		for i, r := range many(300, requests[0]) {
+			words := strings.Fields(strings.Replace(r, "old-0", fmt.Sprint("old-", i), 1))
+			if i >= alone {
+				words[3] = "403"
+			}
+			own = append(own, strings.Join(words, " "))
+		}
+		if out := presetSays(t, preset+"@1", "-", own); !strings.Contains(out, `"type":"block"`) || strings.Contains(out, `"rule":"`+rule+`"`) {
+			t.Errorf("%s: one alone closes it for his neighbours: %s", rule, out)
 		}
 	}
 }
