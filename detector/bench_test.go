@@ -37,7 +37,9 @@ func BenchmarkGuard(b *testing.B) {
 			nows, events := benchEvents()
 			for i := range events {
 				ev := &events[i]
-				ev.Addr = events[i*i%509].Addr // they come again
+				ev.Addr = events[i%509].Addr                                   // they come again
+				nows[i] = epoch.Add(time.Duration(i) * 500 * time.Microsecond) // none is late at the next round
+				ev.Time = nows[i]
 				ev.Kind |= edgeguard.KindResponse
 				ev.Verified, ev.Known, ev.Status, ev.Host = ev.Kind, ev.Known|edgeguard.FieldStatus|edgeguard.FieldHost, status, "www.example.org"
 			}

@@ -139,10 +139,14 @@ func TestGuardIsNotShown(t *testing.T) {
 		at := epoch.Add(time.Duration(i) * time.Second)
 		for k, change := range []func(*edgeguard.Event){
 			func(ev *edgeguard.Event) { ev.Status = 302 },
-			func(ev *edgeguard.Event) { ev.Status, ev.Path, ev.Known = 200, "/a.CSS?x", ev.Known|edgeguard.FieldPath },
+			func(ev *edgeguard.Event) {
+				ev.Status, ev.Path, ev.Known = 200, "/a.CSS?x", ev.Known|edgeguard.FieldPath
+			},
 			func(ev *edgeguard.Event) { ev.Status, ev.Verified = 200, 0 },
 			func(ev *edgeguard.Event) { ev.Status, ev.Known = 200, 0 },
-			func(ev *edgeguard.Event) { ev.Status, ev.Kind, ev.Verified = 200, edgeguard.KindRequest, edgeguard.KindRequest },
+			func(ev *edgeguard.Event) {
+				ev.Status, ev.Kind, ev.Verified = 200, edgeguard.KindRequest, edgeguard.KindRequest
+			},
 		} {
 			ev := request(fmt.Sprintf("100.64.%d.%d", i%200, k), at)
 			ev.Kind |= edgeguard.KindResponse
