@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/netip"
 	"os"
+	"slices"
 	"time"
 
 	"edgeguard"
@@ -21,6 +22,7 @@ type input struct {
 	name string
 	// what says in a few words how it is read: "combined log", "capture".
 	what   string
+	kinds  edgeguard.Kind // that a log's lines can be
 	source replay.Source
 	close  func() error
 	status func() inputStatus
@@ -115,7 +117,7 @@ func (o *inputOptions) openLog(name string) (*input, error) {
 		}
 		return out
 	}
-	return &input{name: name, what: r.Format().String() + " log", source: r, close: r.Close, status: status}, nil
+	return &input{name: name, what: r.Format().String() + " log", kinds: r.Format().Kinds(), source: r, close: r.Close, status: status}, nil
 }
 
 func (o *inputOptions) openCapture(name string) (*input, error) {
@@ -156,6 +158,13 @@ func (o *inputOptions) openAll(names []string) (inputs, error) {
 		all = append(all, in)
 	}
 	return all, nil
+}
+
+// ofLogins reports whether all are logs that have failed logins, and no requests.
+func (all inputs) ofLogins() bool {
+	return !slices.ContainsFunc(all, func(in *input) bool {
+		return in.kinds&(edgeguard.KindRequest|edgeguard.KindAuthFailure) != edgeguard.KindAuthFailure
+	})
 }
 
 func (all inputs) close() {

@@ -133,6 +133,10 @@ func (s *settings) prepare(e *command.Env, names []string) (*job, error) {
 		return nil, err
 	}
 	known, err := lookup.Recorded(conf.Crawlers)
+	if err == nil && s.alone && s.kind == "" && all.ofLogins() { // which is known only now
+		s.kind = edgeguard.KindAuthFailure.String()
+		conf, err = s.load(capture)
+	}
 	if err != nil {
 		all.close()
 		return nil, err

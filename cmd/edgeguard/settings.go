@@ -36,6 +36,7 @@ type settings struct {
 	guard     string
 	kind      string
 	quick     bool // one of the above is set
+	alone     bool // the quick rule is the only one
 }
 
 // flags declares the shared flags on c.
@@ -107,7 +108,7 @@ func (s *settings) load(capture bool) (*config.Config, error) {
 		return nil, err
 	}
 	preset := len(*s.presets) > 0
-	quick := c == nil && !preset
+	s.alone = c == nil && !preset
 	if c == nil {
 		c = config.Default()
 	}
@@ -115,7 +116,7 @@ func (s *settings) load(capture bool) (*config.Config, error) {
 		return nil, command.Usage(err)
 	}
 	var specs []rules.Spec
-	if quick {
+	if s.alone {
 		specs, err = s.quickRules(capture)
 	} else {
 		specs, err = s.choose(c.Specs)
@@ -149,9 +150,6 @@ func (s *settings) quickRules(capture bool) ([]rules.Spec, error) {
 	if kind == "" && capture {
 		kind = edgeguard.KindPacket.String()
 	}
-	if kind == "" && ofLogins(s.format) {
-		kind = edgeguard.KindAuthFailure.String()
-	}
 	spec := rules.Spec{Name: "default", Threshold: s.threshold, Window: s.window, Guard: s.guard}
 	if kind != "" {
 		spec.Match.Kind = []string{kind}
@@ -164,12 +162,6 @@ func (s *settings) quickRules(capture bool) ([]rules.Spec, error) {
 		return nil, command.Usage(errors.Join(errs...))
 	}
 	return []rules.Spec{spec}, nil
-}
-
-// ofLogins reports whether logs of a format have failed logins, and no requests.
-func ofLogins(format string) bool {
-	f, err := logline.ParseFormat(format)
-	return err == nil && f != nil && f.Kinds()&(edgeguard.KindRequest|edgeguard.KindAuthFailure) == edgeguard.KindAuthFailure
 }
 
 // choose keeps the rules that --rule names.
