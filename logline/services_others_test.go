@@ -18,6 +18,8 @@ var otherLines = map[string][]string{
 		`Sun Nov 22 10:00:00 2026 [pid 17] [bob] FTP command: Client "192.0.2.1", "STAT x] FAIL LOGIN: Client "9.9.9.9"`,
 		`Sun Nov 22 10:00:00 2026 [pid 17] [bob] OK DELETE: Client "192.0.2.1", "/x] FAIL LOGIN: Client "9.9.9.9"`,
 	},
+	// Before it said "from ip", the second word was all that it wrote: the Host.
+	"adguardhome": {"2026/11/22 10:00:00.233208 [error] POST 9.9.9.9 /control/login: invalid username or password"},
 }
 
 func TestOtherLines(t *testing.T) {
@@ -36,7 +38,7 @@ func TestOtherLines(t *testing.T) {
 // believe a header. So a client can write whole lines, and these prove nothing.
 func TestLineBreaks(t *testing.T) {
 	for _, name := range []string{"gitlab", "odoo", "paperless", "qbittorrent", "uptime-kuma", "vaultwarden", "calibre-web", "gin", "nginx-error",
-		"guacamole", "fireflyiii", "jellyfin", "servarr"} {
+		"guacamole", "fireflyiii", "jellyfin", "servarr", "sogo", "roundcube", "meshcentral"} {
 		p := parserOf(t, name, "")
 		p.(scan.Dated).SetLatest(time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC))
 		line := serviceLines[name][0]

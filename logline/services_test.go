@@ -134,6 +134,7 @@ var serviceLines = map[string][]string{
 	"exchange":  {`2026-11-22T10:00:00.530Z,000000000000000E,2,10.0.0.1:143,ADDR:4711,USER,168,31,31,authenticate,PLAIN,"R=""2 NO"";Msg=""AuthFailed:LogonDenied,User: USER"""`},
 	"roundcube": {
 		"Nov 22 10:00:00 mx roundcube: <ab12> IMAP Error: Login failed for USER from ADDR",
+		"[22-Nov-2026 10:00:00 +0000]: <ab12> Failed login for USER from ADDR (X-Forwarded-For: USER) in session ab12 (error: 0)",
 		"Nov 22 10:00:00 mx roundcube: IMAP Error: Login failed for USER from ADDR. AUTHENTICATE PLAIN: A0002 NO Login failed. in /usr/share/x.php on line 205 (POST /?_task=login)",
 		"[22-Nov-2026 10:00:00 +0000]: FAILED login for USER from ADDR",
 	},

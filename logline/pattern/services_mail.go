@@ -121,4 +121,6 @@ var mailServices = []service{
 	},
 }
 
-const roundcubeForwarded = `(?:<[\w-]+> )?(?:Failed login|FAILED login|IMAP Error: Login failed) for [^ ]*(?: against [^ ]+)? from ADDR ?\((?:X-Real-IP|X-Forwarded-For): `
+// roundcubeForwarded is a line of somebody who sends X-Forwarded-For. No name looks like one: what
+// follows a name has parentheses, or does not end so.
+const roundcubeForwarded = `(?:<[\w-]+> )?(?:Failed login|FAILED login|IMAP Error: Login failed) for [^ ]*(?: against [^ ]+)? from ADDR ?\((?:X-Real-IP|X-Forwarded-For): [^()]*\)(?: in session [\w-]+(?: \(error: -?\d+\))?)?$`
