@@ -195,8 +195,9 @@ func (d *Detector) turned(now time.Time) {
 }
 
 // lift takes back a block that a failing site may have made, as an operator's unblock
-// does. What its rule counted of the key is forgotten, or its next failure would block it
-// again; so is the step that the block took. That is so too where the block has ended.
+// does. What guarded rules counted of the key is forgotten, or its next failure would block
+// it again: by this rule, or by another that crossed while it was blocked. So is the step
+// that the block took. That is so too where the block has ended.
 func (d *Detector) lift(now time.Time, m made) {
 	i, known := d.named[m.rule]
 	if !known {
@@ -212,9 +213,23 @@ func (d *Detector) lift(now time.Time, m made) {
 	source := d.source(r, m.prefix)
 	source.table.Clear(m.prefix.Addr(), "")
 	d.crossings.forget(crossingKey{rule: r.Name, prefix: m.prefix})
+	for k := range d.meters {
+		d.meters[k].pardon(d, m.prefix)
+	}
 	if len(r.Escalate) > 0 {
 		m.before.Counted = 0 // it was just forgotten
 		d.steps.undo(r.Name, m.prefix, m.before)
+	}
+}
+
+// pardon forgets what the meter counted of a key, if the meter is guarded.
+func (m *meter) pardon(d *Detector, prefix netip.Prefix) {
+	if m.side == nil || len(m.Attributes) > 0 || m.Key(prefix.Addr(), "").Prefix != prefix {
+		return
+	}
+	m.proven.Clear(prefix.Addr(), "")
+	for _, i := range m.rules {
+		d.crossings.forget(crossingKey{rule: d.rules[i].Name, prefix: prefix})
 	}
 }
 

@@ -184,3 +184,22 @@ func TestParts(t *testing.T) {
 		t.Errorf("%v, want %s", got, want)
 	}
 }
+
+// What other guarded rules had counted of an address whose block is lifted is forgotten,
+// too: they may have crossed while it was blocked, and would block it for its next failure.
+func TestLiftForgetsWhatOtherRulesCounted(t *testing.T) {
+	other := rules.Spec{Name: "other", Threshold: 5, Guard: "1", Match: rules.Match{Status: []string{"4xx"}}, BlockFor: 5 * time.Minute}
+	b := newBench(t, missing, other)
+	fails := epoch.Add(30 * time.Minute)
+	works := fails.Add(2 * time.Minute)
+	b.visits(epoch, fails, 200)
+	b.visits(fails, works, 404)
+	if n := b.list.Len(); n != 0 {
+		t.Fatalf("%d blocks while the site fails", n)
+	}
+	b.visits(works, works.Add(time.Minute), 200)
+	at := works.Add(time.Minute)
+	if v := b.visit("100.64.0.7", at, 404); v.Action != edgeguard.ActionPass {
+		t.Errorf("a failure afterwards: %+v", v)
+	}
+}

@@ -112,6 +112,16 @@ func (o *oracle) lift(now time.Time) {
 		}
 		delete(o.logs, logKey{m.rule.Meter, edgeguard.Key{Prefix: m.prefix}, true, false})
 		delete(o.crossed, stepKey{m.rule.Name + " ", m.prefix})
+		for i := range o.set.Meters { // by no rule is the next failure one too many
+			other := &o.set.Meters[i]
+			if !other.Guarded() || len(other.Attributes) > 0 || other.Key(m.prefix.Addr(), "").Prefix != m.prefix {
+				continue
+			}
+			delete(o.logs, logKey{i, edgeguard.Key{Prefix: m.prefix}, true, false})
+			for _, n := range other.Rules {
+				delete(o.crossed, stepKey{o.set.Rules[n].Name + " ", m.prefix})
+			}
+		}
 		key := stepKey{m.rule.Name, m.prefix}
 		if delete(o.steps, key); m.valid {
 			o.steps[key] = m.before
