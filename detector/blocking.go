@@ -35,7 +35,7 @@ func (d *Detector) block(now time.Time, r *rule, b edgeguard.Block, old *edgegua
 		d.steps.note(step)
 	}
 	if changed && err == nil && d.guard != nil && source.meter.side != nil {
-		d.guard.note(made{r.Name, b.Prefix, now, before})
+		d.guard.note(made{r.Name, b.Prefix, b.Prefix.Addr(), now, before})
 	}
 	if changed && err == nil {
 		d.rollUp(now, b)

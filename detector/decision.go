@@ -231,6 +231,9 @@ func (c *decision) overLimit(m *meter, x excess) {
 	if action >= edgeguard.ActionShadow {
 		c.say(action, &x)
 	}
+	if action == edgeguard.ActionDeny && x.crossed && m.side != nil && len(m.Attributes) == 0 {
+		c.d.guard.note(made{rule: r.Name, prefix: x.prefix, addr: c.event.Addr, since: c.now})
+	}
 	if action == edgeguard.ActionDeny && x.passes(sampleEvery) {
 		c.sample(x.prefix, time.Time{})
 	}

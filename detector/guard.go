@@ -20,7 +20,7 @@ const (
 	// liftBack is how long before a site was found to fail the blocks are lifted that its
 	// failures may have made.
 	liftBack = 2 * time.Minute
-	// mostMade is how many blocks of the last liftBack are remembered.
+	// mostMade is how many blocks and denials of the last liftBack are remembered.
 	mostMade = 4096
 	// behind is how far behind the clock the guard's may fall while nothing is answered.
 	behind = 2 * time.Minute
@@ -38,7 +38,7 @@ type guard struct {
 	mu    sync.Mutex // guards all below
 	core  *outage.Guard
 	turns []Turn // of the last look, not told yet
-	made  []made // blocks of guarded rules, the oldest first
+	made  []made // blocks of guarded rules, and what they deny, the oldest first
 }
 
 // Turn is a scope that begins or ends to be armed.
@@ -58,10 +58,12 @@ type SitePart struct {
 	Source uint8
 }
 
-// made is a block that a guarded rule made, and the step on which its key had stood.
+// made is a block that a guarded rule made, and the step on which its key had stood; or a
+// key that one began to deny.
 type made struct {
 	rule   string
 	prefix netip.Prefix
+	addr   netip.Addr // who must have succeeded for this to be taken back
 	since  time.Time
 	before Step
 }
@@ -130,7 +132,7 @@ func (g *guard) take() (turns []Turn, armed bool) {
 	return turns, armed
 }
 
-// note remembers a block that a guarded rule made.
+// note remembers a block that a guarded rule made, or that it begins to deny a key.
 func (g *guard) note(m made) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -147,7 +149,7 @@ func (g *guard) harmed(now time.Time) (out []made) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, m := range slices.Backward(g.made) {
-		if now.Sub(m.since) <= liftBack && g.core.Succeeded(m.prefix.Addr(), seconds(now)) {
+		if now.Sub(m.since) <= liftBack && g.core.Succeeded(m.addr, seconds(now)) {
 			out = append(out, m)
 		}
 	}

@@ -203,3 +203,29 @@ func TestLiftForgetsWhatOtherRulesCounted(t *testing.T) {
 		t.Errorf("a failure afterwards: %+v", v)
 	}
 }
+
+// Who was over the limit of a guarded rule that denies, before the site was found to fail,
+// is not refused for it afterwards. That of a network is forgotten for the visitor by whom
+// it crossed.
+func TestLiftDenials(t *testing.T) {
+	deny := rules.Spec{Name: "deny", Threshold: 4, Guard: "1", Match: rules.Match{Status: []string{"404"}}, Action: edgeguard.ActionDeny}
+	net := deny
+	net.Name, net.Key.V4 = "net", 24
+	for _, spec := range []rules.Spec{deny, net} {
+		b := newBench(t, spec)
+		fails := epoch.Add(30 * time.Minute)
+		works := fails.Add(2 * time.Minute)
+		b.visits(epoch, fails, 200)
+		for range 5 {
+			b.visit("203.0.113.1", fails, 404) // a stranger
+		}
+		b.visits(fails, works, 404)
+		b.visits(works, works.Add(time.Minute), 200)
+		for addr, want := range map[string]edgeguard.Action{"100.64.0.7": edgeguard.ActionPass, "203.0.113.1": edgeguard.ActionDeny} {
+			ev := request(addr, works.Add(time.Minute))
+			if v := b.Decide(ev.Time, &ev); v.Action != want {
+				t.Errorf("%s: %s is asked about: %+v", spec.Name, addr, v)
+			}
+		}
+	}
+}

@@ -124,6 +124,9 @@ func (o *oracle) decide(now time.Time, ev *edgeguard.Event) (edgeguard.Action, s
 			if crossed {
 				o.tell(now, r, ev, does, "", time.Time{})
 			}
+			if crossed && does == edgeguard.ActionDeny && o.outageTwin != nil && m.Guarded() && len(m.Attributes) == 0 {
+				o.made = append(o.made, madeTwin{rule: r, prefix: m.Key(ev.Addr, "").Prefix, addr: ev.Addr, since: now})
+			}
 			if does > action {
 				action, rule = does, r.Name
 			}
@@ -292,7 +295,7 @@ func (o *oracle) action(r *rules.Rule) edgeguard.Action {
 func (o *oracle) block(now time.Time, r *rules.Rule, prefix netip.Prefix) time.Time {
 	key := stepKey{r.Name, prefix}
 	if o.outageTwin != nil && o.set.Meters[r.Meter].Guarded() {
-		o.made = append(o.made, madeTwin{r, prefix, now, o.steps[key], o.before(r.Name, prefix, now) > 0})
+		o.made = append(o.made, madeTwin{r, prefix, prefix.Addr(), now, o.steps[key], o.before(r.Name, prefix, now) > 0})
 	}
 	s := &step{blocks: o.next(now, r, prefix), seq: o.seq, since: now}
 	s.until = now.Add(r.Blocked(s.blocks - 1))

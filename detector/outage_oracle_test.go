@@ -30,6 +30,7 @@ type outageTwin struct {
 type madeTwin struct {
 	rule   *rules.Rule
 	prefix netip.Prefix
+	addr   netip.Addr
 	since  time.Time
 	before *step // nil for none
 	valid  bool
@@ -104,7 +105,7 @@ func (o *oracle) answered(now time.Time, ev *edgeguard.Event) bool {
 // lift takes back the blocks of the last two minutes.
 func (o *oracle) lift(now time.Time) {
 	for _, m := range slices.Backward(o.made) {
-		if now.Sub(m.since) > 2*time.Minute || !o.core.Succeeded(m.prefix.Addr(), uint32(now.Unix())) {
+		if now.Sub(m.since) > 2*time.Minute || !o.core.Succeeded(m.addr, uint32(now.Unix())) {
 			continue
 		}
 		if b := o.blocks[m.prefix]; b != nil && b.rule == m.rule.Name && b.since.Equal(m.since) {
@@ -225,7 +226,8 @@ func randomGuarded(t *testing.T, r *rand.Rand) *rules.Set {
 		case 1:
 			spec.Distinct, spec.Escalate = "path", nil
 		case 2:
-			spec.Action, spec.WhileOver, spec.Escalate, spec.Key = edgeguard.ActionDeny, false, nil, rules.Group{With: []string{"path"}}
+			spec.Action, spec.WhileOver, spec.Escalate = edgeguard.ActionDeny, false, nil
+			spec.Key = []rules.Group{{}, {V4: 24}, {With: []string{"path"}}}[r.IntN(3)]
 		case 3:
 			spec.Action, spec.WhileOver, spec.Escalate = edgeguard.ActionShadow, false, nil
 		case 4:
