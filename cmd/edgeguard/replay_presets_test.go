@@ -21,6 +21,12 @@ func presetSays(t *testing.T, preset, referer string, requests []string) string 
 // configSays is presetSays for the rules of a config.
 func configSays(t *testing.T, config, referer string, requests []string) string {
 	t.Helper()
+	return pacedSays(t, config, referer, 280, requests)
+}
+
+// pacedSays is configSays of requests that come within a number of seconds.
+func pacedSays(t *testing.T, config, referer string, seconds int, requests []string) string {
+	t.Helper()
 	dir := t.TempDir()
 	conf, log := filepath.Join(dir, "a.yaml"), filepath.Join(dir, "access.log")
 	var lines strings.Builder
@@ -30,7 +36,7 @@ func configSays(t *testing.T, config, referer string, requests []string) string 
 		if len(words) == 4 {
 			addr, words = words[0], words[1:]
 		}
-		at := time.Date(2026, 3, 2, 8, 0, i*280/len(requests), 0, time.UTC).Format("02/Jan/2006:15:04:05 -0700")
+		at := time.Date(2026, 3, 2, 8, 0, i*seconds/len(requests), 0, time.UTC).Format("02/Jan/2006:15:04:05 -0700")
 		fmt.Fprintf(&lines, `%s - - [%s] "%s %s HTTP/1.1" %s 13 "%s" "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Firefox/128.0"`+"\n", addr, at, words[0], words[1], words[2], referer)
 	}
 	for file, text := range map[string]string{conf: config, log: lines.String()} {
@@ -76,6 +82,13 @@ func TestPresetsWalkedAround(t *testing.T) {
 		}
 		if out := presetSays(t, "login@1", "-", many(85, fmt.Sprintf("POST %s 400", path))); !blockedBy(out, "login/failed") {
 			t.Errorf("85 logins at %s answered 400: %s", path, out)
+		}
+	}
+	for _, target := range []string{"/administrator/index.php", "/administrator/index.php?x", "/Administrator/index.php?option=com_content", "//administrator/"} {
+		for _, config := range []string{"presets: [joomla@1]\n", packaging.Config} {
+			if out := configSays(t, config, "-", many(116, "POST "+target+" 200")); !blockedBy(out, "joomla/login") && (config != packaging.Config || !strings.HasSuffix(target, "/")) {
+				t.Errorf("116 logins at %s: %s", target, out)
+			}
 		}
 	}
 	for _, target := range []string{
@@ -158,43 +171,60 @@ func TestPackagedSparesAdministrators(t *testing.T) {
 	}
 }
 
-// TestPresetsNetworks: attackers who share a /24 or a /48 are denied what they attack, and
-// one alone brings no denial on his neighbours.
+// TestPresetsNetworks: attackers who share a /24, or a home's /56, are denied what they
+// attack, or are told of.
 func TestPresetsNetworks(t *testing.T) {
 	for rule, requests := range map[string][]string{
-		"login/failed-net":    many(130, "198.51.100.%d POST /login 401"),
+		"login/failed-net":    many(220, "198.51.100.%d POST /login 401"),
 		"wordpress/login-net": many(220, "198.51.100.%d POST /wp-login.php 200"),
 		"web/scripts-net":     many(40, "198.51.100.%d GET /old-%d.php 404"),
 	} {
 		preset, _, _ := strings.Cut(rule, "/")
-		for _, network := range []string{"198.51.100.", "2001:db8:5:"} {
+		for _, network := range []string{"198.51.100.%d", "2001:db8:5:%x::1"} {
 			var all []string
-			for _, r := range requests {
-				addr, rest, _ := strings.Cut(r, " ")
-				if network != "198.51.100." {
-					addr = network + strings.TrimPrefix(addr, "198.51.100.") + "::1"
-				}
-				all = append(all, addr+" "+rest)
+			for i, r := range requests {
+				_, rest, _ := strings.Cut(r, " ")
+				all = append(all, fmt.Sprintf(network, i)+" "+rest)
 			}
 			if out := presetSays(t, preset+"@1", "-", all); strings.Contains(out, `"type":"block"`) || !strings.Contains(out, `"rule":"`+rule+`"`) {
 				t.Errorf("%d of %s: want %s, and no block: %s", len(all), all[0], rule, out)
 			}
 		}
-		// Once he is blocked, the proxy answers 403.
-		alone := 6
-		if preset != "web" {
-			alone = map[string]int{"login": 22, "wordpress": 71}[preset]
-		}
+	}
+}
+
+// TestPresetsSpareNeighbours: one alone in a /24 brings no denial on his neighbours, however
+// fast or slowly he goes. A home's /56 is he himself.
+func TestPresetsSpareNeighbours(t *testing.T) {
+	for _, c := range []struct {
+		preset, request string
+		refused         int // how many are answered before the rule that keeps him from more refuses
+		seconds         int
+	}{
+		{"login", "203.0.113.9 POST /login 401", 22, 300},
+		{"login", "203.0.113.9 POST /login 401", 205, 3500},
+		{"login", "2001:db8:5:%x::1 POST /login 401", 2000, 3500},
+		{"wordpress", "203.0.113.9 POST /wp-login.php 200", 71, 300},
+		{"wordpress", "203.0.113.9 POST /wp-login.php 200", 121, 7000},
+		{"wordpress", "2001:db8:5:%x::1 POST /wp-login.php 200", 2000, 3500},
+		{"web", "203.0.113.9 GET /%d.php 404", 2000, 22000},
+	} {
 		var own []string
-		for i, r := range many(300, requests[0]) {
-			words := strings.Fields(strings.Replace(r, "old-0", fmt.Sprint("old-", i), 1))
-			if i >= alone {
-				words[3] = "403"
+		for i := range 300 {
+			request := strings.Replace(c.request, "%d", fmt.Sprint(i), 1)
+			if strings.Contains(request, "%x") {
+				request = fmt.Sprintf(request, i%4)
 			}
-			own = append(own, strings.Join(words, " "))
+			if i >= c.refused { // the proxy answers itself
+				request = request[:len(request)-3] + "403"
+			}
+			own = append(own, request)
 		}
-		if out := presetSays(t, preset+"@1", "-", own); !strings.Contains(out, `"type":"block"`) || strings.Contains(out, `"rule":"`+rule+`"`) {
-			t.Errorf("%s: one alone closes it for his neighbours: %s", rule, out)
+		out := pacedSays(t, "presets: ["+c.preset+"@1]\n", "-", c.seconds, own)
+		for line := range strings.Lines(out) {
+			if !strings.Contains(line, `"type":"shadow"`) && (strings.Contains(line, `.0/24"`) || strings.Contains(line, `::/48"`)) {
+				t.Errorf("%s, within %d s: %s", c.request, c.seconds, line)
+			}
 		}
 	}
 }
