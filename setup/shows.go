@@ -33,7 +33,9 @@ func (a application) name() string { return [...]string{"WordPress", "Joomla", "
 
 // WordPress and Joomla have several signs, of which two must be seen: a scanner's list has
 // the addresses of all logins, and any site may answer one of them. What any site of
-// scripts answers, as /index.php with a query of Joomla's, is none.
+// scripts answers, as /index.php with a query of Joomla's, is none. Joomla must show a file
+// of its own: another application at /administrator/ answers as its login does, and the rules
+// for Joomla would take that one's forms for guessed passwords.
 var signs = []sign{
 	{wordPress, "its login page", "GET", []string{"/wp-login.php"}, nil, []uint16{200}},
 	{wordPress, "logins", "POST", []string{"/wp-login.php"}, nil, []uint16{302}},
@@ -105,7 +107,7 @@ func (s *sign) fits(ev *edgeguard.Event, path string) bool {
 // of returns what was answered of an application, in words; empty if it is not there.
 func (s *shown) of(a application) string {
 	var says []string
-	calls := 0
+	calls, files := 0, false
 	for i := range signs {
 		n := 0
 		for _, status := range signs[i].statuses {
@@ -116,9 +118,10 @@ func (s *shown) of(a application) string {
 		if n > 0 && signs[i].application == a {
 			says = append(says, fmt.Sprintf("%s (%d)", signs[i].says, n))
 			calls += n
+			files = files || slices.Contains(signs[i].ends, ".js")
 		}
 	}
-	if a == api && calls < fewCalls || a != api && len(says) < 2 {
+	if a == api && calls < fewCalls || a != api && len(says) < 2 || a == joomla && !files {
 		return ""
 	}
 	return strings.Join(says, ", ")

@@ -86,12 +86,13 @@ func TestChooses(t *testing.T) {
 		"one that redirects everything": {[]string{"GET /.git/config 302", "POST /wp-login.php 302", "GET /wp-admin/ 302"}, byDefault, ""},
 		"Joomla": {[]string{"GET /administrator/ 200", "POST /administrator/index.php 303", "GET /media/system/js/core.js 200", "GET /index.php?option=com_content 200"}, "web login wordpress joomla",
 			"/var/log/nginx/access.log has answers of Joomla: its login page (1), logins and saves (1), its scripts (1). "},
-		"another application at its place": {[]string{"GET /administrator/ 200", "POST /administrator/index.php 200", "POST /administrator/orders 302", "GET /index.php?option=com_x 200"}, byDefault, ""},
-		"an API":                           {calls, byDefault + " api", "/var/log/nginx/access.log has answers of an API: calls (25). "},
-		"a few calls":                      {calls[:19], byDefault, ""},
-		"a page with an API in its name":   {slices.Repeat([]string{"GET /docs/api/orders 200"}, 40), byDefault, ""},
-		"all of them": {slices.Concat(wordPress, calls, []string{"GET /administrator/index.php 200", "POST /administrator/index.php 303"}), "web login wordpress joomla api",
-			"/var/log/nginx/access.log has answers of WordPress: its login page (1), logins (1), styles and scripts of wp-content (1). /var/log/nginx/access.log has answers of Joomla: its login page (1), logins and saves (1). " +
+		"another application at its place":          {[]string{"GET /administrator/ 200", "POST /administrator/index.php 200", "POST /administrator/orders 302", "GET /index.php?option=com_x 200"}, byDefault, ""},
+		"one that answers its forms as Joomla does": {[]string{"GET /administrator/ 200", "POST /administrator/index.php 303"}, byDefault, ""},
+		"an API":                         {calls, byDefault + " api", "/var/log/nginx/access.log has answers of an API: calls (25). "},
+		"a few calls":                    {calls[:19], byDefault, ""},
+		"a page with an API in its name": {slices.Repeat([]string{"GET /docs/api/orders 200"}, 40), byDefault, ""},
+		"all of them": {slices.Concat(wordPress, calls, []string{"GET /media/jui/js/a.js 200", "POST /administrator/index.php 303"}), "web login wordpress joomla api",
+			"/var/log/nginx/access.log has answers of WordPress: its login page (1), logins (1), styles and scripts of wp-content (1). /var/log/nginx/access.log has answers of Joomla: logins and saves (1), its scripts (1). " +
 				"/var/log/nginx/access.log has answers of an API: calls (25). "},
 	} {
 		presets, says := chosen(t, answers(c.requests...))
