@@ -228,3 +228,17 @@ func TestPresetsSpareNeighbours(t *testing.T) {
 		}
 	}
 }
+
+// TestPresetsDenialsBlockNobody: who goes on while the login is denied to his network, and is
+// answered 429 by edgeguard for it, is not blocked.
+func TestPresetsDenialsBlockNobody(t *testing.T) {
+	for preset, request := range map[string]string{
+		"login":     "203.0.113.9 POST /login 429",
+		"wordpress": "203.0.113.9 POST /wp-login.php 429",
+		"joomla":    "203.0.113.9 POST /administrator/index.php 429",
+	} {
+		if out := presetSays(t, preset+"@1", "-", many(20, request)); strings.Contains(out, `"type":"block"`) {
+			t.Errorf("20 of %s: %s", request, out)
+		}
+	}
+}
