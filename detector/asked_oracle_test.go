@@ -244,7 +244,10 @@ func TestPastOracle(t *testing.T) {
 				answered := live.Decide(nows[i], &events[i])
 				want := answered.Reason == "blocked" || answered.Action == edgeguard.ActionDeny && byItself(answered.Rule) ||
 					asked.Action == edgeguard.ActionDeny && !byItself(asked.Rule)
-				if (v.Action == edgeguard.ActionDeny) != want {
+				// Of several rules that refuse a question the first is named: behind one that
+				// refuses by itself may be another.
+				hidden := asked.Action == edgeguard.ActionDeny && byItself(asked.Rule)
+				if (v.Action == edgeguard.ActionDeny) != want && !(hidden && v.Action == edgeguard.ActionDeny) {
 					t.Fatalf("round %d, seed %d, event %d: replayed %+v; live %+v, and the answer %+v", round, seed, i, v, asked, answered)
 				}
 				if v.Action == edgeguard.ActionDeny {

@@ -237,8 +237,8 @@ func TestPresetsDenialsBlockNobody(t *testing.T) {
 		"wordpress": "203.0.113.9 POST /wp-login.php 429",
 		"joomla":    "203.0.113.9 POST /administrator/index.php 429",
 	} {
-		if out := presetSays(t, preset+"@1", "-", many(20, request)); strings.Contains(out, `"type":"block"`) {
-			t.Errorf("20 of %s: %s", request, out)
+		if out := presetSays(t, preset+"@1", "-", many(40, request)); strings.Contains(out, `"type":"block"`) {
+			t.Errorf("40 of %s: %s", request, out)
 		}
 	}
 }
