@@ -65,9 +65,10 @@ type ruleFigures struct {
 	found, alone, blocked, unknown int
 	times                          []time.Duration
 	// benign and generated are the greatest counts of those that may not be
-	// blocked; scene is where the latter was.
+	// blocked; scene is where the latter was, and scenes has that of each.
 	benign, generated uint32
 	scene             string
+	scenes            map[string]uint32
 }
 
 // row is one address that a reader may want to look at.
@@ -235,15 +236,32 @@ func (f *figures) add(o *figures) {
 		to.unknown += r.unknown
 		to.times = append(to.times, r.times...)
 		to.benign = max(to.benign, r.benign)
-		to.noteScene(r.scene, r.generated)
+		for scene, peak := range r.scenes {
+			to.noteScene(scene, peak)
+		}
 	}
 }
 
-// noteScene notes the greatest count in a scene, if none before was as great.
+// noteScene notes the greatest count in a scene.
 func (r *ruleFigures) noteScene(name string, peak uint32) {
-	if peak > r.generated {
+	if r.scenes == nil {
+		r.scenes = make(map[string]uint32)
+	}
+	r.scenes[name] = max(r.scenes[name], peak)
+	if peak > r.generated || peak == r.generated && peak > 0 && name < r.scene {
 		r.generated, r.scene = peak, name
 	}
+}
+
+// but returns the greatest count in the scenes other than these.
+func (r *ruleFigures) but(names []string) *ruleFigures {
+	others := &ruleFigures{}
+	for scene, peak := range r.scenes {
+		if !slices.Contains(names, scene) {
+			others.noteScene(scene, peak)
+		}
+	}
+	return others
 }
 
 // quantile returns the time that a share q of all times is at or under, and false
