@@ -19,12 +19,12 @@ type when struct {
 	names  map[string]bool // the fields as they were written
 }
 
-// subject is an event as an expression sees it: host and path in normal form,
-// each only if the expression reads it.
+// subject is an event as an expression sees it: host and path in normal form, and
+// the query as it was sent, each only if the expression reads it.
 type subject struct {
-	event      *edgeguard.Event
-	host, path string
-	part       string // the parameter that is looked at, as it was sent
+	event             *edgeguard.Event
+	host, path, query string
+	part              string // the parameter that is looked at, as it was sent
 }
 
 type (
@@ -57,10 +57,16 @@ func (w *when) subject(ev *edgeguard.Event) subject {
 	if w.names["path"] {
 		s.path = wholePath(ev.Path)
 	}
+	if w.names["query"] || w.each != nil {
+		s.query = query(ev.Path) // cut once: an expression may look for many words in it
+	}
 	return s
 }
 
 func (w *when) holdsOf(s subject) bool {
+	if w.each != nil && s.query == "" {
+		return false // no parameter, and so none of which it holds
+	}
 	holds := w.holds(s)
 	if holds && w.each != nil {
 		_, holds = w.first(s)
@@ -113,7 +119,7 @@ const mostParameters = 100
 // holds. The last of [mostParameters] is all the rest, with what separates it from the one
 // before: it does not begin with a name that the expression spares.
 func (w *when) first(s subject) (part string, holds bool) {
-	rest := query(s.event.Path)
+	rest := s.query
 	for n := 1; rest != ""; n++ {
 		end := strings.IndexAny(rest, "&;") // Rack before 3 and Python before 3.10 split at both
 		if end < 0 {
@@ -162,7 +168,7 @@ var (
 		"host":      func(s subject) string { return s.host },
 		"method":    func(s subject) string { return upperMethod(s.event.Method) },
 		"path":      func(s subject) string { return s.path },
-		"query":     func(s subject) string { return query(s.event.Path) },
+		"query":     func(s subject) string { return s.query },
 		"parameter": func(s subject) string { return decoded(s.part) },
 		"agent":     func(s subject) string { return s.event.Agent },
 		"node":      func(s subject) string { return s.event.Node },
