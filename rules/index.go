@@ -16,7 +16,8 @@ const manyPaths = 3
 // MeterSet is a set of meters, a bit each.
 type MeterSet []uint64
 
-func (set MeterSet) add(meter int) { set[meter>>6] |= 1 << (meter & 63) }
+func (set MeterSet) add(meter int)      { set[meter>>6] |= 1 << (meter & 63) }
+func (set MeterSet) has(meter int) bool { return set[meter>>6]>>(meter&63)&1 != 0 }
 
 // All calls yield with the index of each meter, ascending.
 func (set MeterSet) All(yield func(meter int) bool) {
@@ -29,17 +30,18 @@ func (set MeterSet) All(yield func(meter int) bool) {
 	}
 }
 
-// index finds the meters that have a path among theirs, in a time that hardly depends on how
+// index finds the meters that have a path and a status among theirs, in a time that hardly depends on how
 // many they are. An automaton over all patterns would look at each byte of a path, and be
 // several times the code.
 type index struct {
 	paths int // meters that have a path
 	// always are those that have none, or compare other forms of it than the normal one.
-	always MeterSet
-	exact  map[string][]int32 // by path, if it has no star; the runtime seeds the hash
-	long   lengths            // of those paths
-	heads  starred            // by what comes before the first star
-	ends   starred            // by what comes after the last, of those that begin with one
+	always  MeterSet
+	answers []answers          // by status, ascending; the first are events without one
+	exact   map[string][]int32 // by path, if it has no star; the runtime seeds the hash
+	long    lengths            // of those paths
+	heads   starred            // by what comes before the first star
+	ends    starred            // by what comes after the last, of those that begin with one
 }
 
 // starred has patterns with a star by a text's first bytes, or by its last.
@@ -48,10 +50,18 @@ type starred struct {
 	masks  []uint64 // of as many bytes as some of the texts have, up to 8
 }
 
-// star is a pattern with a star, and the meter that has it.
+// star is a pattern with a star, and the meters that have it: rules of one preset share lists.
 type star struct {
 	pattern
-	meter int
+	meters []int32
+}
+
+// answers are the events with a status from one on, to the next of an index's.
+type answers struct {
+	from int // -1 for events without a status
+	// fit are the meters that it suits, and always those of them that no path leaves out.
+	fit, always MeterSet
+	paths       bool // whether fit has more than always
 }
 
 func newIndex(meters []Meter) *index {
@@ -72,7 +82,44 @@ func newIndex(meters []Meter) *index {
 			x.always.add(i)
 		}
 	}
+	x.addAnswers(meters)
 	return x
+}
+
+// addAnswers requires that always is complete.
+func (x *index) addAnswers(meters []Meter) {
+	froms := []int{-1, 0}
+	for i := range meters {
+		for _, s := range meters[i].match.status {
+			froms = append(froms, int(s.low), int(s.high)+1)
+		}
+	}
+	slices.Sort(froms)
+	for _, from := range slices.Compact(froms) {
+		a := answers{from: from, fit: make(MeterSet, len(x.always)), always: make(MeterSet, len(x.always))}
+		for i := range meters {
+			p := &meters[i].match
+			if p.need&edgeguard.FieldStatus != 0 && (from < 0 || !p.status.has(uint16(from))) {
+				continue
+			}
+			if a.fit.add(i); x.always.has(i) {
+				a.always.add(i)
+			} else {
+				a.paths = true
+			}
+		}
+		x.answers = append(x.answers, a)
+	}
+}
+
+// answersLike returns those that the event is one of.
+func (x *index) answersLike(ev *edgeguard.Event) *answers {
+	i := 0
+	if ev.Known&edgeguard.FieldStatus != 0 {
+		for i = len(x.answers) - 1; x.answers[i].from > int(ev.Status); i-- {
+		}
+	}
+	return &x.answers[i]
 }
 
 // addTerm adds the paths of a meter. What the term excludes is left to the meter.
@@ -83,13 +130,13 @@ func (x *index) addTerm(meter int, t *term) {
 		}
 	}
 	for _, p := range t.list[t.bars:] {
-		switch s := (star{p, meter}); {
+		switch {
 		case p.tail == nil:
 			x.addExact(meter, p.head)
 		case p.head == "":
-			x.ends.add(s, ending(p.tail.end), len(p.tail.end))
+			x.ends.add(p, meter, ending(p.tail.end), len(p.tail.end))
 		default:
-			x.heads.add(s, beginning(p.head), len(p.head))
+			x.heads.add(p, meter, beginning(p.head), len(p.head))
 		}
 	}
 }
@@ -99,8 +146,13 @@ func (x *index) addExact(meter int, path string) {
 	x.long |= lengthsOf([]string{path})
 }
 
-func (l *starred) add(s star, word uint64, length int) {
-	l.byWord[word] = append(l.byWord[word], s)
+func (l *starred) add(p pattern, meter int, word uint64, length int) {
+	list := l.byWord[word]
+	if at := slices.IndexFunc(list, func(s star) bool { return s.same(&p) }); at >= 0 {
+		list[at].meters = append(list[at].meters, int32(meter))
+		return
+	}
+	l.byWord[word] = append(list, star{p, []int32{int32(meter)}})
 	if mask := ^uint64(0) >> (64 - 8*min(length, 8)); !slices.Contains(l.masks, mask) {
 		l.masks = append(l.masks, mask)
 	}
@@ -124,7 +176,9 @@ func (l *starred) find(found MeterSet, path string, word uint64) {
 		list := l.byWord[word&mask]
 		for i := range list {
 			if s := &list[i]; strings.HasPrefix(path, s.head) && s.tail.match(path[len(s.head):]) {
-				found.add(s.meter)
+				for _, meter := range s.meters {
+					found.add(int(meter))
+				}
 			}
 		}
 	}
@@ -148,14 +202,22 @@ func (s *Set) Indexed() bool { return s.index.paths >= manyPaths }
 // the others. They must only be read, and only until room, which they may lie in, is used
 // again. It allocates if room is too small for a bit of each meter.
 func (s *Set) MayMatch(ev *edgeguard.Event, room []uint64) MeterSet {
-	if !s.Indexed() || ev.Known&edgeguard.FieldPath == 0 {
-		return s.index.always
+	x := s.index
+	if !s.Indexed() {
+		return x.always
 	}
-	found := append(MeterSet(room[:0]), s.index.always...)
+	a := x.answersLike(ev)
+	if !a.paths || ev.Known&edgeguard.FieldPath == 0 {
+		return a.always
+	}
+	found := append(MeterSet(room[:0]), x.always...)
 	if path, plain := plainPath(ev.Path); plain {
-		s.index.find(found, path)
+		x.find(found, path)
 	} else {
-		s.index.findOdd(found, ev.Path)
+		x.findOdd(found, ev.Path)
+	}
+	for i := range found {
+		found[i] &= a.fit[i]
 	}
 	return found
 }

@@ -15,7 +15,8 @@ import (
 var indexSets = flag.Int("index-sets", 3_000, "how many random rule sets TestIndex tries, with ten events each")
 
 // slowMayMatch is the definition: of the meters that have a path, and compare its normal
-// form, those that have one of the target's readings among theirs; and all others.
+// form, those that have one of the target's readings among theirs; and all others. Of both
+// only those that ask for no status or for the event's, if any is found by its path.
 func slowMayMatch(set *Set, ev *edgeguard.Event) (found []int) {
 	readings := []string{slowNormalPath(ev.Path)}
 	if hasOther(ev.Path) {
@@ -31,6 +32,10 @@ func slowMayMatch(set *Set, ev *edgeguard.Event) (found []int) {
 				rest, ok := strings.CutPrefix(path, p.head)
 				return ok && (p.tail == nil && rest == "" || p.tail != nil && p.tail.match(rest))
 			})
+		}
+		if status := m.match.need&edgeguard.FieldStatus != 0; set.Indexed() && status &&
+			(ev.Known&edgeguard.FieldStatus == 0 || !m.match.status.has(ev.Status)) {
+			continue
 		}
 		if !hasPath || !set.Indexed() || ev.Known&edgeguard.FieldPath != 0 && slices.ContainsFunc(readings, fits) {
 			found = append(found, i)
@@ -99,6 +104,12 @@ func randomSet(r *rand.Rand) (set *Set, paths []string) {
 		case 4:
 			spec.When = `path contains "a"`
 		}
+		switch r.IntN(6) {
+		case 0:
+			spec.Match.Status = [][]string{{"404"}, {"2xx"}, {"403", "404-410"}, {"100-999"}}[r.IntN(4)]
+		case 1:
+			spec.Match.Not = &Match{Status: []string{"404"}}
+		}
 		if _, problems := Compile([]Spec{spec}); problems == nil {
 			specs, paths = append(specs, spec), append(paths, spec.Match.Path...)
 		}
@@ -120,6 +131,11 @@ func TestIndex(t *testing.T) {
 		}
 		for range 10 {
 			ev := edgeguard.Event{Kind: edgeguard.KindRequest, Method: "POST", Known: edgeguard.FieldMethod | edgeguard.FieldPath}
+			if r.IntN(3) > 0 {
+				ev.Kind |= edgeguard.KindResponse
+				ev.Known |= edgeguard.FieldStatus
+			}
+			ev.Status = []uint16{0, 200, 299, 300, 402, 403, 404, 405, 410, 411, 65535}[r.IntN(11)] // also where it is not known
 			ev.Path = randomText(r, targetPieces)
 			if len(paths) > 0 && r.IntN(2) == 0 { // near to one that is asked for
 				ev.Path = strings.ReplaceAll(paths[r.IntN(len(paths))], "*", []string{"", "z", "/z.php"}[r.IntN(3)])

@@ -1,6 +1,9 @@
 package rules
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // pattern is a text in which stars stand for any run of characters, also the
 // empty one.
@@ -29,6 +32,9 @@ func newPattern(parts []string) pattern {
 	}
 	return pattern{head: parts[0], tail: &t}
 }
+
+// same reports whether two patterns are of the same texts between the same stars.
+func (p *pattern) same(other *pattern) bool { return slices.Equal(p.glob(), other.glob()) }
 
 // begins reports whether a text begins as the pattern does. It is apart from ends, so that
 // both are inlined.
