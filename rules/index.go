@@ -124,13 +124,8 @@ func (x *index) answersLike(ev *edgeguard.Event) *answers {
 
 // addTerm adds the paths of a meter. What the term excludes is left to the meter.
 func (x *index) addTerm(meter int, t *term) {
-	for path, these := range t.many {
-		if these {
-			x.addExact(meter, path)
-		}
-	}
-	for _, p := range t.list[t.bars:] {
-		switch {
+	for _, parts := range t.these {
+		switch p := newPattern(parts); {
 		case p.tail == nil:
 			x.addExact(meter, p.head)
 		case p.head == "":

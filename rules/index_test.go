@@ -25,10 +25,10 @@ func slowMayMatch(set *Set, ev *edgeguard.Event) (found []int) {
 	for i := range set.Meters {
 		m := &set.Meters[i]
 		bare := m.match.path
-		asks := bare.list[bare.bars:]
 		hasPath := m.match.need&edgeguard.FieldPath != 0 && !bare.open && !m.fold
 		fits := func(path string) bool {
-			return bare.many[path] || slices.ContainsFunc(asks, func(p pattern) bool {
+			return slices.ContainsFunc(bare.these, func(parts []string) bool {
+				p := newPattern(parts)
 				rest, ok := strings.CutPrefix(path, p.head)
 				return ok && (p.tail == nil && rest == "" || p.tail != nil && p.tail.match(rest))
 			})

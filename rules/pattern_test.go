@@ -137,6 +137,51 @@ func anyOf(patterns []string, s string) bool {
 	return false
 }
 
+// TestTermExtensions compares terms of many extensions, and of what nearly is one, with the
+// same sentence.
+func TestTermExtensions(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	some := func(from ...string) (text string) {
+		for range random.IntN(4) {
+			text += from[random.IntN(len(from))]
+		}
+		return text
+	}
+	spreads, matched := 0, 0
+	for range 3_000 {
+		var lists [2][]string
+		var parts [2][][]string
+		for side := range lists {
+			for range random.IntN(2) * random.IntN(30) {
+				pattern := []string{"*", "*", "*", "*", "", "/"}[random.IntN(6)] + "." + some("a", "b", "cd", "efg", "\x00", ".", "/", "*")
+				lists[side] = append(lists[side], pattern)
+				parts[side] = append(parts[side], splitGlob(pattern))
+			}
+		}
+		these, those := lists[0], lists[1]
+		open := len(these) == 0
+		term := newTerm(open, parts[0], parts[1])
+		if term.extensions != nil {
+			spreads++
+		}
+		for range 100 {
+			text := some("", "/", "x.", "xy") + "." + some("a", "b", "cd", "efg", "\x00", ".", "/")
+			want := (open || anyOf(these, text)) && !anyOf(those, text)
+			if got := term.match(text); got != want {
+				t.Fatalf("%q not %q on %q: %v, want %v", these, those, text, got, want)
+			}
+			if want && !open {
+				matched++
+			}
+		}
+	}
+	if spreads < 500 || matched < 5_000 {
+		t.Errorf("%d terms with a map and %d matches: the test shows little", spreads, matched)
+	}
+}
+
 // TestTermAsIs holds that a text which only looks like a normal form is not
 // taken for one: the path /100%25 is /100%.
 func TestTermAsIs(t *testing.T) {

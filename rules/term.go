@@ -20,22 +20,37 @@ type term struct {
 	// many holds what has no star, once that is much; the list then holds the
 	// rest. The value tells these from those.
 	many map[string]bool
+	// extensions holds what is a star and an extension, such as "*.css", by the word that
+	// the extension is, once that is much. The list then holds the rest.
+	extensions   map[uint64]bool
+	these, those [][]string // as they were given
 }
 
 // newTerm makes a term of patterns, each given as the texts between its stars.
 func newTerm(open bool, these, those [][]string) term {
-	t := term{open: open}
-	var exact int
+	t := term{these: these, those: those, open: open}
+	var exact, extensions int
 	for _, parts := range append(those[:len(those):len(those)], these...) {
-		t.list = append(t.list, newPattern(parts))
-		if len(parts) == 1 {
+		p := newPattern(parts)
+		t.list = append(t.list, p)
+		if p.tail == nil {
 			exact++
+		} else if p.isExtension() {
+			extensions++
 		}
 	}
 	t.bars = len(those)
 	t.asIs = t.bars == 0 && exact <= manyTexts && !slices.ContainsFunc(t.list, isAmbiguous)
 	if exact > manyTexts {
-		t.spread()
+		t.many = spread(&t, func(p pattern) (text string, ok bool) { return p.head, p.tail == nil })
+	}
+	if extensions > manyTexts {
+		t.extensions = spread(&t, func(p pattern) (word uint64, ok bool) {
+			if !p.isExtension() {
+				return 0, false
+			}
+			return extension(p.tail.end)
+		})
 	}
 	return t
 }
@@ -44,28 +59,49 @@ func newTerm(open bool, these, those [][]string) term {
 // normal form than itself: "%25" is the normal form of "%2525".
 func isAmbiguous(p pattern) bool { return strings.ContainsAny(p.head, "%?#") }
 
-// spread moves what has no star from the list to the map.
-func (t *term) spread() {
-	t.many = make(map[string]bool)
-	var stars []pattern
+// spread moves patterns from the list to a map: those that have a key in it.
+func spread[K comparable](t *term, key func(pattern) (K, bool)) map[K]bool {
+	moved := make(map[K]bool)
+	var rest []pattern
 	bars := t.bars
 	for i, p := range t.list {
 		isBar := i < bars
+		k, moves := key(p)
+		_, known := moved[k]
 		switch {
-		case p.tail != nil:
-			stars = append(stars, p)
-		case isBar:
-			t.many[p.head] = false
-		default:
-			if _, barred := t.many[p.head]; !barred {
-				t.many[p.head] = true
-			}
+		case !moves:
+			rest = append(rest, p)
+			continue
+		case !known: // those come first, and win
+			moved[k] = !isBar
 		}
-		if isBar && p.tail == nil {
+		if isBar {
 			t.bars--
 		}
 	}
-	t.list = stars
+	t.list = rest
+	return moved
+}
+
+// longestExtension is how many bytes fit in a word beside their number.
+const longestExtension = 7
+
+// isExtension reports whether a pattern is a star and an extension that fits in a word. It
+// has no second dot, so that of a text only what follows the last need be looked at.
+func (p *pattern) isExtension() bool {
+	return p.tail != nil && p.head == "" && len(p.tail.middle) == 0 && len(p.tail.end) <= longestExtension &&
+		strings.LastIndexByte(p.tail.end, '.') == 0
+}
+
+// extension returns the last dot of a text and what follows it as a word, if that fits in one.
+// It tells ".a" from ".a\x00" by the length.
+func extension(s string) (word uint64, ok bool) {
+	for i := len(s) - 1; i >= max(0, len(s)-longestExtension); i-- {
+		if s[i] == '.' {
+			return beginning(s[i:]) | uint64(len(s)-i)<<56, true
+		}
+	}
+	return 0, false
 }
 
 // What find says of a text.
@@ -98,6 +134,15 @@ func (t *term) find(s string) (found int8) {
 			found = isThese
 		} else if known {
 			return isThose
+		}
+	}
+	if t.extensions != nil {
+		if word, ok := extension(s); ok {
+			if these, known := t.extensions[word]; these {
+				found = isThese
+			} else if known {
+				return isThose
+			}
 		}
 	}
 	for i := range t.list {

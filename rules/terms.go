@@ -1,11 +1,6 @@
 package rules
 
-import (
-	"maps"
-	"slices"
-
-	"edgeguard"
-)
+import "edgeguard"
 
 // Terms is what a meter asks of an event, written out for a program that counts in
 // place of a node, such as a proxy.
@@ -46,20 +41,12 @@ func (m *Meter) Terms() Terms {
 	return t
 }
 
-func (t *term) texts() (out Texts) {
-	for i, p := range t.list {
-		if i < t.bars {
-			out.None = append(out.None, p.glob())
-		} else {
-			out.Any = append(out.Any, p.glob())
-		}
-	}
-	for _, text := range slices.Sorted(maps.Keys(t.many)) {
-		if t.many[text] {
-			out.Any = append(out.Any, Glob{text})
-		} else {
-			out.None = append(out.None, Glob{text})
-		}
+func (t *term) texts() Texts { return Texts{globs(t.these), globs(t.those)} }
+
+func globs(texts [][]string) (out []Glob) {
+	for _, parts := range texts {
+		p := newPattern(parts)
+		out = append(out, p.glob())
 	}
 	return out
 }
