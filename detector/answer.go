@@ -49,17 +49,16 @@ func isAsset(ev *edgeguard.Event) bool {
 	if end := strings.IndexByte(path, '?'); end >= 0 {
 		path = path[:end]
 	}
-	var extension [longestExtension]byte
-	for i := len(path) - 1; i >= max(0, len(path)-longestExtension-1); i-- {
-		if path[i] == '.' {
-			n := copy(extension[:], path[i+1:])
-			for k := range n {
-				extension[k] |= 0x20 // letters become lower case, digits stay
-			}
-			return assets(string(extension[:n]))
-		}
+	end := path[max(0, len(path)-longestExtension-1):]
+	if strings.IndexByte(end, '.') < 0 { // as of nearly all pages
+		return false
 	}
-	return false
+	var extension [longestExtension]byte
+	n := copy(extension[:], end[strings.LastIndexByte(end, '.')+1:])
+	for k := range n {
+		extension[k] |= 0x20 // letters become lower case, digits stay
+	}
+	return assets(string(extension[:n]))
 }
 
 func assets(extension string) bool {
