@@ -143,7 +143,7 @@ func (x *index) addExact(meter int, path string) {
 
 func (l *starred) add(p pattern, meter int, word uint64, length int) {
 	list := l.byWord[word]
-	if at := slices.IndexFunc(list, func(s star) bool { return s.same(&p) }); at >= 0 {
+	if at := slices.IndexFunc(list, func(s star) bool { return s.head == p.head && s.tail.same(p.tail) }); at >= 0 {
 		list[at].meters = append(list[at].meters, int32(meter))
 		return
 	}

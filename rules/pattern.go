@@ -33,9 +33,6 @@ func newPattern(parts []string) pattern {
 	return pattern{head: parts[0], tail: &t}
 }
 
-// same reports whether two patterns are of the same texts between the same stars.
-func (p *pattern) same(other *pattern) bool { return slices.Equal(p.glob(), other.glob()) }
-
 // begins reports whether a text begins as the pattern does. It is apart from ends, so that
 // both are inlined.
 func (p *pattern) begins(s string) bool { return len(s) >= len(p.head) && s[:len(p.head)] == p.head }
@@ -46,6 +43,11 @@ func (p *pattern) ends(s string) bool {
 		return len(s) == len(p.head)
 	}
 	return p.tail.match(s[len(p.head):])
+}
+
+// same reports whether two match the same.
+func (t *tail) same(other *tail) bool {
+	return t.end == other.end && slices.Equal(t.middle, other.middle)
 }
 
 // match takes the leftmost place for each part in the middle, which leaves the
