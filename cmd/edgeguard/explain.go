@@ -71,8 +71,16 @@ func printExplanation(e *command.Env, x *admin.Explanation) {
 	default:
 		fmt.Fprintf(out, "%s is %s\n", x.Address, safetext.Strip(x.Standing))
 	}
+	var silent []string // rules for which nothing is counted: a line for all of them
 	for i := range x.Rules {
+		if r := &x.Rules[i]; silentRule(r) {
+			silent = append(silent, safetext.Strip(r.Rule))
+			continue
+		}
 		printRuleCount(e, &x.Rules[i])
+	}
+	if len(silent) > 0 {
+		fmt.Fprintf(out, "\nnothing is counted now by: %s\n", strings.Join(silent, ", "))
 	}
 	if len(x.History) > 0 {
 		fmt.Fprintln(out, "\nhistory:")
@@ -87,6 +95,13 @@ func printExplanation(e *command.Env, x *admin.Explanation) {
 		}
 		fmt.Fprintf(out, "  %s  %s%s\n", words.Instant(event.Time), safetext.Strip(event.Kind), safetext.Strip(about))
 	}
+}
+
+// silentRule reports whether a rule says nothing of an address: neither it nor a network
+// around it, nor the rest of the fleet, counts anything.
+func silentRule(r *admin.RuleCount) bool {
+	counts := func(w admin.WideCount) bool { return w.Count > 0 }
+	return r.Count == 0 && r.Blocks == 0 && (r.Scope != "fleet" || r.Fleet != nil && r.Fleet.Count == 0) && !slices.ContainsFunc(r.Wide, counts)
 }
 
 // printRuleCount shows what the address counts for one rule.

@@ -45,3 +45,18 @@ func TestStartDistinct(t *testing.T) {
 		}
 	}
 }
+
+// TestExplainSilent: rules for which nothing is counted are one line.
+func TestExplainSilent(t *testing.T) {
+	var out bytes.Buffer
+	printExplanation(&command.Env{Stdout: &out}, &admin.Explanation{Standing: "none", Rules: []admin.RuleCount{
+		{Rule: "site", Does: "block", Limit: 9, Threshold: 9, Window: 300},
+		{Rule: "login", Does: "block", Count: 3, Limit: 9, Threshold: 9, Window: 300},
+		{Rule: "fleet", Does: "block", Scope: "fleet", Limit: 9, Threshold: 9, Window: 300}, // what the others count is unknown
+		{Rule: "scan", Does: "block", Limit: 9, Threshold: 9, Window: 300},
+	}})
+	text := out.String()
+	if !strings.Contains(text, "nothing is counted now by: site, scan\n") || !strings.Contains(text, "rule login: 3 of 9") || !strings.Contains(text, "rule fleet: ") || strings.Contains(text, "rule site") {
+		t.Error(text)
+	}
+}

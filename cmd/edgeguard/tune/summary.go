@@ -16,11 +16,19 @@ func (t Text) Summary(findings []*Found) {
 	table.Texts(output.Bold, "suggested")
 	table.Numbers(output.Plain, "attackers more", "customers at risk")
 	table.Texts(output.Faint, "why")
+	var silent []string // rules that counted nothing: a line for all of them
 	for _, f := range findings {
+		if f.Tally.Events.Total() == 0 {
+			silent = append(silent, f.Rule.Name)
+			continue
+		}
 		table.Row(f.Rule.Name, f.LimitNow(), f.Suggested(), f.More(), f.AtRisk(), f.Suggestion.Brief)
 	}
 	fmt.Fprintln(t.Out)
 	table.Print(t.Out, t.Colour)
+	if len(silent) > 0 {
+		fmt.Fprintf(t.Out, "\nNothing was counted by: %s.\n", strings.Join(silent, ", "))
+	}
 	for _, note := range Notes(findings) {
 		fmt.Fprintf(t.Out, "\n%s", note)
 	}
