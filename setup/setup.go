@@ -102,6 +102,10 @@ func (s *Source) judgeLines(look *Look, now time.Time) {
 		return
 	}
 	format, seen := s.look(look)
+	if format == "" && strings.HasSuffix(s.File, ".gz") {
+		s.Says = "is compressed, and nothing is added to it: name the log that is written now (edgeguard replay and tune read compressed ones)"
+		return
+	}
 	if format == "" {
 		s.Says = fmt.Sprintf("the format of its last %d lines is not known: try `edgeguard replay --format FORMAT FILE`, and name it with --log FORMAT=FILE", lines)
 		return

@@ -65,6 +65,9 @@ func TestJudge(t *testing.T) {
 			t.Errorf("%s: what is in the file is shown: %s", name, s.Says)
 		}
 	}
+	if s := setup.Judge(setup.Log{Proxy: "nginx", File: "/var/log/nginx/access.log.2.gz"}, seen("\x1f\x8b\x08\n\n\x00x\n"), account, now); s.Follow || !strings.Contains(s.Says, "name the log that is written now") {
+		t.Errorf("a compressed log: %+v", s)
+	}
 	local := seen(strings.Repeat(strings.ReplaceAll(many, "203.0.113.9", "127.0.0.1"), 5))
 	given, err := setup.Given("/var/log/nginx/access.log")
 	if s := setup.Judge(given, local, account, now); err != nil || !s.Follow || !strings.Contains(s.Says, "all from this host itself") {

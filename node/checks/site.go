@@ -2,6 +2,7 @@ package checks
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"edgeguard/node/alarm"
@@ -27,7 +28,7 @@ func (f *SiteFails) Check(now time.Time) {
 		default:
 			text = fmt.Sprintf("%s fails: of its visitors of the last minute %d succeed, and %d who had succeeded before only fail (usual: %.0f a minute). "+
 				"Rules that go by the status count no failures now, so whoever attacks is not stopped by them either: look at what the site answers",
-				s.Name, s.Succeeding, s.Failing, s.Visitors)
+				site(s.Name), s.Succeeding, s.Failing, s.Visitors)
 		}
 	}
 	if more > 0 {
@@ -38,4 +39,12 @@ func (f *SiteFails) Check(now time.Time) {
 		return
 	}
 	f.Alarms.Begins(now, alarm.Failing, "", text)
+}
+
+// site names a part: a log itself does not fail, but the site that writes it.
+func site(part string) string {
+	if strings.HasPrefix(part, "log ") {
+		return "the site of " + part
+	}
+	return part
 }
