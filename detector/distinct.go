@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"edgeguard"
+	"edgeguard/internal/words"
 	"edgeguard/rules"
 	"edgeguard/shard"
 )
@@ -56,5 +57,6 @@ func (m *meter) reason(n count, r *rules.Rule) string {
 		atLeast = "at least "
 	}
 	window := strings.TrimSuffix(strings.Replace(m.Window.String(), "h0m0s", "h", 1), "0s")
-	return fmt.Sprintf("%s%d %s in %s, limit %d (threshold %d)", atLeast, n.count, m.Counts(n.count), window, r.Limit, r.Threshold)
+	return fmt.Sprintf("%s%s %s in %s, limit %s (threshold %d%s)", atLeast, words.Amount(n.count, m.Unit()), m.Counts(n.count/m.Unit()), window,
+		words.Amount(r.Limit, m.Unit()), r.Threshold, m.EachCounts())
 }

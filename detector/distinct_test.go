@@ -253,3 +253,16 @@ func TestDistinctAllocations(t *testing.T) {
 		rules.Spec{Name: "hosts", Distinct: "host", Threshold: 1, Action: edgeguard.ActionShadow},
 	))
 }
+
+// TestDistinctReason: a block says what its rule allows in values, not in what they cost.
+func TestDistinctReason(t *testing.T) {
+	b := newBench(t, rules.Spec{Name: "r", Distinct: "path", Cost: 2, Threshold: 10, Guard: "1", BlockFor: time.Minute})
+	for s := range 8 {
+		at := epoch.Add(time.Duration(s) * time.Second)
+		b.Decide(at, shows(fmt.Sprint("/", s), at))
+	}
+	_, block := b.list.Find(epoch.Add(7*time.Second), netip.MustParseAddr(someone))
+	if want := "6 different paths in 5m, limit 5 (threshold 10, each counts 2)"; block == nil || block.Reason != want {
+		t.Errorf("block %+v, want %s", block, want)
+	}
+}

@@ -130,6 +130,15 @@ func (m *Meter) Value(ev *edgeguard.Event, buf []byte) (text string, known bool)
 // other is given for it.
 func (m *Meter) Unit() uint32 { return uint32(m.cost) }
 
+// EachCounts returns what follows a threshold in words: ", each counts 4", or nothing where an
+// ordinary event counts 1.
+func (m *Meter) EachCounts() string {
+	if m.cost < 2 {
+		return ""
+	}
+	return fmt.Sprintf(", each counts %d", m.cost)
+}
+
 // Counts returns what the meter counts in words, for n of it: "requests", "attempts" where
 // it counts only what is sent to certain paths, "failed logins", "different paths".
 func (m *Meter) Counts(n uint32) string {

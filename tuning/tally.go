@@ -11,8 +11,6 @@
 package tuning
 
 import (
-	"strconv"
-
 	"edgeguard"
 	"edgeguard/internal/words"
 	"edgeguard/rules"
@@ -101,10 +99,7 @@ func NewTally(c Config) *Tally {
 
 // Amount returns a count in units, with a decimal place where it is not whole.
 func (t *Tally) Amount(n uint32) string {
-	if n%t.unit == 0 {
-		return words.Number(n / t.unit)
-	}
-	return strconv.FormatFloat(float64(n)/float64(t.unit), 'f', 1, 64)
+	return words.Amount(n, t.unit)
 }
 
 // Allowed returns how much a limit allows, in units, with the noun: "25 attempts".

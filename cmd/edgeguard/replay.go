@@ -245,8 +245,10 @@ func (j *job) printInputs(r *replay.Report) {
 func (j *job) printOffenders(r *replay.Report) {
 	out := j.env.Stdout
 	var all []replay.Offender
+	units := make(map[string]uint32) // of each rule's counts
 	for i := range r.Rules {
 		all = append(all, r.Rules[i].Offenders...)
+		units[r.Rules[i].Rule.Name] = r.Rules[i].Meter.Unit()
 	}
 	if len(all) == 0 {
 		j.printNobody(r)
@@ -263,8 +265,9 @@ func (j *job) printOffenders(r *replay.Report) {
 	t.Numbers(output.Amber, "refused")
 	shown := output.First(all, j.settings.rows)
 	for _, o := range shown {
-		t.Row(words.Instant(o.First), o.Key.String(), outcome(&o), o.Rule, words.Number(o.Count), words.Number(o.Limit),
-			words.Number(o.Crossings), words.Number(o.Peak), words.Number(o.Refused))
+		unit := units[o.Rule]
+		t.Row(words.Instant(o.First), o.Key.String(), outcome(&o), o.Rule, words.Amount(o.Count, unit), words.Amount(o.Limit, unit),
+			words.Number(o.Crossings), words.Amount(o.Peak, unit), words.Number(o.Refused))
 	}
 	if r.RowsDropped > 0 {
 		fmt.Fprintf(out, "\nNOT ALL ROWS: %s dropped because `memory` (%s MiB) has room for %s; those with the most refused events are kept.\n"+

@@ -29,4 +29,9 @@ func TestReplayLogins(t *testing.T) {
 	if !strings.Contains(out, "2024-12-31 23:59:04Z  192.0.2.7") || strings.Contains(out+errs, "skipped") {
 		t.Errorf("%s\n%s", out, errs)
 	}
+	// Without a format too: auto finds the service, and the rule counts what it reports.
+	out, errs = replaySaid(t, "replay", "--threshold", "4", log)
+	if !strings.Contains(out, "over 4 failed logins in 5m") || !strings.Contains(out, "2024-12-31 23:59:04Z  192.0.2.7") {
+		t.Errorf("%s\n%s", out, errs)
+	}
 }

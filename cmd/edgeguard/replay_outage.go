@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,8 +70,12 @@ func (j *job) printOutages(r *replay.Report) {
 		}
 		fmt.Fprintf(out, "\nTHE SITE FAILED%s from %s to %s: most visitors who had succeeded before only failed.", host, words.Instant(o.Begin), until)
 	}
-	if len(r.Outages) > 0 {
+	switch {
+	case len(r.Outages) == 0:
+	case slices.ContainsFunc(r.Rules, func(rule replay.RuleReport) bool { return rule.HeldEvents > 0 }):
 		fmt.Fprintln(out, "\nRules that go by the status did not count failures then:")
+	default:
+		fmt.Fprintln(out, "\nNo rule that goes by the status had failures to count then.")
 	}
 	for i := range r.Rules {
 		rule := &r.Rules[i]

@@ -108,14 +108,22 @@ func summarySentence(r *replay.Report) string {
 	return sentence
 }
 
-// highest finds the key that came nearest to a limit.
-func highest(r *replay.Report) (key edgeguard.Key, peak uint32, ok bool) {
+// nearest says which key came nearest to a limit, and to which; nothing if none was counted.
+func nearest(r *replay.Report) (says string) {
+	best := 0.0
 	for i := range r.Rules {
-		if top := r.Rules[i].Tally.Top.Sorted(); len(top) > 0 && top[0].Peak > peak {
-			key, peak, ok = top[0].Key, top[0].Peak, true
+		rule, m := r.Rules[i].Rule, r.Rules[i].Meter
+		top := r.Rules[i].Tally.Top.Sorted()
+		if len(top) == 0 {
+			continue
+		}
+		if share := float64(top[0].Peak) / float64(max(rule.Limit, 1)); share > best {
+			best = share
+			says = fmt.Sprintf(" %s came nearest to one: %s of %s %s in %s (rule %s).", top[0].Key,
+				words.Amount(top[0].Peak, m.Unit()), words.Amount(rule.Limit, m.Unit()), m.Counts(rule.Limit/m.Unit()), words.Span(m.Window), rule.Name)
 		}
 	}
-	return key, peak, ok
+	return says
 }
 
 // printNobody prints that no limit was crossed, and what to do next.
@@ -126,12 +134,12 @@ func (j *job) printNobody(r *replay.Report) {
 		return
 	}
 	fmt.Fprintf(out, "\nNo address exceeded a limit.")
-	if key, peak, ok := highest(r); ok {
-		fmt.Fprintf(out, " The highest count was %s, of %s.", words.Number(peak), key)
-	} else {
-		fmt.Fprintf(out, " No rule matched an event.")
+	says := nearest(r)
+	if says == "" {
+		fmt.Fprint(out, " No rule matched an event.\n")
+		return
 	}
-	fmt.Fprintf(out, "\n`edgeguard tune %s` shows what other thresholds would have done.\n", j.inputs[0].name)
+	fmt.Fprintf(out, "%s\n`edgeguard tune %s` shows what other thresholds would have done.\n", says, j.inputs[0].name)
 }
 
 // printFloods prints the floods of sources that no rule can block.

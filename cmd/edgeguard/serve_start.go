@@ -98,12 +98,9 @@ func printLimit(e *command.Env, r *rules.Rule, m *rules.Meter) {
 	if r.Action == edgeguard.ActionBlock {
 		what += " for " + words.Span(r.BlockFor)
 	}
-	allowed, each := r.Limit/m.Unit(), ""
-	if m.Unit() > 1 {
-		each = fmt.Sprintf(", each counts %d", m.Unit())
-	}
+	allowed := r.Limit / m.Unit()
 	fmt.Fprintf(e.Stdout, "rule %s: over %s %s in %s (threshold %s × guard %s%s): %s\n", r.Name,
-		words.Number(allowed), m.Counts(allowed), words.Span(m.Window), words.Number(r.Threshold), r.Guard, each, what)
+		words.Number(allowed), m.Counts(allowed), words.Span(m.Window), words.Number(r.Threshold), r.Guard, m.EachCounts(), what)
 }
 
 // printTry prints a command that has an address of the documentation's range
