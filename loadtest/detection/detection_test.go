@@ -227,7 +227,7 @@ func ruleOf(t *testing.T, r ruleset, name string) *rules.Rule {
 // docs/detection.md.
 var stopsToday = map[string]int{
 	"crawler-migration": 1,
-	"deploy-night": 4, "single-sign-on": 1, "retries": 5,
+	"deploy-night":      4, "single-sign-on": 1, "retries": 5,
 	"single-sign-on, attacked": 1, "retries, attacked": 5,
 }
 
