@@ -127,11 +127,20 @@ func (s *shown) of(a application) string {
 	return strings.Join(says, ", ")
 }
 
-// Choice is what the logs say of one application.
+// Choice is what the logs say of the preset of one application.
 type Choice struct {
-	Name string // of the application
-	// Why names the log that shows it and what it answered; empty if none does.
+	Preset string
+	// Why names the log that shows the application and what it answered; empty if none does.
 	Why string
+	// Unseen says what is done if none does.
+	Unseen string
+}
+
+// unseen is what is done about the preset of an application that no log shows.
+var unseen = [...]Choice{
+	{Preset: "wordpress", Unseen: "no log shows WordPress: who looks for its login is an attacker"},
+	{Preset: "joomla", Unseen: "no log shows Joomla: only its own login page counts"},
+	{Preset: "api", Unseen: "not chosen: no log shows an API"},
 }
 
 // Choices returns what the logs that are counted say of each application that has presets
@@ -139,7 +148,9 @@ type Choice struct {
 func Choices(sources []Source) []Choice {
 	var all []Choice
 	for a := range applications {
-		all = append(all, Choice{a.name(), why(sources, a)})
+		c := unseen[a]
+		c.Why = why(sources, a)
+		all = append(all, c)
 	}
 	return all
 }

@@ -32,6 +32,7 @@ type settings struct {
 
 	// The quick rule, for use without a config.
 	threshold uint32
+	limited   bool // the threshold was given
 	window    time.Duration
 	guard     string
 	kind      string
@@ -50,17 +51,22 @@ func (s *settings) flags(e *command.Env, c *cobra.Command) {
 	f.StringSliceVar(&s.only, "rule", nil, "use only the rule `NAME` (may be repeated)")
 	f.IntVar(&s.rows, "rows", 20, "show at most `N` rows of each table, 0 for all")
 	f.StringSliceVar(&s.local, "local", nil, "local `PREFIX` of a capture: count only incoming packets (may be repeated)")
-	f.Uint32Var(&s.threshold, "threshold", 2000, "the quick rule: events allowed per window and address")
+	f.Uint32Var(&s.threshold, "threshold", 2000, "the quick rule: events allowed per window and address; of failed logins 6, if none is given")
 	f.DurationVar(&s.window, "window", 5*time.Minute, "the quick rule: the window")
 	f.StringVar(&s.guard, "guard", "0.95", "the quick rule: the part of the threshold that is used")
 	f.StringVar(&s.kind, "kind", "", "the quick rule: the `KIND` of event to count: request, response, packet, syn, handshake, udp, icmp, auth_failure, rejection (default request, packet for a capture, auth_failure for a log of logins)")
 }
+
+// quickLogins is how many failed logins the quick rule allows if no threshold was given, as
+// in the config that setup writes.
+const quickLogins = 6
 
 // quickFlags are those that make a rule, and so rule out a config's.
 var quickFlags = []string{"threshold", "window", "guard", "kind"}
 
 // check refuses flags that contradict each other.
 func (s *settings) check(c *cobra.Command) error {
+	s.limited = c.Flags().Changed("threshold")
 	for _, name := range quickFlags {
 		if !c.Flags().Changed(name) {
 			continue
@@ -151,6 +157,9 @@ func (s *settings) quickRules(capture bool) ([]rules.Spec, error) {
 		kind = edgeguard.KindPacket.String()
 	}
 	spec := rules.Spec{Name: "default", Threshold: s.threshold, Window: s.window, Guard: s.guard}
+	if kind == edgeguard.KindAuthFailure.String() && !s.limited {
+		spec.Threshold = quickLogins
+	}
 	if kind != "" {
 		spec.Match.Kind = []string{kind}
 	}

@@ -5,6 +5,7 @@ package setup
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -215,13 +216,9 @@ func print(w io.Writer, s *setup.Source) {
 
 // printChoices says which presets are written, and why.
 func printChoices(w io.Writer, sources []setup.Source) {
-	fmt.Fprintf(w, "presets:\n")
+	fmt.Fprintf(w, "presets:\n  web        for any site\n  login      for any site\n")
 	for _, c := range setup.Choices(sources) {
-		why := c.Why
-		if why == "" {
-			why = "no log shows " + c.Name
-		}
-		fmt.Fprintf(w, "  %s\n", safetext.Strip(why))
+		fmt.Fprintf(w, "  %-9s  %s\n", c.Preset, safetext.Strip(cmp.Or(c.Why, c.Unseen)))
 	}
 }
 
