@@ -68,13 +68,13 @@ func open(ctx context.Context, folder string) (*site, error) {
 		return nil, err
 	}
 	s.app = &http.Server{Handler: s.handler(ctx)}
-	go s.app.Serve(behind) //nolint:errcheck // it ends when the site is closed
+	go func() { _ = s.app.Serve(behind) }() // it ends when the site is closed
 	front, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
 	address := front.Addr().String()
-	front.Close()
+	_ = front.Close()
 	s.url = "http://" + address
 	load, zone, dav := "", "", ""
 	if missingOf([]string{davModule}) == "" {
@@ -112,7 +112,7 @@ func (s *site) await(address string) error {
 
 func (s *site) close() error {
 	err := s.nginx.Process.Signal(syscall.SIGTERM)
-	s.nginx.Wait() //nolint:errcheck // it was told to end
+	_ = s.nginx.Wait() // it was told to end
 	return errors.Join(err, s.app.Close())
 }
 
@@ -207,7 +207,7 @@ func (s *site) handler(ctx context.Context) http.Handler {
 		switch {
 		case r.URL.Path == "/app/events" && call < 4:
 			w.Header().Set("Content-Type", "text/event-stream")
-			io.WriteString(w, "data: tide\n\n") //nolint:errcheck // the client may be gone
+			_, _ = io.WriteString(w, "data: tide\n\n") // the client may be gone
 		case r.URL.Path == "/app/events", strings.HasPrefix(r.URL.Path, "/app/fails"):
 			w.WriteHeader(http.StatusServiceUnavailable)
 		case strings.HasPrefix(r.URL.Path, "/app/busy") && call < 3:
