@@ -229,31 +229,3 @@ func againstTwin(t *testing.T, seed uint64) (armed int) {
 	}
 	return armed
 }
-
-// FuzzSee begins with half an hour of a healthy site, so that a few bytes arm it.
-func FuzzSee(f *testing.F) {
-	f.Add([]byte("\x06\xf8\x00\x02\xf8\x00\x02\xf8\x00\x02\xf8\x00\x02\xf8\x00\x02\xf8\x00\x02\xf8\x00\x02\xf8\x00\x02\xf8\x00\x02\xf8\x21\x02\xf8\x01"), uint64(1))
-	f.Fuzz(func(t *testing.T, in []byte, seed uint64) {
-		g, w, sec := New(seed), newTwin(), uint32(noon)
-		see := func(scope uint8, at uint32, addr netip.Addr, ok bool) {
-			if got, want := g.See(scope, at, addr, ok), w.See(scope, at, addr, ok); got != want || g.Late != w.late {
-				t.Fatalf("second %d, %v %v: held %v, want %v; late %d, want %d", at, addr, ok, got, want, g.Late, w.late)
-			}
-		}
-		for range 33 {
-			for i := range 25 {
-				see(0, sec, v4(i/2, i), true)
-			}
-			sec += minute
-		}
-		for in = in[:min(len(in), 120)]; len(in) >= 3; in = in[3:] {
-			// A jump, of which one in sixteen is large; then a part of the visitors, late by a little.
-			if sec += uint32(in[0]&15) * 5; in[0] >= 0xf0 {
-				sec += uint32(in[0]-0xf0) * 300
-			}
-			for i := range int(in[1] >> 3) {
-				see(in[1]&1, sec-uint32(in[2]>>3)*3, v4(i/2, i+int(in[1]>>1&3)), in[2]&1 != 0)
-			}
-		}
-	})
-}
