@@ -101,7 +101,7 @@ type Counts struct {
 	Tally *tuning.Tally
 	// LimitOf returns the limit of a threshold by the rule's guard.
 	LimitOf tuning.LimitOf
-	// People is what is known of those whom the rule must spare.
+	// People says how high people count by the rule, as far as is known.
 	People tuning.People
 }
 

@@ -64,9 +64,10 @@ type Config struct {
 	// Own is the names of the site, each of which may fail for itself; nil for none. Events
 	// of other hosts, and of none, are told apart by their source.
 	Own *rules.Hosts
-	// Turned is called when a part of the site begins or ends to fail, and Lifted with the
-	// rule and prefix of each block that is taken back for that, before its count is forgotten, in the order of the events, on the decision
-	// path and without a lock held. Nil disables them.
+	// Turned is called when a part of the site begins or ends to fail. Lifted is called with
+	// the rule and prefix of each block that is taken back for that, before its count is
+	// forgotten. Both are called in the order of the events, on the decision path and
+	// without a lock held. Nil disables them.
 	Turned func(Turn)
 	Lifted func(now time.Time, rule string, prefix netip.Prefix)
 	// Sample is called with some of the requests of a key: of one near the limit of a

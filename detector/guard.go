@@ -256,6 +256,18 @@ func (d *Detector) Outages() (all []Outage, late uint64) {
 	return all, g.core.Late
 }
 
+// Fails reports whether a part of the site fails now. Unlike Outages it counts no visitors
+// while events wait.
+func (d *Detector) Fails() bool {
+	g := d.guard
+	if g == nil {
+		return false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.core.Fails()
+}
+
 // Guards reports whether a rule goes by the status, so that it matters whether the site
 // fails.
 func (d *Detector) Guards() bool { return d.guard != nil }

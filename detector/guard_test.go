@@ -204,9 +204,9 @@ func TestLiftForgetsWhatOtherRulesCounted(t *testing.T) {
 	}
 }
 
-// Who was over the limit of a guarded rule that denies, before the site was found to fail,
-// is not refused for it afterwards. That of a network is forgotten for the visitor by whom
-// it crossed.
+// A visitor who went over the limit of a guarded rule that denies, just before the site was
+// found to fail, is not refused afterwards. If the key is a network, its count is forgotten
+// when the visitor who brought it over the limit had succeeded.
 func TestLiftDenials(t *testing.T) {
 	deny := rules.Spec{Name: "deny", Threshold: 4, Guard: "1", Match: rules.Match{Status: []string{"404"}}, Action: edgeguard.ActionDeny}
 	net := deny

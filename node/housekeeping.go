@@ -81,7 +81,7 @@ func (n *Node) housekeeping() *housekeeping {
 	unsigned := &checks.Unsigned{Current: n.pipeline.Current, Records: n.fleet.Records, Alarms: n.alarms}
 	room := &checks.Room{List: n.list, Alarms: n.alarms, Log: n.options.Log.Info}
 	flood := &checks.Flooded{Watch: n.pipeline.Flood, Alarms: n.alarms, Log: n.options.Log.Info}
-	site := &checks.SiteFails{Site: n.pipeline.Site, Alarms: n.alarms}
+	site := &checks.SiteFails{Fails: n.pipeline.Fails, Site: n.pipeline.Site, Alarms: n.alarms}
 	served := &checks.Served{
 		Begun: n.lifecycle.begun, Current: n.pipeline.Current, Answers: &n.pipeline.Answers, Report: n.report, Alarms: n.alarms,
 		Blocks: func() int { return n.list.Len() + n.imports.Summary().Blocks },

@@ -45,7 +45,7 @@ func (u *underTest) answers(from, until time.Time, fails bool) {
 // nothing.
 func TestSiteFails(t *testing.T) {
 	u := newNode(t, shortDir(t), guardedNode)
-	site := &checks.SiteFails{Site: u.pipeline.Site, Alarms: u.alarms}
+	site := &checks.SiteFails{Fails: u.pipeline.Fails, Site: u.pipeline.Site, Alarms: u.alarms}
 	begins := u.clock.Now().Add(-10 * time.Minute)
 	failing := func() (text string) {
 		site.Check(u.clock.Now())

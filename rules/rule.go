@@ -24,7 +24,7 @@ type Rule struct {
 	OnFleetLoss      Loss // LossLocal unless Scope is ScopeFleet
 	Wide             Wide
 	Widths           []Width // what Wide comes to, the longest prefix first
-	People           People  // whom a threshold must spare, as far as is known
+	People           People  // how high people count, as far as is known
 }
 
 // Blocked returns how long a key's block lasts that was blocked so many times

@@ -58,7 +58,7 @@ type Spec struct {
 	Own *Hosts
 	// Wide is WideDefault by default: IPv6 is counted by /56 and /48 besides.
 	Wide Wide
-	// People is what is known of those whom the rule must spare; zero for nothing. It
+	// People says how high people count by the rule; zero if that is not known. It
 	// decides nothing.
 	People People
 }

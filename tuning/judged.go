@@ -29,7 +29,7 @@ type Basis struct {
 	Known uint64
 	// Normal is the highest count on a normal day; 0 if there is no log of one.
 	Normal uint32
-	// People is what is known of those whom the rule must spare.
+	// People says how high people count by the rule.
 	People rules.People
 	// Parts is how many of those above a limit must be evidently hostile for each that
 	// nothing is known of; 0 means 3.

@@ -53,6 +53,9 @@ func (g *Guard) State() (all []State) {
 	return all
 }
 
+// Fails reports whether a scope is armed at the present step. Unlike State it counts nobody.
+func (g *Guard) Fails() bool { return g.armed[g.now%ringSteps] != 0 }
+
 // advance makes a later step the current one. The steps on the way are judged, until all
 // that an answer may be late for have only silence before them: none of these is armed.
 func (g *Guard) advance(to uint32) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"crypto/sha256"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -15,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"edgeguard/loadtest/scenes"
 	"edgeguard/logline"
 	"edgeguard/sensor/accesslog"
 )
@@ -41,14 +41,6 @@ type readSets struct {
 	sets, readable int
 	sources, found int
 	unread         []string
-}
-
-// isReported reports whether a set, as peer/name, is in the half that is only reported. Whoever
-// writes an expression looks at the other half's lines alone, so that this half says
-// how a log is read that nobody has seen.
-func isReported(set string) bool {
-	sum := sha256.Sum256([]byte(set))
-	return sum[0]&1 == 1
 }
 
 // judgeFormats reads the test logs of both peers, and returns both halves of each. A set
@@ -79,7 +71,7 @@ func judgeFormats(data string) ([]readSets, error) {
 			}
 			name := peer.name + "/" + set.name
 			half := &seen
-			if isReported(name) {
+			if scenes.Reported(name) {
 				half = &unseen
 			}
 			if err := half.add(set, formats[name]); err != nil {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestDenied: of a network that is over a rule's limit, those are denied of whom a request
-// was refused, and not who only reads. One who is blocked is not denied as well.
+// TestDenied: if a network is over a rule's limit, an address in it is denied when one of its
+// requests was refused, and not when it only reads. A blocked address is not denied as well.
 func TestDenied(t *testing.T) {
 	r, err := parse("x", []byte(`rules:
   - {name: network, match: {path: /login}, key: {address: {v4: 24, v6: 48}}, threshold: 3, guard: 1, action: deny}

@@ -78,7 +78,7 @@ func (s Scene) Play(seed uint64) Traffic {
 // Reported says which half of the evidence a name belongs to: the half whose
 // figures are only reported (true), or the half that limits may be chosen on. A
 // scene's name is Scene.Name, that of a labelled address is its log, a slash and
-// the address.
+// the address, that of another program's test log the program, a slash and its name.
 func Reported(name string) bool { return sha256.Sum256([]byte(name))[0]&1 == 1 }
 
 // morning is 08:00 UTC of a Monday.

@@ -12,6 +12,8 @@ import (
 // SiteFails raises the alarm about a site that fails, while rules do not count its
 // visitors' failures: one for all of its parts.
 type SiteFails struct {
+	// Fails reports whether a part fails, and Site says which: it is asked only then.
+	Fails  func() bool
 	Site   func() (all []pipeline.SiteState, late uint64)
 	Alarms *alarm.Tracker
 }
@@ -19,7 +21,10 @@ type SiteFails struct {
 // Check raises the alarm, or ends it.
 func (f *SiteFails) Check(now time.Time) {
 	text, more := "", 0
-	all, _ := f.Site()
+	var all []pipeline.SiteState
+	if f.Fails() {
+		all, _ = f.Site()
+	}
 	for i := range all {
 		switch s := &all[i]; {
 		case !s.Armed:

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 
-	"edgeguard/detector"
 	"edgeguard/detector/outage"
 )
 
@@ -62,7 +61,4 @@ func (p *Pipeline) Site() (all []SiteState, late uint64) {
 }
 
 // Fails reports whether a part of the site fails.
-func (p *Pipeline) Fails() bool {
-	all, _ := p.Current().Detector.Outages()
-	return slices.ContainsFunc(all, func(o detector.Outage) bool { return o.Armed })
-}
+func (p *Pipeline) Fails() bool { return p.Current().Detector.Fails() }
