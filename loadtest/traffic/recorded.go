@@ -1,0 +1,65 @@
+package traffic
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"edgeguard/sensor/accesslog"
+)
+
+// recorded reads the log of a folder. Its addresses become clients in the order
+// of their first request; the midnight (UTC) before it becomes [Start].
+func (p *plan) recorded(folder string) (Scenario, error) {
+	names, err := filepath.Glob(filepath.Join(folder, "access.log*"))
+	if err != nil {
+		return Scenario{}, fmt.Errorf("the recorded log is left out: %w", err)
+	}
+	if len(names) != 1 {
+		return Scenario{}, fmt.Errorf("the recorded log is left out: %s has %d files access.log*: put one log there", folder, len(names))
+	}
+	all, err := readRecord(names[0])
+	if err != nil {
+		return Scenario{}, fmt.Errorf("the recorded log is left out: %w", err)
+	}
+	return Scenario{Name: "recorded", What: "a real log, whose addresses are numbered: who is up to no good is not known",
+		Limit: p.site / 20, Window: p.window, Nodes: 1,
+		Requests: func(uint64) iter.Seq[Request] { return slices.Values(all) }}, nil
+}
+
+func readRecord(name string) ([]Request, error) {
+	log, err := accesslog.Open(name, nil, accesslog.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	d, clients, first := draft{}, map[netip.Addr]int{}, time.Time{}
+	for {
+		events, err := log.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		for i := range events {
+			ev := &events[i]
+			if first.IsZero() {
+				first = ev.Time.Truncate(24 * time.Hour)
+			}
+			client, known := clients[ev.Addr]
+			if !known {
+				client = len(clients)
+				clients[ev.Addr] = client
+			}
+			d.add(max(0, ev.Time.Sub(first)), client)
+		}
+	}
+	d.sort()
+	return d.all, nil
+}

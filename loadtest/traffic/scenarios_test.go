@@ -1,0 +1,153 @@
+package traffic
+
+import (
+	"compress/gzip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"edgeguard"
+)
+
+// small returns the scenarios of a slot, with a botnet that a test has time for.
+func small(t *testing.T, slot time.Duration) []Scenario {
+	t.Helper()
+	all, err := Scenarios(Options{Slot: slot, Botnet: 20_000, Record: record(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// record writes a log of four lines, the second of which came late.
+func record(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	file, err := os.Create(filepath.Join(folder, "access.log.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	zw := gzip.NewWriter(file)
+	for _, l := range []string{"192.0.2.1 - - [02/Jun/2026:01:00:01", "192.0.2.2 - - [02/Jun/2026:01:00:00", "192.0.2.1 - - [02/Jun/2026:01:00:05", "2001:db8::1 - - [03/Jun/2026:00:00:00"} {
+		if _, err := zw.Write([]byte(l + ` +0000] "GET / HTTP/1.1" 200 10 "-" "-"` + "\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := zw.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+// Each scenario is in order of time, in whole microseconds, on nodes that there
+// are, and the same for the same seed.
+func TestScenarios(t *testing.T) {
+	for _, slot := range []time.Duration{time.Second, 5 * time.Second, 10 * time.Second} {
+		names := map[string]bool{}
+		for _, s := range small(t, slot) {
+			if names[s.Name] || strings.ContainsAny(s.Name, " \t,") || s.What == "" || s.Limit == 0 || s.Window != edgeguard.Slots*slot || s.Nodes < 1 {
+				t.Errorf("%+v", s)
+			}
+			names[s.Name] = true
+			all := slices.Collect(s.Requests(7))
+			if !slices.Equal(all, slices.Collect(s.Requests(7))) {
+				t.Errorf("%s: the same seed gives another", s.Name)
+			}
+			if s.Name != "recorded" && slices.Equal(all, slices.Collect(s.Requests(8))) {
+				t.Errorf("%s: another seed gives the same", s.Name)
+			}
+			if !slices.IsSortedFunc(all, func(a, b Request) int { return int(a.At - b.At) }) || all[0].At < 0 {
+				t.Errorf("%s is not in order of time", s.Name)
+			}
+			for _, r := range all {
+				if int(r.Node) >= s.Nodes || r.Cost == 0 || r.At%time.Microsecond != 0 {
+					t.Fatalf("%s: %+v", s.Name, r)
+				}
+			}
+			if len(all) > 250_000 {
+				t.Errorf("%s has %d requests, more than a short run has time for", s.Name, len(all))
+			}
+		}
+	}
+}
+
+// peakOf returns the most cost of a client in any window.
+func peakOf(s Scenario) map[uint32]uint32 {
+	peaks, recent, sums := map[uint32]uint32{}, map[uint32][]Request{}, map[uint32]uint32{}
+	for r := range s.Requests(1) {
+		log := append(recent[r.Client], r)
+		sum := sums[r.Client] + uint32(r.Cost)
+		for log[0].At <= r.At-s.Window {
+			sum, log = sum-uint32(log[0].Cost), log[1:]
+		}
+		recent[r.Client], sums[r.Client] = log, sum
+		peaks[r.Client] = max(peaks[r.Client], sum)
+	}
+	return peaks
+}
+
+// Each scenario is on the side of its limit that it says.
+func TestScenariosCast(t *testing.T) {
+	for _, slot := range []time.Duration{time.Second, 5 * time.Second, 10 * time.Second} {
+		for _, s := range small(t, slot) {
+			over, peaks := 0, peakOf(s)
+			for client, peak := range peaks {
+				if peak <= s.Limit {
+					continue
+				}
+				over++
+				if client >= s.Attackers && s.Name != "nat-crowd" {
+					t.Errorf("%s, slot %v: client %d is no attacker and reaches %d", s.Name, slot, client, peak)
+				}
+			}
+			want := int(s.Attackers)
+			if s.Name == "brute-under" || s.Name == "botnet" {
+				want = 0
+			}
+			if over != want && s.Name != "nat-crowd" {
+				t.Errorf("%s, slot %v: %d of %d clients are over the limit, want %d", s.Name, slot, over, len(peaks), want)
+			}
+		}
+	}
+}
+
+func TestBotnetIsAllOfIt(t *testing.T) {
+	all, _ := Scenarios(Options{Botnet: 5000})
+	for _, s := range all {
+		if s.Name == "botnet" && (len(peakOf(s)) != 5000 || s.Attackers != 5000) {
+			t.Errorf("%d addresses of 5,000", len(peakOf(s)))
+		}
+	}
+}
+
+func TestRecorded(t *testing.T) {
+	all := small(t, 5*time.Second)
+	got := slices.Collect(all[len(all)-1].Requests(0))
+	want := []Request{{At: time.Hour, Client: 1, Cost: 1}, {At: time.Hour + time.Second, Cost: 1}, {At: time.Hour + 5*time.Second, Cost: 1}, {At: 24 * time.Hour, Client: 2, Cost: 1}}
+	if !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	without, err := Scenarios(Options{Record: t.TempDir()})
+	if err == nil || len(without) != len(all)-1 {
+		t.Errorf("without a log: %d scenarios, %v", len(without), err)
+	}
+}
+
+// Rank k comes about 1/(k+1) as often as rank 0.
+func TestZipf(t *testing.T) {
+	z, rng, seen := newZipf(100), stream("zipf", 1), make([]int, 100)
+	for range 200_000 {
+		seen[z.draw(rng)]++
+	}
+	for _, k := range []int{1, 3, 9, 99} {
+		if want := seen[0] / (k + 1); seen[k] < want*8/10 || seen[k] > want*12/10 {
+			t.Errorf("rank %d came %d times, want about %d", k, seen[k], want)
+		}
+	}
+}
