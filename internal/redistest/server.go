@@ -73,7 +73,7 @@ func (s *Server) run(port int) bool {
 	}
 	defer log.Close()
 	cmd := exec.Command(s.path, append(s.opts.portArgs(s.Dir, port), s.args...)...)
-	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = log, log, dieWithParent()
+	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = log, log, program.DieWithParent()
 	if err := cmd.Start(); err != nil {
 		s.t.Fatalf("redistest: %v", err)
 	}

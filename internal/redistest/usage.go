@@ -3,34 +3,23 @@ package redistest
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"time"
-)
 
-// tick is the unit of the times in /proc/PID/stat. It is 100 a second on every
-// Linux that Go runs on.
-const tick = 10 * time.Millisecond
+	"edgeguard/internal/program"
+)
 
 // CPU is the time that the server has spent on a processor so far, user and
 // system, in steps of 10 ms. It asks the kernel and not the server, which
 // would have to work to answer.
 func (s *Server) CPU() time.Duration {
 	s.t.Helper()
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.PID()))
+	spent, err := program.CPU(s.PID())
 	if err != nil {
 		s.t.Fatalf("redistest: CPU of redis-server: %v", err)
 	}
-	// The second field is the name in brackets, which may hold anything.
-	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-	user, err1 := strconv.Atoi(fields[11])
-	system, err2 := strconv.Atoi(fields[12])
-	if err1 != nil || err2 != nil {
-		s.t.Fatalf("redistest: /proc/%d/stat is not as expected: %s", s.PID(), stat)
-	}
-	return time.Duration(user+system) * tick
+	return spent
 }
 
 // Memory is the bytes that the server says it has allocated, without what it
