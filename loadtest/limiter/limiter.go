@@ -1,8 +1,15 @@
 // Package limiter has the ways to limit a rate that edgeguard is compared
-// with, each as its documents describe it, and edgeguard's own ring.
+// with, each as its documents describe it, and edgeguard's own ring: [Kinds].
+// They are written as one would write them for a program: compact, and keyed by
+// address. None forgets a key that is idle.
 package limiter
 
-import "time"
+import (
+	"encoding/binary"
+	"time"
+
+	"edgeguard/loadtest/traffic"
+)
 
 // Decision is what a limiter says to one request.
 type Decision struct {
@@ -23,3 +30,29 @@ type Limiter interface {
 	// back.
 	Take(now time.Duration, client uint32, cost uint16) (Decision, error)
 }
+
+// Local is a limiter in memory.
+type Local interface {
+	Limiter
+	// Peek reports whether a request would be allowed at a time that is not
+	// before the last Take, if nothing came until then. It changes nothing.
+	Peek(at time.Duration, client uint32, cost uint16) bool
+}
+
+// Silent is a RetryAfter that says nothing.
+const Silent = time.Duration(-1)
+
+// key is the client's address as one would keep it: an IPv4 address, or the
+// /64 of one of IPv6.
+func key(client uint32) uint64 {
+	addr := traffic.Request{Client: client}.Addr()
+	if addr.Is4() {
+		b := addr.As4()
+		return uint64(binary.BigEndian.Uint32(b[:]))
+	}
+	b := addr.As16()
+	return binary.BigEndian.Uint64(b[:8])
+}
+
+// never reports whether a cost can never be allowed: nobody should wait for it.
+func never(cost uint16, limit uint32) bool { return uint32(cost) > limit }
