@@ -40,7 +40,7 @@ test-box: ## README.md and docs/operations.md, followed literally in a booted De
 # Not the tests that only start programs, a hundred commands among them: each start is slow with the detector, and what they run is raced in the packages below. Nor what computes in one goroutine and measures.
 race: ## the tests under the race detector
 	@scripts/need gcc /usr/include/stdint.h:libc6-dev
-	@scripts/gotest -p 3 -race -timeout 20m $$(go list ./... | sed 's|^edgeguard|.|' | grep -v -x -e ./cmd/edgeguard -e './loadtest/\(gen\|report\|scenes\|scenes/record\|traffic\|tuned\)' -e './test/\(bouncers\|box\|console\|differential\|haproxy\|haproxypeers\|recipes\|torture\)')
+	@scripts/gotest -p 3 -race -timeout 20m $$(go list ./... | sed 's|^edgeguard|.|' | grep -v -x -e ./cmd/edgeguard -e './loadtest/\(gen\|report\|report/plot\|scenes\|scenes/record\|traffic\|tuned\)' -e './test/\(bouncers\|box\|console\|differential\|haproxy\|haproxypeers\|recipes\|torture\)')
 
 lint: ## gofmt, go vet, staticcheck, unchecked errors, comments without a full stop
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (gofmt -w):"; gofmt -l .; exit 1; }
@@ -81,12 +81,13 @@ instructions-check: ## the instructions are within 5 % of the table's; skipped w
 	@scripts/need valgrind || true
 	go run ./loadtest/instructions -check
 
-bench: build instructions ## every figure of docs/benchmarks.md beside its goal
-	go run ./loadtest/report
+loadtest: ## ways to limit a rate, fleets and other programs on the same traffic, in some five minutes
+	@scripts/need valgrind redis-server nginx:nginx-light haproxy fail2ban-server:fail2ban
+	go run ./loadtest report
 
-bench-fleet: ## the fleet's figures over a real Redis, each beside its goal
-	go test ./test/fleet -run '^$$' -bench . -benchtime 1x -timeout 20m
-	go test ./aggregator/redis -run TestCost -v -bench 'Push|Request' -benchtime 2x
+loadtest-full: ## every figure of docs/benchmarks.md and docs/figures.md beside its goal, in some twenty minutes
+	@scripts/need valgrind redis-server nginx:nginx-light haproxy fail2ban-server:fail2ban mawk goaccess tcpdump nft:nftables ip:iproute2 unshare:util-linux
+	go run ./loadtest report -full
 
 torture: ## the fault tests at full length, some hours
 	TORTURE=1 go test -count=1 -v -timeout 100m ./test/torture ./test/differential ./test/fleet ./test/haproxypeers ./aggregator
@@ -96,4 +97,4 @@ torture: ## the fault tests at full length, some hours
 clean:
 	rm -rf edgeguard dist
 
-.PHONY: build install dist dist-test test test-box bare race lint generate console-test console-test-short console-vendor envoy-test fuzz instructions instructions-check bench bench-fleet torture clean
+.PHONY: build install dist dist-test test test-box bare race lint generate console-test console-test-short console-vendor envoy-test fuzz instructions instructions-check loadtest loadtest-full torture clean

@@ -1,4 +1,4 @@
-package main
+package report
 
 const peersDir = "loadtest/peers"
 
@@ -16,6 +16,7 @@ func addGroup() group {
 			"is derived from the last answer, as a lone request must wait. *Obvious* is `map[netip.Addr]*ring.Ring` in 256 shards with a " +
 			"mutex each. The floor is a read-modify-write of a random one out of a million cache lines; " +
 			"the locked floor takes one of 256 locks for each.",
+		runs: []benchRun{adds},
 		lines: []figure{
 			faster("cold, independent keys, against the obvious", atLeast(4.5, "×"), adds, cold+"obvious/independent", cold+"edgeguard/independent"),
 			faster("cold, dependent keys, against the obvious", atLeast(3, "×"), adds, cold+"obvious/dependent", cold+"edgeguard/dependent"),

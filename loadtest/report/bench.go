@@ -1,10 +1,10 @@
-package main
+package report
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -15,26 +15,30 @@ import (
 type benchRun struct {
 	dir     string // below the project's folder
 	pattern string // of -bench
-	// once is for benchmarks that set up millions of keys and report what
-	// they find: one round, one iteration.
-	once bool
+	// times is for benchmarks that set up millions of keys or whole programs and
+	// report what they find: one round of so many iterations; 0 for the others.
+	times int
 }
 
 // command is what a reader types for the same benchmarks.
 func (b benchRun) command() string {
 	words := "go test"
-	if b.dir == peersDir {
-		words = "cd " + b.dir + " && go test"
+	if b.ownModule() {
+		words = "go test -C " + b.dir
 	}
 	words += " -run '^$' -bench '" + b.pattern + "'"
-	if b.once {
-		words += " -benchtime 1x"
+	if b.times > 0 {
+		words += fmt.Sprintf(" -benchtime %dx", b.times)
 	}
-	if b.dir == peersDir {
+	if b.ownModule() {
 		return words
 	}
 	return words + " ./" + b.dir
 }
+
+// ownModule reports whether the package is a module of its own: go test must start
+// there.
+func (b benchRun) ownModule() bool { return b.dir == peersDir || b.dir == envoyDir }
 
 // found is what the rounds of a run reported: benchmark → unit → one value a
 // round.
@@ -46,6 +50,10 @@ type found struct {
 // bench builds the package's tests once and runs them round by round, so that
 // what is compared takes turns. A run is made once and remembered.
 func (r *runner) bench(b benchRun) (*found, error) {
+	if r.asks != nil {
+		r.asks(b)
+		return nil, errors.New("nothing is measured")
+	}
 	if done, ok := r.benches[b]; ok {
 		return done.found, done.err
 	}
@@ -63,36 +71,56 @@ type benched struct {
 }
 
 func (r *runner) runBench(b benchRun) (*found, error) {
-	dir := filepath.Join(r.root, b.dir)
-	if _, err := os.Stat(dir); err != nil {
-		return nil, fmt.Errorf("there is no folder %s", b.dir)
+	binary, err := r.build(b)
+	if err != nil {
+		return nil, err
 	}
-	binary := filepath.Join(r.dir, strings.ReplaceAll(b.dir, "/", "-")+".test")
-	build := exec.CommandContext(r.ctx, "go", "test", "-c", "-o", binary, ".")
-	build.Dir = dir
-	if text, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("go test -c in %s: %w: %s", b.dir, err, firstLine(text))
-	}
-	if _, err := os.Stat(binary); err != nil {
-		return nil, fmt.Errorf("%s has no tests", b.dir)
-	}
-	rounds, benchtime := r.rounds, r.benchtime
-	if b.once {
-		rounds, benchtime = 1, "1x"
+	rounds := r.rounds
+	if b.times > 0 {
+		rounds = 1
 	}
 	result := &found{dir: b.dir, byName: map[string]map[string][]float64{}}
 	for n := range rounds {
 		fmt.Fprintf(r.notes, "%s -bench %s, round %d of %d\n", b.dir, b.pattern, n+1, rounds)
-		cmd := exec.CommandContext(r.ctx, binary, "-test.run", "^$", "-test.bench", b.pattern,
-			"-test.benchtime", benchtime, "-test.benchmem", "-test.timeout", "30m")
-		cmd.Dir = dir
-		text, err := cmd.CombinedOutput()
-		if err != nil {
-			return nil, fmt.Errorf("benchmarks of %s: %w: %s", b.dir, err, firstLine(text))
+		if err := r.round(b, binary, result); err != nil {
+			return nil, err
 		}
-		result.add(text)
 	}
 	return result, nil
+}
+
+// build builds the package's tests.
+func (r *runner) build(b benchRun) (binary string, err error) {
+	dir := filepath.Join(r.root, b.dir)
+	if _, err := os.Stat(dir); err != nil {
+		return "", fmt.Errorf("there is no folder %s", b.dir)
+	}
+	binary = filepath.Join(r.dir, strings.ReplaceAll(b.dir, "/", "-")+".test")
+	if _, err := os.Stat(binary); err == nil {
+		return binary, nil // for another pattern
+	}
+	if text, err := r.command(dir, "go", "test", "-c", "-o", binary, ".").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go test -c in %s: %w: %s", b.dir, err, firstLine(text))
+	}
+	if _, err := os.Stat(binary); err != nil {
+		return "", fmt.Errorf("%s has no tests", b.dir)
+	}
+	return binary, nil
+}
+
+// round runs the benchmarks once and adds what they say.
+func (r *runner) round(b benchRun, binary string, result *found) error {
+	benchtime := r.benchtime
+	if b.times > 0 {
+		benchtime = fmt.Sprintf("%dx", b.times)
+	}
+	text, err := r.command(filepath.Join(r.root, b.dir), binary, "-test.run", "^$", "-test.bench", b.pattern,
+		"-test.benchtime", benchtime, "-test.benchmem", "-test.timeout", "30m").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("benchmarks of %s: %w: %s", b.dir, err, firstLine(text))
+	}
+	result.add(text)
+	return nil
 }
 
 // cores is the suffix with which go test names GOMAXPROCS.

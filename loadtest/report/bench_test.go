@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"slices"
@@ -53,8 +53,8 @@ func TestCommandIsWhatAReaderTypes(t *testing.T) {
 		run  benchRun
 		want string
 	}{
-		{benchRun{dir: "shard", pattern: "Flood", once: true}, "go test -run '^$' -bench 'Flood' -benchtime 1x ./shard"},
-		{benchRun{dir: peersDir, pattern: "."}, "cd loadtest/peers && go test -run '^$' -bench '.'"},
+		{benchRun{dir: "shard", pattern: "Flood", times: 1}, "go test -run '^$' -bench 'Flood' -benchtime 1x ./shard"},
+		{benchRun{dir: peersDir, pattern: "."}, "go test -C loadtest/peers -run '^$' -bench '.'"},
 	} {
 		if got := tt.run.command(); got != tt.want {
 			t.Errorf("%q, want %q", got, tt.want)

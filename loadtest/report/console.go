@@ -1,14 +1,13 @@
-package main
+package report
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"edgeguard/loadtest/scale"
 )
 
-const openConsole = "go run ./loadtest/report -only console"
+const openConsole = "go run ./loadtest report -only console"
 
 func consoleGroup() group {
 	answer := func(what string, most float64, name string) figure {
@@ -71,11 +70,8 @@ func turns(what string, g goal, of func(*scale.Figures) (all []float64, detail s
 			return reading{}, err
 		}
 		all, detail := of(f)
-		if len(all) > 1 {
-			if detail != "" {
-				detail += "; "
-			}
-			detail += "rounds from " + withUnit(slices.Min(all), "") + " to " + withUnit(slices.Max(all), g.unit)
+		if text := between(all, g.unit); text != "" {
+			detail += "; " + text
 		}
 		return reading{median(all), detail}, nil
 	}}

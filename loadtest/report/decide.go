@@ -1,15 +1,16 @@
-package main
+package report
 
 // decides are the detector's benchmarks, with one count on the same keys
 // beside them.
-var decides = benchRun{dir: "loadtest", pattern: "Decide|Count"}
+var decides = benchRun{dir: "loadtest/core", pattern: "Decide|Count"}
 
 func decideGroup() group {
 	return group{
-		name:  "decide",
+		name: "decide", quick: true,
 		title: "One verdict: `detector.Decide`",
 		note: "A million keys, an allowlist and a blocklist of 100,000 prefixes, and two rules: one counts every request, one only logins, " +
 			"which are one request in 256. (An event that two meters count costs two counts, and no detector can make it less.)",
+		runs: []benchRun{decides},
 		lines: []figure{
 			multiple("one verdict, as a multiple of one `shard.Add`", stated("×"), decides, "Decide/single", "Count/single"),
 			multiple("batches of 64, as a multiple of `shard.AddBatch`", stated("×"), decides, "Decide/batch64", "Count/batch64"),

@@ -1,4 +1,4 @@
-package main
+package report
 
 // distincts compare tables of marks with tables of counts, in turns in one process.
 var (

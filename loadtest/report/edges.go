@@ -1,8 +1,8 @@
-package main
+package report
 
 var (
-	authDirect = benchRun{dir: "loadtest/authhop", pattern: "^BenchmarkDirect$", once: true}
-	haproxyLog = benchRun{dir: "loadtest/haproxyload", pattern: "^BenchmarkLog(Bursts)?$", once: true}
+	authDirect = benchRun{dir: "loadtest/authhop", pattern: "^BenchmarkDirect$", times: 1}
+	haproxyLog = benchRun{dir: "loadtest/haproxyload", pattern: "^BenchmarkLog(Bursts)?$", times: 1}
 )
 
 func edgesGroup() group {

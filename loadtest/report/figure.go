@@ -1,6 +1,9 @@
-package main
+package report
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // figure is one line of the report.
 type figure struct {
@@ -19,39 +22,39 @@ type reading struct {
 
 // group is the figures that are measured and shown together.
 type group struct {
-	name  string // as -only takes it, and as the page's region is called
-	title string
+	name  string // as -only takes it
+	title string // as docs/figures.md calls it
 	note  string // what a reader must know to judge the figures
 	lines []figure
+	quick bool // it takes seconds, and belongs to the short run
+	// runs are its benchmarks that -compare can run in two trees.
+	runs []benchRun
 }
-
-// row is a figure as it is shown.
-type row struct{ what, goal, measured, verdict, command string }
 
 // measure takes each figure of the group. What cannot be measured is said in
 // its row, and the others go on.
-func (r *runner) measure(g group) []row {
-	var rows []row
+func (r *runner) measure(g group) Table {
+	t := Table{Name: g.name, Title: g.title, Note: g.note}
 	for _, f := range g.lines {
-		shown := row{what: f.what, goal: f.goal.String(), command: f.command}
+		row := Row{What: f.what, Goal: f.goal.String(), Command: f.command}
 		if r.idle {
-			shown.measured = "not measured yet"
-			rows = append(rows, shown)
+			row.Missing, row.Measured = true, "not measured"
+			t.Rows = append(t.Rows, row)
 			continue
 		}
 		got, err := f.measure(r)
 		if err != nil {
-			shown.measured = "not measured: " + err.Error()
+			row.Missing, row.Measured = true, "not measured: "+err.Error()
 		} else {
-			shown.measured = withUnit(got.value, f.goal.unit)
+			row.Time, row.Measured = got.value, withUnit(got.value, f.goal.unit)
 			if got.detail != "" {
-				shown.measured += " (" + got.detail + ")"
+				row.Measured += " (" + strings.TrimPrefix(got.detail, "; ") + ")"
 			}
-			shown.verdict = f.goal.verdict(got.value)
+			row.Verdict = f.goal.verdict(got.value)
 		}
-		rows = append(rows, shown)
+		t.Rows = append(t.Rows, row)
 	}
-	return rows
+	return t
 }
 
 // faster is the figure "how many times faster than": theirs and ours are
@@ -99,6 +102,18 @@ func metric(what string, g goal, run benchRun, name, unit string) figure {
 		if err != nil {
 			return reading{}, err
 		}
-		return reading{value: median(values)}, nil
+		return reading{median(values), between(values, g.unit)}, nil
 	}}
+}
+
+// times is the figure in another unit, such as milliseconds of nanoseconds.
+func (f figure) times(factor float64) figure {
+	measure := f.measure
+	f.measure = func(r *runner) (reading, error) {
+		got, err := measure(r)
+		got.value *= factor
+		got.detail = "" // its spread is in the other unit
+		return got, err
+	}
+	return f
 }

@@ -1,7 +1,7 @@
-package main
+package report
 
 // haproxyPeers runs HAProxy with edgeguard and without, once for all figures.
-var haproxyPeers = benchRun{dir: "loadtest/haproxyload", pattern: "Request|Counts|Reloads|Crossing|Taught", once: true}
+var haproxyPeers = benchRun{dir: "loadtest/haproxyload", pattern: "Request|Counts|Reloads|Crossing|Taught", times: 1}
 
 func haproxyPeersGroup() group {
 	return group{

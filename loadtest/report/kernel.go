@@ -1,10 +1,10 @@
-package main
+package report
 
 // The kernel's table: with 100,000 blocks, a fifth of them IPv6, in a network of its own.
 var (
-	kernelLists   = benchRun{dir: "enforce/nftables", pattern: "^(BenchmarkReplace|BenchmarkOne)$", once: true}
+	kernelLists   = benchRun{dir: "enforce/nftables", pattern: "^(BenchmarkReplace|BenchmarkOne)$", times: 1}
 	kernelPackets = benchRun{dir: "enforce/nftables", pattern: "^BenchmarkPacket$"}
-	kernelClients = benchRun{dir: "loadtest/kernel", pattern: ".", once: true}
+	kernelClients = benchRun{dir: "loadtest/kernel", pattern: ".", times: 1}
 )
 
 func kernelGroup() group {

@@ -1,52 +1,48 @@
-package main
+package report
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
-func TestGoalsArePrintedAndWrittenWithoutMeasuring(t *testing.T) {
-	page := filepath.Join(t.TempDir(), "benchmarks.md")
-	text, err := os.ReadFile("../../docs/benchmarks.md")
+func TestGoalsAreShownWithoutMeasuring(t *testing.T) {
+	r, err := Run(t.Context(), Options{Root: "../..", Goals: true}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(page, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
 	var out bytes.Buffer
-	if err := run(t.Context(), []string{"-goals", "-write", page}, &out, io.Discard); err != nil {
-		t.Fatal(err)
-	}
-	written, _ := os.ReadFile(page)
+	r.Print(&out)
 	for _, g := range groups() {
 		if !strings.Contains(out.String(), plain.Replace(g.title)) {
 			t.Errorf("the report does not print %q", g.title)
 		}
 		for _, f := range g.lines {
-			if !strings.Contains(string(written), "| "+f.what+" | "+f.goal.String()+" | not measured yet |") {
-				t.Errorf("the page does not state the goal of %q", f.what)
+			if !strings.Contains(out.String(), plain.Replace(f.what)) {
+				t.Errorf("the report does not print %q", f.what)
 			}
 		}
 	}
 }
 
-func TestWrongArguments(t *testing.T) {
-	for _, tt := range []struct{ args, want string }{
-		{"-only song", `no group "song", there are add, decide`},
-		{"-only add,log,x", `no group "x"`},
-		{"-rounds 0", "at least one round"},
-		{"-round 1", "not defined: -round"},
-		{"all", "no argument besides flags"},
+func TestWrongOptions(t *testing.T) {
+	for _, tt := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{Only: []string{"song"}}, `no part or group "song" to measure, there are`},
+		{Options{Only: []string{"add", "log", "x"}}, `"x"`},
+		{Options{Rounds: -1}, "at least one"},
 	} {
-		err := run(t.Context(), strings.Fields(tt.args), io.Discard, io.Discard)
-		if !errors.Is(err, errUsage) || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: error %v, want one about usage with %q", tt.args, err, tt.want)
+		if _, err := Run(t.Context(), tt.o, io.Discard); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v: error %v, want one with %q", tt.o, err, tt.want)
 		}
 	}
 }
@@ -56,41 +52,91 @@ func TestWhatCannotBeMeasuredIsSaidAndTheRestGoesOn(t *testing.T) {
 		metric("missing", atMost(1, "ns"), benchRun{dir: "no/such/folder", pattern: "X"}, "X", "ns/op"),
 		{"there", atLeast(2, "×"), "true", func(*runner) (reading, error) { return reading{3, "6 ns against 2 ns"}, nil }},
 	}}
-	rows := newRunner(t).measure(g)
-	if rows[0].measured != "not measured: there is no folder no/such/folder" || rows[0].verdict != "" {
-		t.Errorf("%+v", rows[0])
+	rows := newRunner(t).measure(g).Rows
+	if r := rows[0]; r.Measured != "not measured: there is no folder no/such/folder" || r.Verdict != "" || !r.Missing {
+		t.Errorf("%+v", r)
 	}
-	if rows[1].measured != "3× (6 ns against 2 ns)" || rows[1].verdict != "ok" {
-		t.Errorf("%+v", rows[1])
+	if r := rows[1]; r.Measured != "3× (6 ns against 2 ns)" || r.Verdict != "ok" || r.Missing {
+		t.Errorf("%+v", r)
 	}
 }
 
-func TestReplaceRegion(t *testing.T) {
-	const page = "# Page\n<!-- figures: a -->\nold\n<!-- end: a -->\nbetween\n<!-- figures: b -->\n<!-- end: b -->\nlast\n"
-	got, err := replaceRegion([]byte(page), "a", "new\n")
-	want := "# Page\n<!-- figures: a -->\n\nnew\n\n<!-- end: a -->\nbetween\n<!-- figures: b -->\n<!-- end: b -->\nlast\n"
-	if err != nil || string(got) != want {
-		t.Errorf("%q, %v", got, err)
+// Each figure of a benchmark names a package that is there and a benchmark in it: one
+// that was moved would be missed only by who reads the report.
+func TestBenchmarksAreThere(t *testing.T) {
+	var runs []benchRun
+	asking := &runner{asks: func(b benchRun) { runs = append(runs, b) }}
+	for _, g := range groups() {
+		for _, f := range g.lines {
+			if strings.Contains(f.command, "-bench ") {
+				_, _ = f.measure(asking)
+			}
+		}
 	}
-	if again, err := replaceRegion(got, "a", "new\n"); err != nil || !bytes.Equal(again, got) {
-		t.Errorf("writing the same twice changes the page: %q, %v", again, err)
+	if len(runs) < 80 {
+		t.Errorf("only %d figures of benchmarks", len(runs))
 	}
-	for _, broken := range []string{"", "<!-- figures: a -->\n", "<!-- end: a -->", "<!-- end: a -->\n<!-- figures: a -->\n"} {
-		if _, err := replaceRegion([]byte(broken), "a", "new\n"); err == nil {
-			t.Errorf("%q: no error", broken)
+	for _, b := range runs {
+		pattern := regexp.MustCompile(strings.Split(b.pattern, "/")[0])
+		if !hasBenchmark(t, filepath.Join("../..", b.dir), pattern) {
+			t.Errorf("%s has no benchmark that %q fits", b.dir, b.pattern)
 		}
 	}
 }
 
-func TestMarkdownSaysASharedCommandOnce(t *testing.T) {
-	rows := []row{{"a", "≥ 4×", "5×", "ok", "go test -bench 'X|Y'"}, {"b", "stated", "2×", "", "go test -bench 'X|Y'"}}
-	want := "Note.\n\n| what | goal | measured |  |\n|---|---|---|---|\n| a | ≥ 4× | 5× | ok |\n| b | stated | 2× |  |\n" +
-		"\nCommand: `go test -bench 'X|Y'`\n\nMeasured.\n"
-	if got := markdown(group{note: "Note."}, rows, "Measured."); got != want {
-		t.Errorf("%s\nwant\n%s", got, want)
+var benchmark = regexp.MustCompile(`(?m)^func (Benchmark\w+)\(`)
+
+func hasBenchmark(t *testing.T, dir string, pattern *regexp.Regexp) bool {
+	files, err := filepath.Glob(dir + "/*_test.go")
+	if err != nil {
+		t.Fatal(err)
 	}
-	rows[1].command = "other"
-	if got := markdown(group{}, rows, ""); !strings.Contains(got, "| a | ≥ 4× | 5× | ok | `go test -bench 'X\\|Y'` |\n") {
-		t.Errorf("%s\nwant the command in its row, with its bar escaped", got)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range benchmark.FindAllSubmatch(text, -1) {
+			if pattern.Match(found[1]) {
+				return true
+			}
+		}
 	}
+	return false
+}
+
+// What an interrupt ends takes with it what it started, and its files.
+func TestInterrupt(t *testing.T) {
+	r := newRunner(t)
+	ctx, stop := context.WithCancel(t.Context())
+	r.ctx = ctx
+	started := filepath.Join(r.dir, "started")
+	ended := make(chan error, 1)
+	go func() {
+		_, err := r.lap(shell("sleep 1000 & echo $! > " + started + ".half; mv " + started + ".half " + started + "; wait"))
+		ended <- err
+	}()
+	var pid string
+	for pid == "" {
+		if text, err := os.ReadFile(started); err == nil {
+			pid = strings.TrimSpace(string(text))
+		} else if !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	stop()
+	if err := <-ended; err == nil {
+		t.Error("no error")
+	}
+	for running(pid) {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// running reports whether a process is there and is not dead.
+func running(pid string) bool {
+	text, err := os.ReadFile("/proc/" + pid + "/stat")
+	_, state, _ := strings.Cut(string(text), ") ")
+	return err == nil && !strings.HasPrefix(state, "Z")
 }

@@ -1,4 +1,4 @@
-package main
+package report
 
 import "slices"
 
@@ -28,9 +28,17 @@ func ratios(a, b []float64) []float64 {
 // spread says between what the rounds' ratios lay; a wide one is a busy
 // machine.
 func spread(a, b []float64) string {
-	all := ratios(a, b)
-	if len(all) < 2 {
+	if text := between(ratios(a, b), "×"); text != "" {
+		return "; " + text
+	}
+	return ""
+}
+
+// between says between what the values of several rounds lay; empty where they are
+// one and the same.
+func between(all []float64, unit string) string {
+	if len(all) < 2 || slices.Min(all) == slices.Max(all) {
 		return ""
 	}
-	return "; rounds from " + withUnit(slices.Min(all), "") + " to " + withUnit(slices.Max(all), "×")
+	return "rounds from " + withUnit(slices.Min(all), "") + " to " + withUnit(slices.Max(all), unit)
 }

@@ -1,14 +1,14 @@
-package main
+package report
 
 // memories are the benchmarks of the shard package that fill a table with
 // millions of keys and say what it weighs; each fills it once.
-var memories = benchRun{dir: "shard", pattern: "Memory|Live", once: true}
+var memories = benchRun{dir: "shard", pattern: "Memory|Live", times: 1}
 
 // floods drive a bounded table with more addresses than it can hold.
-var floods = benchRun{dir: "shard", pattern: "Flood/(1|5)$", once: true}
+var floods = benchRun{dir: "shard", pattern: "Flood/(1|5)$", times: 1}
 
 // growths time each decision while a table grows and while its keys are forgotten.
-var growths = benchRun{dir: "loadtest", pattern: "Growth", once: true}
+var growths = benchRun{dir: "loadtest/core", pattern: "Growth", times: 1}
 
 func memoryGroup() group {
 	return group{

@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"bytes"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 )
 
@@ -16,9 +15,7 @@ func (r *runner) program() (string, error) {
 		return r.binary, nil
 	}
 	path := filepath.Join(r.dir, "edgeguard")
-	build := exec.CommandContext(r.ctx, "go", "build", "-o", path, "./cmd/edgeguard")
-	build.Dir = r.root
-	if text, err := build.CombinedOutput(); err != nil {
+	if text, err := r.command(r.root, "go", "build", "-o", path, "./cmd/edgeguard").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build ./cmd/edgeguard: %w: %s", err, firstLine(text))
 	}
 	r.binary = path

@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"bytes"
@@ -63,7 +63,7 @@ func (r *runner) runRace(name string, both [2]contender) raced {
 
 func (r *runner) lap(c contender) (lap, error) {
 	var output, notes bytes.Buffer
-	cmd := exec.CommandContext(r.ctx, c.args[0], c.args[1:]...)
+	cmd := r.command("", c.args[0], c.args[1:]...)
 	cmd.Stdout, cmd.Stderr = &output, &notes
 	start := time.Now()
 	err := cmd.Run()

@@ -1,14 +1,15 @@
-package main
+package report
 
 var matches = benchRun{dir: "rules", pattern: "Match"}
 
 func rulesGroup() group {
 	const four = "Match/"
 	return group{
-		name:  "rules",
+		name: "rules", quick: true,
 		title: "One rule: `Meter.Match`",
 		note: "A rule of four terms: two hosts, a method, two paths (one a glob), a number and a class of status. " +
 			"An odd path needs to be normalized first.",
+		runs: []benchRun{matches},
 		lines: []figure{
 			metric("all four terms hold", atMost(20, "ns"), matches, four+"hit", "ns/op"),
 			metric("all four hold, a path with a query", stated("ns"), matches, four+"query", "ns/op"),

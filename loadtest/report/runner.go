@@ -1,13 +1,10 @@
-package main
+package report
 
 import (
-	"bufio"
 	"context"
-	"fmt"
 	"io"
 	"os"
-	"runtime"
-	"strings"
+	"os/exec"
 	"time"
 
 	"edgeguard/loadtest/scale"
@@ -22,37 +19,27 @@ type runner struct {
 	dir       string // for what is built and generated; removed at the end
 	rounds    int
 	benchtime string
-	notes     io.Writer // what is being done
-	idle      bool      // measure nothing
+	notes     io.Writer      // what is being done
+	idle      bool           // measure nothing
+	asks      func(benchRun) // is called in place of a benchmark; nil but in tests
 
 	benches map[benchRun]benched
 	races   map[string]raced
 	binary  string // the program, once it is built
 
+	counted     map[string]float64 // instructions of an operation, once they are
+	countFailed error
+
 	scale       *scale.Figures // once they are measured
 	scaleFailed error
 }
 
-// conditions says under what the figures were taken.
-func (r *runner) conditions() string {
-	if r.idle {
-		return ""
-	}
-	return fmt.Sprintf("Measured on %s: %s, %d cores, %s/%s, %s; median of %d rounds.",
-		time.Now().UTC().Format("2006-01-02"), processor(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), r.rounds)
-}
-
-// processor is the processor's name where the system tells it.
-func processor() string {
-	file, err := os.Open("/proc/cpuinfo")
-	if err != nil {
-		return "unknown processor"
-	}
-	defer file.Close()
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		if name, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(name) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return "unknown processor"
+// command is a program that ends with the runner's context, and whatever it started
+// with it: its files are below the runner's folder.
+func (r *runner) command(dir, name string, args ...string) *exec.Cmd {
+	c := exec.CommandContext(r.ctx, name, args...)
+	c.Dir, c.Env = dir, append(os.Environ(), "TMPDIR="+r.dir)
+	inGroup(c)
+	c.WaitDelay = 5 * time.Second
+	return c
 }

@@ -1,4 +1,4 @@
-package loadtest
+package core
 
 import (
 	"math/bits"

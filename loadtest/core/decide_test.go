@@ -1,4 +1,4 @@
-package loadtest
+package core
 
 import (
 	"encoding/binary"

@@ -1,0 +1,154 @@
+// Command loadtest judges edgeguard beside other ways to limit a rate and beside other
+// programs, all on the same traffic:
+//
+//	go run ./loadtest algorithms    ways to limit a rate, in memory and over a Redis
+//	go run ./loadtest fleet         nodes that share a Redis, from 1 to 1,000
+//	go run ./loadtest report        both, other programs and the benchmarks; pages and plots
+//
+// The same seed gives the same output but for times. Below it are:
+//
+//	traffic       the requests, logs and captures that everything is measured on
+//	limiter       the ways to limit a rate
+//	report        runs the rest and shows it beside its goals
+//	core, peers   benchmarks of the core, and of other tables; peers is a separate module
+//	instructions  what one operation costs the processor, counted and not timed
+//	gen           writes traffic: go run ./loadtest/gen log > access.log
+//
+// and programs of their own, each with its comment: detection, busy, scenes/record.
+// Nothing of edgeguard imports them.
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"edgeguard/internal/atomicfile"
+)
+
+// The exits of the program.
+const (
+	failed      = 1
+	wrong       = 2 // the command line
+	interrupted = 130
+)
+
+// command is one that the program knows.
+type command struct {
+	name, does string
+	run        func(ctx context.Context, flags *flag.FlagSet, args []string, out, notes io.Writer) error
+}
+
+var commands = []command{
+	{"report", "measure all of it beside its goals; write tables, JSON, HTML and the pages of docs/", reportCommand},
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	exit := start(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(exit)
+}
+
+// start runs the command that args name and returns the program's exit.
+func start(ctx context.Context, args []string, out, notes io.Writer) int {
+	err := run(ctx, args, out, notes)
+	var usage usageError
+	switch {
+	case err == nil || errors.Is(err, flag.ErrHelp):
+		return 0
+	case ctx.Err() != nil:
+		fmt.Fprintln(notes, "loadtest: interrupted")
+		return interrupted
+	case errors.As(err, &usage):
+		fmt.Fprintln(notes, "loadtest:", err)
+		return wrong
+	default:
+		fmt.Fprintln(notes, "loadtest:", err)
+		return failed
+	}
+}
+
+// usageError is a mistake in the command line.
+type usageError struct{ error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+func run(ctx context.Context, args []string, out, notes io.Writer) error {
+	name := ""
+	if len(args) > 0 {
+		name = args[0]
+	}
+	for _, c := range commands {
+		if c.name != name {
+			continue
+		}
+		flags := flag.NewFlagSet(c.name, flag.ContinueOnError)
+		flags.SetOutput(io.Discard) // one line for a mistake, not a page
+		err := c.run(ctx, flags, args[1:], out, notes)
+		if errors.Is(err, flag.ErrHelp) {
+			fmt.Fprintf(out, "go run ./loadtest %s: %s\n\n", c.name, c.does)
+			flags.SetOutput(out)
+			flags.PrintDefaults()
+		}
+		return err
+	}
+	switch name {
+	case "help", "-h", "-help", "--help":
+		help(out)
+		return nil
+	case "":
+		return usagef("say what to do: %s; go run ./loadtest help", names())
+	}
+	return usagef("there is no command %q, there are %s; go run ./loadtest help", name, names())
+}
+
+func names() (all string) {
+	for i, c := range commands {
+		if i > 0 {
+			all += ", "
+		}
+		all += c.name
+	}
+	return all
+}
+
+func help(out io.Writer) {
+	fmt.Fprintf(out, "go run ./loadtest COMMAND [flags]\n\n")
+	for _, c := range commands {
+		fmt.Fprintf(out, "  %-12s%s\n", c.name, c.does)
+	}
+	fmt.Fprintf(out, "\ngo run ./loadtest COMMAND -h lists its flags.\n")
+}
+
+// parse reads the flags of a command that takes no other arguments.
+func parse(flags *flag.FlagSet, args []string) error {
+	err := flags.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return err
+	case err != nil:
+		return usagef("%w; go run ./loadtest %s -h lists the flags", err, flags.Name())
+	case flags.NArg() > 0:
+		return usagef("%s takes flags and no other argument, and got %q", flags.Name(), flags.Arg(0))
+	}
+	return nil
+}
+
+// toFile writes a file, whole or not at all; an empty name writes none.
+func toFile(name string, write func(io.Writer) error) error {
+	if name == "" {
+		return nil
+	}
+	var text bytes.Buffer
+	if err := write(&text); err != nil {
+		return err
+	}
+	return atomicfile.Replace(name, text.Bytes(), atomicfile.Options{Mode: 0o644})
+}

@@ -1,0 +1,135 @@
+// Package report measures edgeguard beside its goals, beside other ways to limit a
+// rate and beside other programs, and shows it: a table for the terminal, JSON, one
+// page of HTML with plots, and the pages docs/benchmarks.md and docs/figures.md. The
+// command is
+//
+//	go run ./loadtest report
+//
+// Parts are loadtest's own comparisons (algorithms, fleet, tools). Groups are
+// benchmarks of this module and of loadtest/peers, and races of the built program
+// against mawk, goaccess and tcpdump on files that it makes. What is compared runs by
+// turns, several rounds, and the median round counts.
+//
+// It is for people. It is not a test: a figure that is short does not fail the run,
+// since a busy machine is not a defect, and what cannot be measured is said in its row.
+package report
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+)
+
+// Options say what is measured.
+type Options struct {
+	Root string // the project's folder
+	Seed uint64 // of all traffic
+	// Full measures everything at length, some twenty minutes; without it parts are
+	// short and groups are those that need seconds.
+	Full bool
+	// Only names the parts and groups to measure; none means those of Full or of the
+	// short run.
+	Only []string
+	// Rounds is how often what is compared takes turns, 0 for the run's usual.
+	Rounds int
+	// Benchtime is how long one benchmark of a group runs, as go test takes it; empty
+	// for the run's usual.
+	Benchtime string
+	// Goals gives the goals and commands, and measures nothing.
+	Goals bool
+}
+
+// groups are the figures in the order in which they are shown.
+func groups() []group {
+	return []group{
+		instructionsGroup(), addGroup(), decideGroup(), rulesGroup(), memoryGroup(), distinctGroup(), logGroup(), captureGroup(),
+		edgesGroup(), haproxyPeersGroup(), envoyGroup(), kernelGroup(), crossingGroup(), redisGroup(), blocksGroup(),
+		listsGroup(), decisionsGroup(), bouncersGroup(), consoleGroup(),
+	}
+}
+
+// Names are what [Options.Only] may name.
+func Names() []string {
+	names := partNames()
+	for _, g := range groups() {
+		names = append(names, g.name)
+	}
+	return names
+}
+
+// Check says what is wrong with the options, if anything.
+func (o *Options) Check() error {
+	for _, name := range o.Only {
+		if !slices.Contains(Names(), name) {
+			return fmt.Errorf("there is no part or group %q to measure, there are %s", name, strings.Join(Names(), ", "))
+		}
+	}
+	if o.Rounds < 0 {
+		return fmt.Errorf("%d rounds: write at least one", o.Rounds)
+	}
+	return nil
+}
+
+// wants reports whether a part or group is measured; quick is whether it belongs to
+// the short run.
+func (o *Options) wants(name string, quick bool) bool {
+	if len(o.Only) > 0 {
+		return slices.Contains(o.Only, name)
+	}
+	return o.Full || o.Goals || quick
+}
+
+// rounds and benchtime are those of the run if nothing else is said.
+func (o *Options) rounds() int {
+	switch {
+	case o.Rounds > 0:
+		return o.Rounds
+	case o.Full:
+		return 3
+	default:
+		return 1
+	}
+}
+
+func (o *Options) benchtime() string {
+	switch {
+	case o.Benchtime != "":
+		return o.Benchtime
+	case o.Full:
+		return "1s"
+	default:
+		return "200ms"
+	}
+}
+
+// Run measures. Notes are told what is being done, a line for each step. What ctx ends
+// leaves nothing running and no file behind.
+func Run(ctx context.Context, o Options, notes io.Writer) (*Report, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "eg-") // short: names of sockets below it are bounded
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	r := &runner{ctx: ctx, root: o.Root, dir: dir, rounds: o.rounds(), benchtime: o.benchtime(), notes: notes, idle: o.Goals}
+	all := &Report{Seed: o.Seed, Full: o.Full, Time: begin(o.Root, r.rounds)}
+	if err := all.Parts.run(ctx, o, notes); err != nil {
+		return nil, err
+	}
+	for _, g := range groups() {
+		if !o.wants(g.name, g.quick) {
+			continue
+		}
+		all.Groups = append(all.Groups, r.measure(g))
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	all.Time.end()
+	return all, nil
+}
