@@ -8,7 +8,6 @@
 //	go run ./loadtest/instructions -update     writes loadtest/instructions/table.txt
 //	go run ./loadtest/instructions -check      fails where the instructions are 5 % off the table
 //	go run ./loadtest/instructions -only Add   the operations whose names begin so
-//	go run ./loadtest/instructions -quick      instructions alone and to 1 %, as -check, in a third of the time
 //
 // An operation's figure is the difference of two runs, of which one makes more
 // calls; all else in them is the same. It is for amd64, whose instructions the
@@ -37,7 +36,6 @@ const tableFile = "loadtest/instructions/table.txt"
 func main() {
 	update := flag.Bool("update", false, "write the table")
 	check := flag.Bool("check", false, "compare the instructions with the table's; skipped without valgrind, on another processor and by another Go")
-	quick := flag.Bool("quick", false, "count instructions alone, at a quarter of the calls")
 	only := flag.String("only", "", "count the operations whose names begin so")
 	run := flag.String("run", "", "be the driver: run this operation")
 	made := flag.Int("made", 0, "the driver's calls")
@@ -47,7 +45,7 @@ func main() {
 		drive(*run, *made, *all)
 		return
 	}
-	if err := report(os.Stdout, asked{*update, *check, *quick, *only}); err != nil {
+	if err := report(os.Stdout, *update, *check, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "instructions:", err)
 		os.Exit(1)
 	}
@@ -58,42 +56,36 @@ func drive(name string, made, all int) {
 	ops[slices.IndexFunc(ops, func(o operation) bool { return o.name == name })].run(made, all)
 }
 
-// asked is what the flags say.
-type asked struct {
-	update, check, quick bool
-	only                 string
-}
-
 // report counts and does what is asked with the figures.
-func report(out io.Writer, a asked) error {
-	if (a.only != "" || a.quick) && (a.update || a.check) {
-		return errors.New("-update and -check are for all operations and figures: leave out -only and -quick")
+func report(out io.Writer, update, check bool, only string) error {
+	if only != "" && (update || check) {
+		return errors.New("-update and -check are for all operations: leave out -only")
 	}
 	committed, err := os.ReadFile(tableFile)
-	if err != nil && !a.update {
+	if err != nil && !update {
 		return fmt.Errorf("%w: start at the root of the project, or write it with -update", err)
 	}
 	old, err := parseTable(string(committed))
 	if err != nil {
 		return err
 	}
-	if why := old.skip(runtime.GOARCH, runtime.Version()); why != "" && a.check {
+	if why := old.skip(runtime.GOARCH, runtime.Version()); why != "" && check {
 		fmt.Fprintln(out, "instructions are not compared:", why)
 		return nil
 	}
-	ops := slices.DeleteFunc(operations(), func(o operation) bool { return !strings.HasPrefix(o.name, a.only) })
+	ops := slices.DeleteFunc(operations(), func(o operation) bool { return !strings.HasPrefix(o.name, only) })
 	for i := range ops {
-		if a.check || a.quick { // 1 % is near enough there
+		if check { // 1 % is near enough there
 			ops[i].calls /= 4
 		}
 	}
-	rows, err := count(ops, a.check || a.quick)
+	rows, err := count(ops, check)
 	switch {
 	case err != nil:
 		return err
-	case a.update:
+	case update:
 		return os.WriteFile(tableFile, []byte(text(ops, rows, nil)), 0o644)
-	case a.check:
+	case check:
 		if err := old.compare(rows); err != nil {
 			return err
 		}
