@@ -56,7 +56,7 @@ replay:                aggregator aggregator/member aggregator/redis blocklist c
 setup:                 config/yaml logline
 migrate:               config/yaml rules setup
 cmd:                   *
-test loadtest internal/program internal/realdata internal/redistwin: *
+test loadtest internal/fleetmodel internal/program internal/realdata internal/redistwin: *
 `
 
 // mayIO names what may do I/O, read the clock, start goroutines, log, or keep
@@ -65,7 +65,7 @@ test loadtest internal/program internal/realdata internal/redistwin: *
 const mayIO = `
 cmd loadtest test
 !cmd/edgeguard/snippets !cmd/edgeguard/blocks/{blockfile,objects,table,writer}* !cmd/edgeguard/observe/neighbours*
-internal !internal/{nearest,redistwin,safetext,sheetcell,unsafetext,words}
+internal !internal/{fleetmodel,nearest,redistwin,safetext,sheetcell,unsafetext,words}
 node !node/{alarm,checks,evidence,pipeline}
 replay migrate/migratetest
 admin !admin/openapi !admin/{fleetstate,holders,listing,order}*

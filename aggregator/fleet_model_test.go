@@ -2,11 +2,11 @@ package aggregator_test
 
 import (
 	"net/netip"
-	"slices"
 	"strconv"
 	"time"
 
 	"edgeguard/aggregator"
+	"edgeguard/internal/fleetmodel"
 	"edgeguard/ring"
 	"edgeguard/shard"
 )
@@ -28,7 +28,7 @@ type simClient struct {
 	all [2]map[uint32]uint32
 	// sure is what running nodes accepted, by the epoch's slot, without what an
 	// unblock made them forget: who is over the limit by these must be blocked.
-	sure    map[*simNode]map[uint32]uint32
+	sure    map[*fleetmodel.Node]map[uint32]uint32
 	total   map[uint32]uint32 // of all in sure
 	since   time.Time         // when the sure ones began to be over
 	cleared uint32            // slots of the epoch below it were forgotten
@@ -50,7 +50,7 @@ const (
 )
 
 func (s *sim) addClient(i int) {
-	c := &simClient{at: i % len(s.meters), sure: make(map[*simNode]map[uint32]uint32), total: make(map[uint32]uint32)}
+	c := &simClient{at: i % len(s.meters), sure: make(map[*fleetmodel.Node]map[uint32]uint32), total: make(map[uint32]uint32)}
 	c.all[0], c.all[1] = make(map[uint32]uint32), make(map[uint32]uint32)
 	c.meter = s.meters[c.at]
 	a, bits := netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}), 32
@@ -73,19 +73,19 @@ func (s *sim) traffic(c *simClient) {
 	if c.rest--; c.rest < 0 {
 		c.style, c.rest, c.home = s.rnd.IntN(styles), s.rnd.IntN(200), s.rnd.IntN(1000)
 	}
-	nodes, limit := len(s.nodes), int(c.meter.limit)
-	home := s.nodes[c.home%nodes]
-	random := s.nodes[s.rnd.IntN(nodes)]
+	nodes, limit := len(s.Nodes), int(c.meter.limit)
+	home := s.Nodes[c.home%nodes]
+	random := s.Nodes[s.rnd.IntN(nodes)]
 	window := int(c.meter.span(ring.Slots)/simStep) + 1
-	slot := c.meter.slot(s.now)
-	newSlot := c.meter.slot(s.now.Add(-simStep)) != slot
+	slot := c.meter.slot(s.Now)
+	newSlot := c.meter.slot(s.Now.Add(-simStep)) != slot
 	switch c.style {
 	case spread:
 		if s.rnd.IntN(window) < limit*(90+s.rnd.IntN(40))/100 {
 			s.event(random, c, 0, 1)
 		}
 	case hover:
-		if n := s.nodes[s.rnd.IntN(nodes)]; s.own(n, c) < s.share(n, c.meter) {
+		if n := s.Nodes[s.rnd.IntN(nodes)]; s.own(n, c) < s.share(n, c.meter) {
 			s.event(n, c, 0, 1)
 		}
 	case burst:
@@ -106,35 +106,35 @@ func (s *sim) traffic(c *simClient) {
 			s.event(home, c, 0, 1+s.rnd.IntN(2))
 		}
 	case flood:
-		for _, n := range s.nodes[:min(nodes, 20)] {
+		for _, n := range s.Nodes[:min(nodes, 20)] {
 			s.event(n, c, 0, s.rnd.IntN(3))
 		}
 	}
 }
 
 // event is so many requests of a client on a node, so many slots late.
-func (s *sim) event(n *simNode, c *simClient, late uint32, times int) {
-	now := c.meter.slot(s.local(n))
+func (s *sim) event(n *fleetmodel.Node, c *simClient, late uint32, times int) {
+	now := c.meter.slot(s.Local(n))
 	for range times {
 		op := shard.Op{Addr: c.prefix.Addr(), With: c.with, Now: now, Slot: now - late, Cost: 1}
-		count := n.tables[c.at].Add(&op)
+		count, rest := s.Count(n, c.at, &op)
 		if !count.Late {
 			s.accepted(n, c, op.Slot)
 		}
-		if rest := n.fleet.Count(c.at, &op, count.Count); count.Count+rest > c.meter.limit {
+		if count.Count+rest > c.meter.limit {
 			s.block(c, "node "+strconv.Itoa(int(count.Count))+" and rest", rest)
 		}
 	}
 }
 
 // accepted remembers an event; slot is the node's own.
-func (s *sim) accepted(n *simNode, c *simClient, slot uint32) {
-	epoch := uint32(int64(slot) + int64(s.ahead/c.meter.span(1)))
+func (s *sim) accepted(n *fleetmodel.Node, c *simClient, slot uint32) {
+	epoch := uint32(int64(slot) + int64(s.Ahead/c.meter.span(1)))
 	for i, at := range []uint32{epoch, slot} {
 		c.all[i][at]++
 		c.high = max(c.high, highest(c.all[i], at))
 	}
-	if n.learns.IsZero() && epoch >= max(n.since[c.at], c.cleared) {
+	if n.Learns.IsZero() && epoch >= max(n.Since[c.at], c.cleared) {
 		if c.sure[n] == nil {
 			c.sure[n] = make(map[uint32]uint32)
 		}
@@ -144,8 +144,8 @@ func (s *sim) accepted(n *simNode, c *simClient, slot uint32) {
 }
 
 // own is what a node counts of a client.
-func (s *sim) own(n *simNode, c *simClient) uint32 {
-	return n.tables[c.at].Count(c.prefix.Addr(), c.with, c.meter.slot(s.local(n)))
+func (s *sim) own(n *fleetmodel.Node, c *simClient) uint32 {
+	return n.Tables[c.at].Count(c.prefix.Addr(), c.with, c.meter.slot(s.Local(n)))
 }
 
 // unsure takes back what had to be found.
@@ -155,7 +155,7 @@ func (c *simClient) unsure() {
 }
 
 // gone takes back what was accepted by a node that is no more.
-func (c *simClient) gone(n *simNode) {
+func (c *simClient) gone(n *fleetmodel.Node) {
 	for slot, count := range c.sure[n] {
 		c.total[slot] -= count
 	}
@@ -188,35 +188,18 @@ func (s *sim) block(c *simClient, why string, count uint32) {
 // in the seconds in which nodes do not know of a step of the clock may forget
 // more than was meant, so there is none.
 func (s *sim) unblock(c *simClient) {
-	if slices.ContainsFunc(s.nodes, func(n *simNode) bool { return !n.learns.IsZero() }) {
+	if s.Learning() {
 		return
 	}
-	at := s.now.Add(simSkew) // no node's clock is past it
-	cleared := c.meter.slot(at) + 1
-	clearFirst := s.rnd.IntN(2) == 0
-	for _, n := range s.nodes {
-		if clearFirst {
-			n.tables[c.at].Clear(c.prefix.Addr(), c.with)
-		}
-		for _, k := range n.fleet.Forget(c.prefix, at) {
-			if !n.cut && s.rnd.IntN(4) > 0 { // else it is lost
-				s.forget(k, cleared)
-			}
-		}
-		n.tables[c.at].Clear(c.prefix.Addr(), c.with)
-		n.saved = slices.DeleteFunc(n.saved, func(w simSaved) bool { return w.prefix == c.prefix }) // the tombstone clears it at a restart
-	}
+	at := s.Now.Add(simSkew) // no node's clock is past it
+	tablesFirst := s.rnd.IntN(2) == 0
+	s.Unblock(c.at, c.key, c.with, at, tablesFirst, func() bool { return s.rnd.IntN(4) > 0 })
 	c.unsure()
 	clear(c.all[0])
 	clear(c.all[1])
 	c.high, c.blocked, c.since = 0, false, time.Time{}
-	c.cleared = cleared
+	c.cleared = c.meter.slot(at) + 1
 	s.felt(simPush)
-}
-
-// clearedAt is the time of a client's tombstone.
-func (c *simClient) clearedAt() time.Time {
-	return time.Unix(int64(c.cleared-1)*int64(c.meter.width), 0)
 }
 
 // checkMissed checks that nobody stays over the limit, in 58 slots, unblocked
@@ -229,7 +212,7 @@ func (s *sim) checkMissed() {
 			c.unsure()
 		}
 		var sum uint32
-		now := c.meter.slot(s.now)
+		now := c.meter.slot(s.Now)
 		for slot := now - 57; slot <= now; slot++ {
 			sum += c.total[slot]
 		}
@@ -239,40 +222,40 @@ func (s *sim) checkMissed() {
 		case sum <= c.meter.limit && (c.since.IsZero() || !c.since.After(s.calm)):
 			c.since = time.Time{}
 		case c.since.IsZero() || s.calm.After(c.since):
-			c.since = s.now
-		case s.now.Sub(c.since) > simGrace+c.doubted(s.now):
-			s.fatalf("%s (style %d) has %d of %d in 58 slots, and is not blocked since %s", c.prefix, c.style, sum, c.meter.limit, s.now.Sub(c.since))
+			c.since = s.Now
+		case s.Now.Sub(c.since) > simGrace+c.doubted(s.Now):
+			s.fatalf("%s (style %d) has %d of %d in 58 slots, and is not blocked since %s", c.prefix, c.style, sum, c.meter.limit, s.Now.Sub(c.since))
 		}
 	}
 }
 
 // checkPromise checks after a round that a node's untold counts of each client
 // are below its share.
-func (s *sim) checkPromise(n *simNode) {
-	if n.cut || n.most > 0 || !n.learns.IsZero() || !s.now.After(s.calm) || s.waits(n) {
+func (s *sim) checkPromise(n *fleetmodel.Node) {
+	if n.Cut || n.MaxSuspects > 0 || !n.Learns.IsZero() || !s.Now.After(s.calm) || s.waits(n) {
 		return
 	}
 	for _, c := range s.clients {
-		head := c.meter.slot(s.epoch(n))
-		first := max(n.since[c.at], c.cleared, head-ring.Slots+1)
-		counts, _ := n.tables[c.at].Ring(c.prefix.Addr(), c.with, c.meter.slot(s.local(n)))
+		head := c.meter.slot(s.Epoch(n))
+		first := max(n.Since[c.at], c.cleared, head-ring.Slots+1)
+		counts, _ := n.Tables[c.at].Ring(c.prefix.Addr(), c.with, c.meter.slot(s.Local(n)))
 		var here uint32
 		for i, count := range counts {
 			if head-ring.Slots+1+uint32(i) >= first {
 				here += uint32(count)
 			}
 		}
-		stored := s.redis.Stored(c.bytes, n.id, first, head)
+		stored := s.Redis.Stored(c.bytes, n.ID, first, head)
 		if share := s.share(n, c.meter); here >= stored+share {
-			s.fatalf("%s has %d on %s, of which Redis has %d: with a share of %d", c.prefix, here, n.name, stored, share)
+			s.fatalf("%s has %d on %s, of which Redis has %d: with a share of %d", c.prefix, here, n.Name, stored, share)
 		}
 	}
 }
 
 // waits reports whether something of a node is on its way.
-func (s *sim) waits(n *simNode) bool {
-	for i := range s.late {
-		if s.late[i].node == n {
+func (s *sim) waits(n *fleetmodel.Node) bool {
+	for i := range s.Late {
+		if s.Late[i].Node == n {
 			return true
 		}
 	}
@@ -280,11 +263,11 @@ func (s *sim) waits(n *simNode) bool {
 }
 
 // share is the count from which on a node reports a client.
-func (s *sim) share(n *simNode, m *simMeter) uint32 {
-	if !s.quiet {
+func (s *sim) share(n *fleetmodel.Node, m *simMeter) uint32 {
+	if !s.Quiet {
 		return 1
 	}
-	whole := 2 * uint32(n.shareBy) // half of the limit is for all nodes
+	whole := 2 * uint32(s.shareBy(n)) // half of the limit is for all nodes
 	return max(1, (m.limit+whole-1)/whole)
 }
 
@@ -292,7 +275,7 @@ func (s *sim) share(n *simNode, m *simMeter) uint32 {
 // happened.
 func (s *sim) checkSums() {
 	for _, c := range s.clients {
-		if fleet, sum := s.redis.Rings(c.bytes); fleet != sum {
+		if fleet, sum := s.Redis.Rings(c.bytes); fleet != sum {
 			s.fatalf("%s: the fleet's ring is %v and the nodes' add up to %v", c.prefix, fleet, sum)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"edgeguard/internal/fleetmodel"
 )
 
 // directed is a run that brings one client close to its limit, lets something
@@ -40,14 +42,14 @@ func (s *sim) steps(n int) {
 // the one that has least of it, or anywhere.
 func (s *sim) bring(c *simClient, count uint32) {
 	way := s.rnd.IntN(3)
-	home := s.rnd.IntN(len(s.nodes))
-	for i := uint32(0); i < 4*count && c.inWindow(s.now) < count && !c.blocked; i++ {
-		n := s.nodes[s.rnd.IntN(len(s.nodes))]
+	home := s.rnd.IntN(len(s.Nodes))
+	for i := uint32(0); i < 4*count && c.inWindow(s.Now) < count && !c.blocked; i++ {
+		n := s.Nodes[s.rnd.IntN(len(s.Nodes))]
 		switch way {
 		case 0:
-			n = s.nodes[home%len(s.nodes)]
+			n = s.Nodes[home%len(s.Nodes)]
 		case 1:
-			n = slices.MinFunc(s.nodes, func(a, b *simNode) int { return int(s.own(a, c)) - int(s.own(b, c)) })
+			n = slices.MinFunc(s.Nodes, func(a, b *fleetmodel.Node) int { return int(s.own(a, c)) - int(s.own(b, c)) })
 		}
 		s.event(n, c, 0, 1)
 		if s.rnd.IntN(int(count)/8+1) == 0 {
@@ -67,11 +69,11 @@ func (c *simClient) inWindow(now time.Time) (sum uint32) {
 
 // weather is what happens to a client that is close to its limit.
 func (s *sim) weather() {
-	nodes := slices.Clone(s.nodes)
+	nodes := slices.Clone(s.Nodes)
 	switch s.rnd.IntN(8) {
 	case 0, 1, 2: // all nodes restart and keep their boots
 		for _, n := range nodes {
-			if slices.Contains(s.nodes, n) { // a fault may have ended it
+			if slices.Contains(s.Nodes, n) { // a fault may have ended it
 				s.restart(n, true)
 			}
 			if s.rnd.IntN(4) == 0 {
@@ -84,20 +86,20 @@ func (s *sim) weather() {
 		}
 	case 4: // a power failure, with a snapshot of a moment ago
 		for _, n := range nodes {
-			n.saved = s.snapshot(n)
+			s.Snapshot(n)
 		}
 		s.steps(s.rnd.IntN(4))
-		for _, n := range slices.Clone(s.nodes) {
+		for _, n := range slices.Clone(s.Nodes) {
 			s.kill(n)
 		}
 	case 5:
 		for _, n := range nodes {
-			s.reload(n)
+			s.Reload(n)
 		}
 	}
 	switch s.rnd.IntN(3) {
 	case 0:
-		s.redis.Wipe()
+		s.Redis.Wipe()
 		s.reconnect()
 	case 1:
 		s.loseRedis()
@@ -107,9 +109,9 @@ func (s *sim) weather() {
 // reorder delays the answers to a few rounds, and delivers them in any order,
 // the newest first more often than not.
 func (s *sim) reorder(c *simClient) {
-	s.holding = true
+	s.Hold = true
 	for range 1 + s.rnd.IntN(3) {
-		s.event(s.nodes[s.rnd.IntN(len(s.nodes))], c, 0, s.rnd.IntN(int(c.meter.limit)))
+		s.event(s.Nodes[s.rnd.IntN(len(s.Nodes))], c, 0, s.rnd.IntN(int(c.meter.limit)))
 		s.steps(2)
 	}
 	s.release()
@@ -118,20 +120,19 @@ func (s *sim) reorder(c *simClient) {
 
 // release delivers the answers that were held.
 func (s *sim) release() {
-	s.holding = false
-	held := s.late
-	s.late = nil
+	s.Hold = false
+	held := s.Late
+	s.Late = nil
 	if s.rnd.IntN(4) == 0 {
 		s.rnd.Shuffle(len(held), func(i, j int) { held[i], held[j] = held[j], held[i] })
 	} else {
 		slices.Reverse(held)
 	}
 	for _, d := range held {
-		switch {
-		case d.answers == nil:
-			s.late = append(s.late, d)
-		case slices.Contains(s.nodes, d.node):
-			s.answered(d.node, d.call, d.answers)
+		if d.Answers == nil {
+			s.Late = append(s.Late, d)
+		} else {
+			s.TakeAnswers(d)
 		}
 	}
 	s.felt(2 * simPush)
@@ -144,15 +145,15 @@ func TestHeldAnswers(t *testing.T) {
 	newSim(t, 13003767307549812544).run()
 	for seed := range uint64(40) {
 		s := newSim(t, seed)
-		if s.faults = false; len(s.nodes) < 3 || len(s.nodes) > s.maxNodes {
+		if s.faults = false; len(s.Nodes) < 3 || len(s.Nodes) > s.MaxNodes {
 			continue
 		}
 		for _, c := range s.clients {
 			c.style, c.rest = idle, 1<<30
 		}
 		c := s.clients[0]
-		s.holding = true
-		for _, n := range s.nodes[:3] {
+		s.Hold = true
+		for _, n := range s.Nodes[:3] {
 			s.event(n, c, 0, int(c.meter.limit)/3+1)
 		}
 		s.steps(2 * int(simGrace/simStep))

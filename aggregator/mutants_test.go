@@ -17,8 +17,8 @@ func TestMutants(t *testing.T) {
 	for _, m := range []struct{ name, file, text, mistake string }{
 		{"the first slot of a kept boot moves to the restart", "totals.go",
 			"m.since.Store(n.localSlot(m, epoch))", "m.since.Store(m.slot(started) + 0*uint32(epoch))"},
-		{"a marker is believed after a kill", "fleet_node_test.go",
-			"const simBelievesMarkers = false", "const simBelievesMarkers = true"},
+		{"a marker is believed after a kill", "../internal/fleetmodel/restart.go",
+			"const believesMarkers = false", "const believesMarkers = true"},
 		{"restored counts are pushed by another boot", "totals.go",
 			"n.meters[i].since.Store(n.meters[i].slot(now) + 1)", "n.meters[i].since.Store(0)"},
 		{"a step of the clock leaves old slots to be pushed", "totals.go",
@@ -35,8 +35,8 @@ func TestMutants(t *testing.T) {
 			"		// The answer to an older push says nothing of the newest, which may be", "s.base, s.waiting = p.base, false"},
 		{"a total proves itself", "proof.go",
 			"return max(s.proof(slot), limit-min(count, limit))", "return s.rest"},
-		{"every field of a split counts", "fleet_strangers_test.go",
-			"return s.ids[id]", "return true"},
+		{"every field of a split counts", "../internal/fleetmodel/fleet.go",
+			"return f.ids[id]", "return true"},
 		{"a reload forgets what it took over", "reload.go",
 			"p.mark(id, &s)", ""},
 	} {
