@@ -61,7 +61,7 @@ func (t *run) takeTurns(ctx context.Context, sites []*site) error {
 			if err := s.turn(ctx, requests, into); ctx.Err() != nil {
 				return ctx.Err()
 			} else if err != nil {
-				t.drop(s.arm, err)
+				t.drop(ctx, s.arm, err)
 			}
 		}
 	}

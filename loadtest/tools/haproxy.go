@@ -20,7 +20,7 @@ func (s *site) part(snippet, name string, v snippets.Values) (string, error) {
 	text, err := snippets.Text(snippet, name, v)
 	return strings.NewReplacer(
 		"bind :80\n", "bind "+s.address+"\n"+clientLine,
-		"default_backend", answerLine+"default_backend",
+		"    default_backend", "    "+answerLine+"default_backend",
 		"/var/lib/haproxy/peers.sock user haproxy group haproxy", s.path("haproxy.sock"),
 		// On a busy machine edgeguard may miss the deadlines, and what was then measured
 		// would be something else.
@@ -40,12 +40,12 @@ func (s *site) haproxy(ctx context.Context, global, lines, whole string) error {
 	if whole == "" {
 		whole = "frontend site\n    bind " + s.address + "\n" + clientLine + lines + "\n    " + answerLine + "\n"
 	}
-	file, err := s.write("haproxy.cfg", "global\n    nbthread 1\n    maxconn 1000\n"+global+
+	file, err := s.write("haproxy.cfg", "global\n    nbthread 1\n    maxconn 1000\n    stats socket "+s.path("stats.sock")+" mode 600 level admin\n"+global+
 		"defaults\n    mode http\n    timeout connect 10s\n    timeout client 60s\n    timeout server 60s\n"+whole)
 	if err != nil {
 		return err
 	}
-	return s.serve(ctx, "haproxy", "-db", "-q", "-f", file)
+	return s.serve(ctx, "haproxy", "-db", "-f", file)
 }
 
 func haproxyAlone(ctx context.Context, s *site) error { return s.haproxy(ctx, "", "", "") }
@@ -62,11 +62,20 @@ func stickTable(ctx context.Context, s *site) error {
 }
 
 func peers(ctx context.Context, s *site) error {
-	lines := nodeAlone + fmt.Sprintf("\nhaproxy: {peers: [{listen: \"unix:$DIR/peers.sock\", user: %q}]}", strconv.Itoa(os.Getuid()))
-	if err := s.startNode(ctx, lines); err != nil {
+	if err := s.startNode(ctx, peersNode()); err != nil {
 		return err
 	}
-	c, err := config.Parse("edgeguard.yaml", []byte(s.nodeConf(lines)))
+	return s.servePeers(ctx)
+}
+
+func peersNode() string {
+	return nodeAlone + fmt.Sprintf("\nhaproxy: {peers: [{listen: \"unix:$DIR/peers.sock\", user: %q}]}", strconv.Itoa(os.Getuid()))
+}
+
+// servePeers starts HAProxy and waits until it and edgeguard know each other: it dials once,
+// and then waits for seconds.
+func (s *site) servePeers(ctx context.Context) error {
+	c, err := config.Parse("edgeguard.yaml", []byte(s.nodeConf(peersNode())))
 	if err != nil {
 		return err
 	}
@@ -130,6 +139,5 @@ enforce: {haproxy: {socket: $DIR/stats.sock, map: $DIR/haproxy.map}}`)
 	if err != nil {
 		return err
 	}
-	global := fmt.Sprintf("    stats socket %s mode 600 level admin\n    log unix@%s len 65535 local0 info\n", s.path("stats.sock"), s.path("log.sock"))
-	return s.haproxy(ctx, global, "log global\n    option httplog\n"+refuse, "")
+	return s.haproxy(ctx, "    log unix@"+s.path("log.sock")+" len 65535 local0 info\n", "log global\n    option httplog\n"+refuse, "")
 }

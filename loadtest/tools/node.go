@@ -15,7 +15,7 @@ const nodeAlone = `listen: {auth: [], admin: ["unix:$DIR/admin.sock"]}`
 // nodeConf is edgeguard's config with an arm's lines, in which $DIR is the site's folder. The
 // guard is 1, so that the limit is that of all others.
 func (s *site) nodeConf(lines string) string {
-	return strings.ReplaceAll(fmt.Sprintf("%s\nstate: $DIR/state\nmemory: 64MB\nrules:\n  - {name: site, threshold: %d, guard: 1, window: %dm, block_for: 1h}\n",
+	return strings.ReplaceAll(fmt.Sprintf("%s\nstate: $DIR/state\nmemory: 64MB\nmax_blocks: 200000\nrules:\n  - {name: site, threshold: %d, guard: 1, window: %dm, block_for: 1h}\n",
 		lines, s.limit, int(s.window/time.Minute)), "$DIR", s.dir)
 }
 

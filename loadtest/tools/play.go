@@ -67,7 +67,7 @@ func (t *run) playAll(ctx context.Context, sites []*site) error {
 				t.row(s.arm).Judged, errs[i] = judge(s.rule, all), nil
 				return
 			}
-			t.drop(s.arm, errs[i])
+			t.drop(ctx, s.arm, errs[i])
 		})
 	}
 	wg.Wait()

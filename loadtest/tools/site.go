@@ -39,6 +39,7 @@ type process struct {
 	*exec.Cmd
 	stdin  io.Closer
 	server bool // the web server
+	ended  chan struct{}
 }
 
 // rule is the limit that all programs have, each as far as it can say it.
@@ -131,7 +132,9 @@ func (s *site) spawn(ctx context.Context, server bool, name string, args ...stri
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	s.procs = append(s.procs, &process{Cmd: cmd, stdin: in, server: server})
+	p := &process{Cmd: cmd, stdin: in, server: server, ended: make(chan struct{})}
+	go func() { _ = cmd.Wait(); close(p.ended) }()
+	s.procs = append(s.procs, p)
 	return nil
 }
 
@@ -142,7 +145,7 @@ func (s *site) stop() {
 		_ = p.stdin.Close()
 		_ = p.Cancel()
 		late := time.AfterFunc(10*time.Second, func() { _ = p.Process.Kill() })
-		_ = p.Wait()
+		<-p.ended
 		late.Stop()
 	}
 	if s.node != nil {
@@ -175,6 +178,13 @@ func (s *site) reachable(ctx context.Context) error {
 // until waits for what the site's programs will do.
 func (s *site) until(ctx context.Context, what string, done func() bool) error {
 	for began := time.Now(); !done(); {
+		for _, p := range s.procs {
+			select {
+			case <-p.ended:
+				return fmt.Errorf("%s has ended: %v%s", filepath.Base(p.Path), p.ProcessState, s.said())
+			default:
+			}
+		}
 		if time.Since(began) > patience {
 			return fmt.Errorf("not within %v: it %s%s", patience, what, s.said())
 		}

@@ -19,6 +19,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -46,7 +47,6 @@ type run struct {
 	options  Options
 	notes    io.Writer
 	scenario traffic.Scenario
-	length   time.Duration // of the scenario
 	rounds   int
 	requests int // of a turn
 	dir      string
@@ -61,11 +61,12 @@ func Run(ctx context.Context, o Options, notes io.Writer) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &run{options: o, notes: notes, length: 20 * time.Second, rounds: 3, requests: 3000}
+	t := &run{options: o, notes: notes, rounds: 3, requests: 3000}
+	length := 20 * time.Second
 	if o.Full {
-		t.length, t.rounds, t.requests = 4*time.Minute, 15, 20_000
+		length, t.rounds, t.requests = 4*time.Minute, 15, 20_000
 	}
-	t.scenario = shop(t.length)
+	t.scenario = traffic.Shop(length)
 	if o.scenario != nil {
 		t.scenario = *o.scenario
 	}
@@ -126,18 +127,21 @@ func (t *run) start(ctx context.Context, a *arm, r rule, what string) *site {
 		}
 		s.stop()
 	}
-	t.drop(a, err)
+	t.drop(ctx, a, err)
 	return nil
 }
 
-// drop says that an arm is not measured, or not wholly.
-func (t *run) drop(a *arm, err error) {
+// drop says that an arm is not measured, or not wholly. It says nothing of what an interrupt
+// ended.
+func (t *run) drop(ctx context.Context, a *arm, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if row := t.row(a); row.Missing == "" {
-		row.Missing = err.Error()
-		t.note("%s: %v", a.name, err)
+	row := t.row(a)
+	if ctx.Err() != nil || row.Missing != "" {
+		return
 	}
+	row.Missing, _, _ = strings.Cut(err.Error(), "\n") // what its programs said comes after
+	t.note("%s: %v", a.name, err)
 }
 
 func (t *run) note(format string, args ...any) {

@@ -134,25 +134,6 @@ func TestPick(t *testing.T) {
 	}
 }
 
-// The shop's requests are the seed's. By the exact log its attackers cross the limit, and
-// nobody else.
-func TestShop(t *testing.T) {
-	for _, length := range []time.Duration{20 * time.Second, 4 * time.Minute} {
-		s := shop(length)
-		first, again := slices.Collect(s.Requests(7)), slices.Collect(s.Requests(7))
-		if !slices.Equal(first, again) || slices.Equal(first, slices.Collect(s.Requests(8))) {
-			t.Error("not the seed's")
-		}
-		var all []answered
-		for _, r := range first {
-			all = append(all, answered{r.Client, r.At, r.At, passes})
-		}
-		if j := judge(rule{s.Limit, s.Window}, all); j.Over != attackers || j.Visitors != visitors+crowds {
-			t.Errorf("%v: %d over the limit, %d others", length, j.Over, j.Visitors)
-		}
-	}
-}
-
 func TestCostIsOfTheSameRound(t *testing.T) {
 	c := cost(&turns{server: []float64{5, 50, 8}, beside: []float64{1, 2, 3}, p50: []float64{2, 3, 4}, p99: []float64{9, 9, 9}},
 		&turns{server: []float64{4, 40, 4}, p50: []float64{1, 1, 1}, p99: []float64{8, 10, 8}})
@@ -166,7 +147,7 @@ func TestCostIsOfTheSameRound(t *testing.T) {
 
 // A table for a terminal has at most 100 columns.
 func TestPrint(t *testing.T) {
-	r := &run{scenario: shop(time.Minute), rounds: 3}
+	r := &run{scenario: traffic.Shop(time.Minute), rounds: 3}
 	r.result = r.newResult(allArms)
 	for i := range r.result.Arms {
 		r.result.Arms[i].Cost = &Cost{ServerCPU: Spread{Median: 1234.5}, AddedP99: Spread{Median: -12.34}}
