@@ -1,5 +1,5 @@
 // Package limiter has the ways to limit a rate that edgeguard is compared
-// with, each as its documents describe it, and edgeguard's own ring: [Kinds].
+// with, each as its documents describe it, and edgeguard's own ring: [Algorithms].
 // They are written as one would write them for a program: compact, and keyed by
 // address. None forgets a key that is idle.
 package limiter

@@ -10,9 +10,9 @@ import (
 	"edgeguard/loadtest/traffic"
 )
 
-// play lets one limiter of a kind decide on requests that r draws, and calls
+// play lets one limiter decide on requests that r draws, and calls
 // look after each.
-func play(r *rand.Rand, k limiter.Kind, s *traffic.Scenario, look func(l limiter.Local, now time.Duration, q traffic.Request, d limiter.Decision)) {
+func play(r *rand.Rand, k limiter.Algorithm, s *traffic.Scenario, look func(l limiter.Local, now time.Duration, q traffic.Request, d limiter.Decision)) {
 	l := k.New(s.Limit, s.Window)
 	now := traffic.Start.Sub(time.Unix(0, 0))
 	for range 400 {
@@ -46,7 +46,7 @@ func random(t *testing.T, each func(r *rand.Rand, s *traffic.Scenario)) {
 // What a limiter says of the time to wait is true for the limiter itself,
 // unless it says nothing.
 func TestRetryAfterIsTrue(t *testing.T) {
-	for _, k := range limiter.Kinds() {
+	for _, k := range limiter.Algorithms() {
 		t.Run(k.Name, func(t *testing.T) {
 			var w judge.Waits
 			random(t, func(r *rand.Rand, s *traffic.Scenario) {
@@ -67,7 +67,7 @@ func TestRetryAfterIsTrue(t *testing.T) {
 // more than what came in one slot: so it admits no more than its limit in 59
 // slots. The exact log and the fixed window are what they say, too.
 func TestErrorIsAsStated(t *testing.T) {
-	for _, k := range limiter.Kinds() {
+	for _, k := range limiter.Algorithms() {
 		if k.Since == nil || k.Name == "60-buckets" {
 			continue
 		}
@@ -131,7 +131,7 @@ func TestTwoCountersAsWritten(t *testing.T) {
 
 // What can never be allowed is told no time to wait.
 func TestNever(t *testing.T) {
-	for _, k := range limiter.Kinds() {
+	for _, k := range limiter.Algorithms() {
 		l := k.New(20, time.Minute)
 		if d, _ := l.Take(time.Hour, 0, 21); d.Allowed || d.RetryAfter != limiter.Silent {
 			t.Errorf("%s: %+v", k.Name, d)

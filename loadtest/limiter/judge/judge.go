@@ -69,7 +69,7 @@ type allowed struct {
 	cost uint16
 }
 
-// New returns a judge of limiters of a kind on a scenario. Since is the kind's
+// New returns a judge of limiters of an algorithm on a scenario. Since is the algorithm's
 // own, nil where it states nothing.
 func New(s *traffic.Scenario, since func(now, window time.Duration) time.Duration) *Judge {
 	return &Judge{limit: s.Limit, window: s.Window, attackers: s.Attackers, since: since,

@@ -71,8 +71,8 @@ func TestOracle(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	for run := range 150 {
 		s := &traffic.Scenario{Limit: 1 + rng.Uint32N(12), Window: time.Minute, Attackers: rng.Uint32N(3)}
-		kinds := limiter.Kinds()
-		since := kinds[run%len(kinds)].Since
+		algorithms := limiter.Algorithms()
+		since := algorithms[run%len(algorithms)].Since
 		j, now := New(s, since), time.Duration(0)
 		var all []seen
 		for range 150 {

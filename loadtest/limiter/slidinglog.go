@@ -2,9 +2,9 @@ package limiter
 
 import "time"
 
-// Log keeps the time and the cost of each request that it allowed: it is exact
+// SlidingLog keeps the time and the cost of each request that it allowed: it is exact
 // to the microsecond, and so is what it says of the time to wait.
-type Log struct {
+type SlidingLog struct {
 	limit   uint32
 	window  time.Duration
 	begins  time.Duration // the first Take: stamps are microseconds since then
@@ -20,13 +20,13 @@ type stamps struct {
 
 const costBits = 16
 
-// NewLog returns an empty one.
-func NewLog(limit uint32, window time.Duration) *Log {
-	return &Log{limit, window, -1, map[uint64]stamps{}}
+// NewSlidingLog returns an empty one.
+func NewSlidingLog(limit uint32, window time.Duration) *SlidingLog {
+	return &SlidingLog{limit, window, -1, map[uint64]stamps{}}
 }
 
 // Take implements [Limiter].
-func (l *Log) Take(now time.Duration, client uint32, cost uint16) (Decision, error) {
+func (l *SlidingLog) Take(now time.Duration, client uint32, cost uint16) (Decision, error) {
 	if l.begins < 0 {
 		l.begins = now
 	}
@@ -48,12 +48,12 @@ func (l *Log) Take(now time.Duration, client uint32, cost uint16) (Decision, err
 }
 
 // Peek implements [Local].
-func (l *Log) Peek(at time.Duration, client uint32, cost uint16) bool {
+func (l *SlidingLog) Peek(at time.Duration, client uint32, cost uint16) bool {
 	return l.at(at, key(client)).sum+uint32(cost) <= l.limit
 }
 
 // at returns what is still in the window that ends at now.
-func (l *Log) at(now time.Duration, k uint64) stamps {
+func (l *SlidingLog) at(now time.Duration, k uint64) stamps {
 	c := l.clients[k]
 	for len(c.all) > 0 && l.leaves(c.all[0]) <= now {
 		c.sum -= uint32(uint16(c.all[0]))
@@ -63,13 +63,13 @@ func (l *Log) at(now time.Duration, k uint64) stamps {
 }
 
 // leaves is when a stamp is no longer in the window.
-func (l *Log) leaves(stamp uint64) time.Duration {
+func (l *SlidingLog) leaves(stamp uint64) time.Duration {
 	return l.begins + time.Duration(stamp>>costBits)*time.Microsecond + l.window
 }
 
 // wait is until enough of the oldest has left for the cost to fit: not until the
 // oldest alone has.
-func (l *Log) wait(now time.Duration, c stamps, cost uint16) time.Duration {
+func (l *SlidingLog) wait(now time.Duration, c stamps, cost uint16) time.Duration {
 	left := c.sum
 	for _, stamp := range c.all {
 		if left -= uint32(uint16(stamp)); left+uint32(cost) <= l.limit {

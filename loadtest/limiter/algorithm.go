@@ -7,8 +7,8 @@ import (
 	"edgeguard/rules"
 )
 
-// Kind is one way to limit a rate.
-type Kind struct {
+// Algorithm is one way to limit a rate.
+type Algorithm struct {
 	Name string // one word with dashes
 	What string // a sentence for the reader
 	// Stated is what its documents say of the error of its count.
@@ -27,8 +27,8 @@ const (
 	guardDefault = rules.Guard(950_000)
 )
 
-// Kinds returns all of them, the plainest first.
-func Kinds() []Kind {
+// Algorithms returns all of them, the plainest first.
+func Algorithms() []Algorithm {
 	ring := func(guard rules.Guard) func(uint32, time.Duration) Local {
 		return func(limit uint32, window time.Duration) Local { return NewRing(limit, guard, window) }
 	}
@@ -36,14 +36,14 @@ func Kinds() []Kind {
 		slot := window / edgeguard.Slots
 		return now.Truncate(slot) - window + slot
 	}
-	return []Kind{
+	return []Algorithm{
 		{Name: "fixed-window", What: "one counter, emptied at each boundary of the window", Stated: "a limit at each boundary",
 			New:   func(limit uint32, window time.Duration) Local { return NewFixedWindow(limit, window) },
 			Since: func(now, window time.Duration) time.Duration { return now.Truncate(window) }},
 		{Name: "two-counters", What: "the window's counter, and the last one's by the part of it that is still in the window", Stated: "a few requests",
 			New: func(limit uint32, window time.Duration) Local { return NewTwoCounters(limit, window) }},
 		{Name: "sliding-log", What: "the time and cost of each request that was allowed", Stated: "none",
-			New:   func(limit uint32, window time.Duration) Local { return NewLog(limit, window) },
+			New:   func(limit uint32, window time.Duration) Local { return NewSlidingLog(limit, window) },
 			Since: func(now, window time.Duration) time.Duration { return now - window + 1 }},
 		{Name: "gcra", What: "a token bucket as one time (GCRA): a whole limit at once, then one by one", Stated: "no window is promised",
 			New: func(limit uint32, window time.Duration) Local { return NewGCRA(limit, window) }},
