@@ -13,7 +13,7 @@ import (
 )
 
 // processTime returns the processor time that the threads of a process have used which
-// still run.
+// still run. [program.CPU] counts all, in steps that are too coarse for a turn.
 func processTime(pid int) (sum time.Duration, err error) {
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	if err != nil || len(tasks) == 0 {
@@ -69,7 +69,7 @@ func familyTime(pid int) (sum time.Duration, err error) {
 // cpu returns the time that the site's web server has used, and the program beside it.
 func (s *site) cpu() (server, beside time.Duration, err error) {
 	for _, p := range s.procs {
-		t, err := familyTime(p.Process.Pid)
+		t, err := familyTime(p.PID())
 		if err != nil {
 			return 0, 0, err
 		}

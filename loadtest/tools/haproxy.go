@@ -36,7 +36,7 @@ const (
 // haproxy starts HAProxy with one thread, that takes its clients' addresses from a proxy's
 // header and answers by itself. Lines of its frontend come before the answer; whole is
 // instead of a frontend.
-func (s *site) haproxy(ctx context.Context, global, lines, whole string) error {
+func (s *site) haproxy(global, lines, whole string) error {
 	if whole == "" {
 		whole = "frontend site\n    bind " + s.address + "\n" + clientLine + lines + "\n    " + answerLine + "\n"
 	}
@@ -45,10 +45,10 @@ func (s *site) haproxy(ctx context.Context, global, lines, whole string) error {
 	if err != nil {
 		return err
 	}
-	return s.serve(ctx, "haproxy", "-db", "-f", file)
+	return s.serve("haproxy", "-db", "-f", file)
 }
 
-func haproxyAlone(ctx context.Context, s *site) error { return s.haproxy(ctx, "", "", "") }
+func haproxyAlone(_ context.Context, s *site) error { return s.haproxy("", "", "") }
 
 func stickTableLines(r rule) string {
 	seconds := int(r.window / time.Second)
@@ -57,8 +57,8 @@ func stickTableLines(r rule) string {
     http-request deny deny_status 429 if { sc_http_req_rate(0) gt %[2]d }`, seconds, r.limit)
 }
 
-func stickTable(ctx context.Context, s *site) error {
-	return s.haproxy(ctx, "", stickTableLines(s.rule), "")
+func stickTable(_ context.Context, s *site) error {
+	return s.haproxy("", stickTableLines(s.rule), "")
 }
 
 func peers(ctx context.Context, s *site) error {
@@ -83,7 +83,7 @@ func (s *site) servePeers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.haproxy(ctx, "", "", text); err != nil {
+	if err := s.haproxy("", "", text); err != nil {
 		return err
 	}
 	return s.until(ctx, "has edgeguard know its tables", func() bool {
@@ -109,7 +109,7 @@ func spoe(ctx context.Context, s *site) error {
 	if err != nil {
 		return err
 	}
-	return s.haproxy(ctx, "", "", text)
+	return s.haproxy("", "", text)
 }
 
 // queueProblem says why a log by a unix socket is not to be measured here; nil if it is.
@@ -139,5 +139,5 @@ enforce: {haproxy: {socket: $DIR/stats.sock, map: $DIR/haproxy.map}}`)
 	if err != nil {
 		return err
 	}
-	return s.haproxy(ctx, "    log unix@"+s.path("log.sock")+" len 65535 local0 info\n", "log global\n    option httplog\n"+refuse, "")
+	return s.haproxy("    log unix@"+s.path("log.sock")+" len 65535 local0 info\n", "log global\n    option httplog\n"+refuse, "")
 }

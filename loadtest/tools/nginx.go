@@ -22,7 +22,7 @@ func (s *site) files() string { return "location / {\n    root " + s.dir + ";\n}
 
 // nginx starts nginx with one worker, that takes its clients' addresses from a proxy's
 // header and writes its access log, buffered, as all of these ways do.
-func (s *site) nginx(ctx context.Context, add blocks) error {
+func (s *site) nginx(add blocks) error {
 	if add.whole == "" {
 		add.whole = fmt.Sprintf("server {\nlisten %s;\n%s\n%s\n}\n", s.address, add.server, s.files())
 	}
@@ -40,10 +40,10 @@ func (s *site) nginx(ctx context.Context, add blocks) error {
 	if _, err := s.write("nginx.conf", b.String()); err != nil {
 		return err
 	}
-	return s.serve(ctx, "nginx", "-p", s.dir, "-c", s.path("nginx.conf"))
+	return s.serve("nginx", "-p", s.dir, "-c", s.path("nginx.conf"))
 }
 
-func nginxAlone(ctx context.Context, s *site) error { return s.nginx(ctx, blocks{}) }
+func nginxAlone(_ context.Context, s *site) error { return s.nginx(blocks{}) }
 
 // perMinute is a rule as a rate of nginx's, which has whole numbers.
 func (r rule) perMinute() uint32 {
@@ -55,9 +55,9 @@ func limitReqLines(r rule) (zone, limit string) {
 		fmt.Sprintf("limit_req zone=clients burst=%d nodelay;", r.limit-1)
 }
 
-func limitReq(ctx context.Context, s *site) error {
+func limitReq(_ context.Context, s *site) error {
 	zone, limit := limitReqLines(s.rule)
-	return s.nginx(ctx, blocks{http: zone + "\n", server: limit + "\nlimit_req_status 429;"})
+	return s.nginx(blocks{http: zone + "\n", server: limit + "\nlimit_req_status 429;"})
 }
 
 // fail2banJail bans whoever is over the limit, by nginx's log. The action is fail2ban's own
@@ -96,7 +96,7 @@ func fail2ban(ctx context.Context, s *site) error {
 	if err := os.Symlink("/etc/fail2ban/action.d", s.path("fail2ban/action.d")); err != nil {
 		return err
 	}
-	err := s.beside(ctx, "fail2ban-server", "-f", "-c", s.path("fail2ban"), "-s", s.path("fail2ban.sock"), "-p", s.path("fail2ban.pid"))
+	err := s.beside("fail2ban-server", "-f", "-c", s.path("fail2ban"), "-s", s.path("fail2ban.sock"), "-p", s.path("fail2ban.pid"))
 	if err != nil {
 		return err
 	}
@@ -107,11 +107,11 @@ func fail2ban(ctx context.Context, s *site) error {
 	if err := pause(ctx, 2*time.Second); err != nil {
 		return err
 	}
-	return s.nginx(ctx, blocks{http: "map $remote_addr $banned {\ninclude " + s.path("banned.map") + ";\n}\n", server: "if ($banned) {\nreturn 429;\n}"})
+	return s.nginx(blocks{http: "map $remote_addr $banned {\ninclude " + s.path("banned.map") + ";\n}\n", server: "if ($banned) {\nreturn 429;\n}"})
 }
 
 // askingNginx is nginx as `edgeguard snippets nginx` has it.
-func (s *site) askingNginx(ctx context.Context, v snippets.Values) error {
+func (s *site) askingNginx(v snippets.Values) error {
 	v.Auth, v.Listen, v.Locations, v.Closed = "unix:"+s.path("auth.sock"), s.address, s.files(), true
 	var b strings.Builder
 	if err := snippets.Write(&b, "nginx", v); err != nil {
@@ -119,14 +119,14 @@ func (s *site) askingNginx(ctx context.Context, v snippets.Values) error {
 	}
 	// On a busy machine edgeguard may miss the snippet's deadlines, and what was then
 	// measured would be something else.
-	return s.nginx(ctx, blocks{whole: strings.NewReplacer(" 100ms;", " 10s;", " 50ms;", " 10s;").Replace(b.String())})
+	return s.nginx(blocks{whole: strings.NewReplacer(" 100ms;", " 10s;", " 50ms;", " 10s;").Replace(b.String())})
 }
 
 func forwardAuth(ctx context.Context, s *site) error {
 	if err := s.startNode(ctx, `listen: {auth: [{address: "unix:$DIR/auth.sock", emit: request}], admin: ["unix:$DIR/admin.sock"]}`); err != nil {
 		return err
 	}
-	return s.askingNginx(ctx, snippets.Values{})
+	return s.askingNginx(snippets.Values{})
 }
 
 const followedLog = `
@@ -144,7 +144,7 @@ func cachedPass(ctx context.Context, s *site) error {
 	if err != nil {
 		return err
 	}
-	return s.askingNginx(ctx, snippets.Values{Cache: cache})
+	return s.askingNginx(snippets.Values{Cache: cache})
 }
 
 func nginxGeo(ctx context.Context, s *site) error {
@@ -165,5 +165,5 @@ enforce: {files: [{file: $DIR/nginx-geo.conf, format: nginx-geo, reload: [%s, -p
 	if err != nil {
 		return err
 	}
-	return s.nginx(ctx, blocks{http: http, server: server})
+	return s.nginx(blocks{http: http, server: server})
 }

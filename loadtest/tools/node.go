@@ -29,7 +29,7 @@ func (s *site) startNode(ctx context.Context, lines string) (err error) {
 	if s.node, err = client.New(client.Config{Address: "unix:" + s.path("admin.sock")}); err != nil {
 		return err
 	}
-	if err := s.beside(ctx, s.edgeguard, "serve", "--config", s.path("edgeguard.yaml")); err != nil {
+	if err := s.beside(s.edgeguard, "serve", "--config", s.path("edgeguard.yaml")); err != nil {
 		return err
 	}
 	return s.until(ctx, "is ready", func() bool {

@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"edgeguard/admin/client"
@@ -36,10 +35,9 @@ type site struct {
 
 // process is one of a site's programs.
 type process struct {
-	*exec.Cmd
-	stdin  io.Closer
+	*program.Child
+	name   string
 	server bool // the web server
-	ended  chan struct{}
 }
 
 // rule is the limit that all programs have, each as far as it can say it.
@@ -96,57 +94,31 @@ func find(name string) (string, error) {
 }
 
 // serve starts the web server, beside a program that counts for it.
-func (s *site) serve(ctx context.Context, name string, args ...string) error {
-	return s.spawn(ctx, true, name, args...)
-}
+func (s *site) serve(name string, args ...string) error { return s.spawn(true, name, args...) }
 
 // beside starts a program that counts.
-func (s *site) beside(ctx context.Context, name string, args ...string) error {
-	return s.spawn(ctx, false, name, args...)
-}
+func (s *site) beside(name string, args ...string) error { return s.spawn(false, name, args...) }
 
-// spawn starts a program that ends with the site, or with ctx. What it says is in the
-// folder.
-func (s *site) spawn(ctx context.Context, server bool, name string, args ...string) error {
+// spawn starts a program. What it says is in the folder.
+func (s *site) spawn(server bool, name string, args ...string) (err error) {
 	path := name
 	if _, installed := programs[name]; installed {
-		var err error
 		if path, err = find(name); err != nil {
 			return err
 		}
 	}
-	out, err := os.Create(s.path(filepath.Base(name) + ".out"))
-	if err != nil {
-		return err
+	name = filepath.Base(name)
+	child, err := program.StartChild(s.path(name+".out"), path, args...)
+	if err == nil {
+		s.procs = append(s.procs, &process{child, name, server})
 	}
-	defer out.Close()
-	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Stdout, cmd.Stderr = out, out
-	// nginx's children would outlive a master that is killed.
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 10 * time.Second
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	p := &process{Cmd: cmd, stdin: in, server: server, ended: make(chan struct{})}
-	go func() { _ = cmd.Wait(); close(p.ended) }()
-	s.procs = append(s.procs, p)
-	return nil
+	return err
 }
 
 // stop ends the site's programs, the web server first, so that it asks nobody who has ended.
 func (s *site) stop() {
-	for i := len(s.procs) - 1; i >= 0; i-- {
-		p := s.procs[i]
-		_ = p.stdin.Close()
-		_ = p.Cancel()
-		late := time.AfterFunc(10*time.Second, func() { _ = p.Process.Kill() })
-		<-p.ended
-		late.Stop()
+	for _, p := range slices.Backward(s.procs) {
+		p.Stop()
 	}
 	if s.node != nil {
 		s.node.Close()
@@ -157,11 +129,9 @@ func (s *site) stop() {
 // said returns the ends of what the site's programs have said.
 func (s *site) said() string {
 	var all strings.Builder
-	files, _ := filepath.Glob(s.path("*.out")) // the pattern is good
-	for _, file := range files {
-		text, _ := os.ReadFile(file) // without it there is less to go by, no more
-		if len(text) > 0 {
-			fmt.Fprintf(&all, "\n%s: %s", filepath.Base(file), text[max(0, len(text)-1000):])
+	for _, p := range s.procs {
+		if said := p.Said(); said != "" {
+			fmt.Fprintf(&all, "\n%s: %s", p.name, said)
 		}
 	}
 	return strings.TrimRight(all.String(), "\n")
@@ -180,8 +150,8 @@ func (s *site) until(ctx context.Context, what string, done func() bool) error {
 	for began := time.Now(); !done(); {
 		for _, p := range s.procs {
 			select {
-			case <-p.ended:
-				return fmt.Errorf("%s has ended: %v%s", filepath.Base(p.Path), p.ProcessState, s.said())
+			case <-p.Ended():
+				return fmt.Errorf("%s has ended%s", p.name, s.said())
 			default:
 			}
 		}
