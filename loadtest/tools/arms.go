@@ -48,7 +48,8 @@ var allArms = []*arm{
 		expressed: func(r rule) string {
 			return fmt.Sprintf("maxretry = %d, findtime = %d", r.limit+1, int(r.window/time.Second))
 		},
-		bound: "counts whole seconds, exactly; lets pass what comes before it has read the log (each second) and nginx has reloaded, once for each ban"},
+		bound: "what it has counted for longer than findtime it takes as spread evenly, so that it may refuse who is under the limit; " +
+			"lets pass what comes before it has read the log, each second, and nginx has reloaded, for each ban"},
 	{name: "forward-auth", what: "edgeguard by nginx's auth_request, unix socket", base: "nginx", needs: []string{"nginx"},
 		start: forwardAuth, expressed: edgeguardLimit("edgeguard snippets nginx"), bound: ring},
 	{name: "cached-pass", what: "edgeguard counts from nginx's log; auth_request with a pass cached 1 s", base: "nginx", needs: []string{"nginx"},

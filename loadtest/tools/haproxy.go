@@ -52,9 +52,9 @@ func haproxyAlone(_ context.Context, s *site) error { return s.haproxy("", "", "
 
 func stickTableLines(r rule) string {
 	seconds := int(r.window / time.Second)
-	return fmt.Sprintf(`stick-table type ipv6 size 100k expire %[1]ds store http_req_rate(%[1]ds)
+	return fmt.Sprintf(`stick-table type ipv6 size 100k expire %ds store http_req_rate(%ds)
     http-request track-sc0 src
-    http-request deny deny_status 429 if { sc_http_req_rate(0) gt %[2]d }`, seconds, r.limit)
+    http-request deny deny_status 429 if { sc_http_req_rate(0) gt %d }`, 3*seconds, seconds, r.limit)
 }
 
 func stickTable(_ context.Context, s *site) error {
