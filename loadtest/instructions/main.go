@@ -7,7 +7,8 @@
 //	go run ./loadtest/instructions             counts, beside the committed table
 //	go run ./loadtest/instructions -update     writes loadtest/instructions/table.txt
 //	go run ./loadtest/instructions -check      fails where the instructions are 5 % off the table
-//	go run ./loadtest/instructions -only Add   the operations whose names begin so
+//	go run ./loadtest/instructions -only Add   the operations whose names begin so; with Take also
+//	                                           those of other ways to limit a rate
 //
 // An operation's figure is the difference of two runs, of which one makes more
 // calls; all else in them is the same. It is for amd64, whose instructions the
@@ -17,21 +18,18 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
-)
 
-const tableFile = "loadtest/instructions/table.txt"
+	"edgeguard/loadtest/instructions/count"
+)
 
 func main() {
 	update := flag.Bool("update", false, "write the table")
@@ -52,8 +50,8 @@ func main() {
 }
 
 func drive(name string, made, all int) {
-	ops := operations()
-	ops[slices.IndexFunc(ops, func(o operation) bool { return o.name == name })].run(made, all)
+	ops := slices.Concat(count.Operations(), count.Limiters())
+	ops[slices.IndexFunc(ops, func(o count.Operation) bool { return o.Name == name })].Drive(made, all)
 }
 
 // report counts and does what is asked with the figures.
@@ -61,108 +59,40 @@ func report(out io.Writer, update, check bool, only string) error {
 	if only != "" && (update || check) {
 		return errors.New("-update and -check are for all operations: leave out -only")
 	}
-	committed, err := os.ReadFile(tableFile)
+	committed, err := os.ReadFile(count.File)
 	if err != nil && !update {
 		return fmt.Errorf("%w: start at the root of the project, or write it with -update", err)
 	}
-	old, err := parseTable(string(committed))
+	old, err := count.ParseTable(string(committed))
 	if err != nil {
 		return err
 	}
-	if why := old.skip(runtime.GOARCH, runtime.Version()); why != "" && check {
+	if why := old.Skip(runtime.GOARCH, runtime.Version()); why != "" && check {
 		fmt.Fprintln(out, "instructions are not compared:", why)
 		return nil
 	}
-	ops := slices.DeleteFunc(operations(), func(o operation) bool { return !strings.HasPrefix(o.name, only) })
+	ops := count.Operations()
+	if only != "" {
+		ops = slices.DeleteFunc(append(ops, count.Limiters()...), func(o count.Operation) bool { return !strings.HasPrefix(o.Name, only) })
+	}
 	for i := range ops {
 		if check { // 1 % is near enough there
-			ops[i].calls /= 4
+			ops[i].Calls /= 4
 		}
 	}
-	rows, err := count(ops, check)
+	rows, err := count.Run(context.Background(), ops, check)
 	switch {
 	case err != nil:
 		return err
 	case update:
-		return os.WriteFile(tableFile, []byte(text(ops, rows, nil)), 0o644)
+		return os.WriteFile(count.File, []byte(count.Text(ops, rows, nil)), 0o644)
 	case check:
-		if err := old.compare(rows); err != nil {
+		if err := old.Compare(rows); err != nil {
 			return err
 		}
 		fmt.Fprintf(out, "the instructions of %d operations are within 5 %% of the table's\n", len(rows))
 		return nil
 	}
-	_, err = io.WriteString(out, text(ops, rows, old.rows))
+	_, err = io.WriteString(out, count.Text(ops, rows, old.Rows))
 	return err
-}
-
-// count builds the driver and counts the operations, as many at once as there
-// are processors. Instructions alone take half the time.
-func count(ops []operation, instructionsOnly bool) (map[string]figures, error) {
-	dir, err := os.MkdirTemp("", "edgeguard-instructions-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	build := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(dir, "driver"), "./loadtest/instructions")
-	build.Env, build.Stderr = append(os.Environ(), "CGO_ENABLED=0", "GOAMD64=v1"), os.Stderr
-	if err := build.Run(); err != nil {
-		return nil, err
-	}
-	var runs sync.WaitGroup
-	var mu sync.Mutex // guards rows and failed
-	rows, failed := map[string]figures{}, []error{}
-	free := make(chan bool, runtime.NumCPU())
-	for _, o := range ops {
-		runs.Go(func() {
-			free <- true
-			defer func() { <-free }()
-			f, err := o.figures(dir, instructionsOnly)
-			mu.Lock()
-			defer mu.Unlock()
-			if rows[o.name] = f; err != nil {
-				failed = append(failed, fmt.Errorf("%s: %w", o.name, err))
-			}
-		})
-	}
-	runs.Wait()
-	return rows, errors.Join(failed...)
-}
-
-// figures returns what one item of the operation costs. The shorter run makes an
-// eighth of the calls, so that what only the first ones do is in both.
-func (o *operation) figures(dir string, instructionsOnly bool) (f figures, err error) {
-	short := o.calls / 8
-	least, err := o.cachegrind(dir, short, short+o.calls, instructionsOnly)
-	if err != nil {
-		return f, err
-	}
-	most, err := o.cachegrind(dir, short+o.calls, short+o.calls, instructionsOnly)
-	for i := range f {
-		f[i] = max(0, most[i]-least[i]) / float64(o.calls*o.items)
-	}
-	return f, err
-}
-
-// cachegrind returns the figures of one whole run. The caches are those of a
-// usual server's core, whatever this machine has; the runtime takes no
-// instructions that only some processors have.
-func (o *operation) cachegrind(dir string, made, all int, instructionsOnly bool) (f figures, err error) {
-	file := filepath.Join(dir, strings.ReplaceAll(o.name, "/", "_"))
-	simulate := "yes"
-	if instructionsOnly {
-		simulate = "no"
-	}
-	c := exec.Command("valgrind", "--tool=cachegrind", "--cache-sim="+simulate, "--branch-sim="+simulate,
-		"--I1=32768,8,64", "--D1=32768,8,64", "--LL=1048576,16,64", "--cachegrind-out-file="+file,
-		filepath.Join(dir, "driver"), "-run", o.name, "-made", strconv.Itoa(made), "-all", strconv.Itoa(all))
-	c.Env = []string{"GODEBUG=cpu.all=off", "GOGC=off", "GOMAXPROCS=1"}
-	if out, err := c.CombinedOutput(); err != nil {
-		return f, fmt.Errorf("%w: %s", err, out)
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return f, err
-	}
-	return parseCachegrind(string(text))
 }

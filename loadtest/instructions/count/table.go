@@ -1,4 +1,4 @@
-package main
+package count
 
 import (
 	"errors"
@@ -11,21 +11,21 @@ import (
 	"strings"
 )
 
-// figures are what an operation costs: instructions, mispredicted branches, misses of
+// Figures are what an operation costs: instructions, mispredicted branches, misses of
 // the first-level data cache, and of the last level.
-type figures [4]float64
+type Figures [4]float64
 
-var units = [len(figures{})]string{"instructions/op", "mispredicted/op", "D1-misses/op", "LL-misses/op"}
+var units = [len(Figures{})]string{"instructions/op", "mispredicted/op", "D1-misses/op", "LL-misses/op"}
 
 // events says which of cachegrind's events make a figure.
-var events = [len(figures{})][]string{{"Ir"}, {"Bcm", "Bim"}, {"D1mr", "D1mw"}, {"ILmr", "DLmr", "DLmw"}}
+var events = [len(Figures{})][]string{{"Ir"}, {"Bcm", "Bim"}, {"D1mr", "D1mw"}, {"ILmr", "DLmr", "DLmw"}}
 
 // tolerance is how far the instructions may be off the table.
 const tolerance = 0.05
 
 // parseCachegrind reads the sums of a run out of the file that cachegrind leaves.
 // What was not simulated is 0.
-func parseCachegrind(text string) (f figures, err error) {
+func parseCachegrind(text string) (f Figures, err error) {
 	var names, values []string
 	for line := range strings.Lines(text) {
 		if rest, ok := strings.CutPrefix(line, "events:"); ok {
@@ -51,23 +51,26 @@ func parseCachegrind(text string) (f figures, err error) {
 	return f, nil
 }
 
-// table is the committed one.
-type table struct {
+// File is the committed table, from the root of the project.
+const File = "loadtest/instructions/table.txt"
+
+// Committed is the table that is kept in the project.
+type Committed struct {
 	version string // of Go
-	rows    map[string]figures
+	Rows    map[string]Figures
 }
 
-// text returns rows as Go writes its benchmarks, with the old instructions of
+// Text returns rows as Go writes its benchmarks, with the old instructions of
 // those that have them.
-func text(ops []operation, rows, old map[string]figures) string {
+func Text(ops []Operation, rows, old map[string]Figures) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "go: %s\ngoos: linux\ngoarch: amd64\npkg: edgeguard/loadtest/instructions\n", runtime.Version())
 	for _, o := range ops {
-		fmt.Fprintf(&b, "# %s\nBenchmark%s\t%d", o.does, o.name, o.calls*o.items)
-		for i, n := range rows[o.name] {
+		fmt.Fprintf(&b, "# %s\nBenchmark%s\t%d", o.Does, o.Name, o.Calls*o.Items)
+		for i, n := range rows[o.Name] {
 			fmt.Fprintf(&b, "\t%.*f %s", min(i, 2), n, units[i])
 		}
-		if was, ok := old[o.name]; ok {
+		if was, ok := old[o.Name]; ok {
 			fmt.Fprintf(&b, "\t%.0f table/op", was[0])
 		}
 		b.WriteByte('\n')
@@ -75,9 +78,9 @@ func text(ops []operation, rows, old map[string]figures) string {
 	return b.String()
 }
 
-// parseTable reads such a text.
-func parseTable(from string) (table, error) {
-	t := table{rows: map[string]figures{}}
+// ParseTable reads such a text.
+func ParseTable(from string) (Committed, error) {
+	t := Committed{Rows: map[string]Figures{}}
 	for line := range strings.Lines(from) {
 		if rest, ok := strings.CutPrefix(line, "go: "); ok {
 			t.version = strings.TrimSpace(rest)
@@ -87,22 +90,22 @@ func parseTable(from string) (table, error) {
 			continue
 		}
 		fields := strings.Fields(rest)
-		var f figures
+		var f Figures
 		for i := range f {
 			if at := slices.Index(fields, units[i]); at > 0 {
 				f[i], _ = strconv.ParseFloat(fields[at-1], 64)
 			}
 		}
 		if f[0] <= 0 {
-			return t, fmt.Errorf("%s: no instructions in %q", tableFile, line)
+			return t, fmt.Errorf("%s: no instructions in %q", File, line)
 		}
-		t.rows[fields[0]] = f
+		t.Rows[fields[0]] = f
 	}
 	return t, nil
 }
 
-// skip returns why nothing here can be compared with the table, empty if it can.
-func (t *table) skip(arch, version string) string {
+// Skip returns why nothing here can be compared with the table, empty if it can.
+func (t *Committed) Skip(arch, version string) string {
 	if arch != "amd64" {
 		return "the table is of amd64, this is " + arch
 	}
@@ -115,19 +118,19 @@ func (t *table) skip(arch, version string) string {
 	return ""
 }
 
-// compare names the operations whose instructions are off the table, and those
+// Compare names the operations whose instructions are off the table, and those
 // that are only there or only here.
-func (t *table) compare(rows map[string]figures) error {
+func (t *Committed) Compare(rows map[string]Figures) error {
 	var wrong []error
 	for name, f := range rows {
-		was, ok := t.rows[name]
+		was, ok := t.Rows[name]
 		if !ok {
 			wrong = append(wrong, fmt.Errorf("%s is not in the table", name))
 		} else if math.Abs(f[0]/was[0]-1) > tolerance {
 			wrong = append(wrong, fmt.Errorf("%s takes %.0f instructions, %+.1f %% of the table's %.0f", name, f[0], 100*(f[0]/was[0]-1), was[0]))
 		}
 	}
-	for name := range t.rows {
+	for name := range t.Rows {
 		if _, ok := rows[name]; !ok {
 			wrong = append(wrong, fmt.Errorf("%s of the table was not counted", name))
 		}

@@ -1,4 +1,4 @@
-package main
+package count
 
 import (
 	"encoding/binary"
@@ -16,11 +16,11 @@ import (
 	"edgeguard/shard"
 )
 
-// operation is what is counted.
-type operation struct {
-	name, does string
-	calls      int // by how many the longer run is longer
-	items      int // in one call
+// Operation is what is counted.
+type Operation struct {
+	Name, Does string
+	Calls      int // by how many the longer run is longer
+	Items      int // in one call
 	start      func() step
 }
 
@@ -39,14 +39,14 @@ const (
 // now is the beginning of a slot.
 var now = time.Unix(1780358400, 0)
 
-// operations lists what is counted.
-func operations() []operation {
+// Operations lists what is counted of edgeguard: the rows of the table.
+func Operations() []Operation {
 	return slices.Concat(adds(), decisions(), outages(), ruleSets())
 }
 
-// run draws the operands of all calls and makes the first made of them: of two
+// Drive draws the operands of all calls and makes the first made of them: of two
 // runs that differ in made, the difference is calls, and nothing of the driver.
-func (o *operation) run(made, all int) {
+func (o *Operation) Drive(made, all int) {
 	step := o.start()
 	for i := range all {
 		step(i, i < made)
@@ -69,10 +69,10 @@ func v6(n int) netip.Addr {
 // adds are counts in a table of many keys, each drawn once in a pass over all. How
 // many of them lie outside their home group depends on how full the pages are: with
 // these, one in six, which is the mean over all sizes.
-func adds() []operation {
+func adds() []Operation {
 	cold, dense := uint16(1), uint16(1000) // a cost above 255 gives a key its ring
-	single := func(name, does string, address func(int) netip.Addr, cost uint16, c shard.Config, perSlot int) operation {
-		return operation{"Add/" + name, does, 1 << 20, 1, func() step {
+	single := func(name, does string, address func(int) netip.Addr, cost uint16, c shard.Config, perSlot int) Operation {
+		return Operation{"Add/" + name, does, 1 << 20, 1, func() step {
 			t := filled(address, cost, c)
 			op := shard.Op{Cost: 1, With: with(c)}
 			return func(i int, call bool) {
@@ -85,7 +85,7 @@ func adds() []operation {
 		}}
 	}
 	const stands = 1 << 30
-	return []operation{
+	return []Operation{
 		single("ipv4/cold", "a key seen in two slots, once more in the newer one", v4, cold, shard.Config{}, stands),
 		single("ipv4/cold-later", "the same in a slot of its own, later: the head moves", v4, cold, shard.Config{}, 1<<13),
 		single("ipv4/dense", "a key that has a ring; the clock stands", v4, dense, shard.Config{}, stands),
@@ -118,8 +118,8 @@ func filled(address func(int) netip.Addr, cost uint16, c shard.Config) *shard.Ta
 	return t
 }
 
-func addBatch(name, does string, cost uint16) operation {
-	return operation{"AddBatch/" + name, does, 1 << 20 / batchSize, batchSize, func() step {
+func addBatch(name, does string, cost uint16) Operation {
+	return Operation{"AddBatch/" + name, does, 1 << 20 / batchSize, batchSize, func() step {
 		t := filled(v4, cost, shard.Config{})
 		var ops [batchSize]shard.Op
 		var out [batchSize]shard.Count
@@ -143,11 +143,11 @@ var (
 const page = "/product/item-001/"
 
 // decisions are verdicts on a request for a page; the lists are empty, and it passes.
-func decisions() []operation {
+func decisions() []Operation {
 	const keys = 1 << 16
 	wide := site
 	wide.Wide = rules.WideOff
-	return []operation{
+	return []Operation{
 		decide("Decide/one", "one meter, which counts", v4, keys, 1<<17, page, site),
 		decide("Decide/two", "two meters: one counts, the other's method does not match", v4, keys, 1<<17, page, site, login),
 		decideBatch(keys),
@@ -157,10 +157,10 @@ func decisions() []operation {
 }
 
 // outages are answers of a healthy site, each of an address that succeeded in this step.
-func outages() []operation {
+func outages() []Operation {
 	const visitors = 64
-	see := func(name, does string, address func(int) netip.Addr) operation {
-		return operation{"See/" + name, does, 1 << 20, 1, func() step {
+	see := func(name, does string, address func(int) netip.Addr) Operation {
+		return Operation{"See/" + name, does, 1 << 20, 1, func() step {
 			g, sec := outage.New(seed), uint32(now.Unix())
 			for n := range visitors {
 				g.See(0, sec, address(n), true)
@@ -172,7 +172,7 @@ func outages() []operation {
 			}
 		}}
 	}
-	return []operation{
+	return []Operation{
 		see("ipv4", "what the outage guard does with a success of an address that it has seen in this step", v4),
 		see("ipv6", "the same for a /64", v6),
 	}
@@ -209,12 +209,12 @@ func passes(v edgeguard.Verdict) {
 	}
 }
 
-func decide(name, does string, address func(int) netip.Addr, keys, calls int, path string, specs ...rules.Spec) operation {
+func decide(name, does string, address func(int) netip.Addr, keys, calls int, path string, specs ...rules.Spec) Operation {
 	return decidePaths(name, does, address, keys, calls, []string{path}, specs)
 }
 
-func decidePaths(name, does string, address func(int) netip.Addr, keys, calls int, paths []string, specs []rules.Spec) operation {
-	return operation{name, does, calls, 1, func() step {
+func decidePaths(name, does string, address func(int) netip.Addr, keys, calls int, paths []string, specs []rules.Spec) Operation {
+	return Operation{name, does, calls, 1, func() step {
 		d, ev := known(address, keys, specs...), request("/")
 		return func(i int, call bool) {
 			ev.Addr, ev.Path = address(i*7919%keys), paths[i%len(paths)]
@@ -225,8 +225,8 @@ func decidePaths(name, does string, address func(int) netip.Addr, keys, calls in
 	}}
 }
 
-func decideBatch(keys int) operation {
-	return operation{"DecideBatch/two", "one of a batch of 64 as Decide/two", 1 << 17 / batchSize, batchSize, func() step {
+func decideBatch(keys int) Operation {
+	return Operation{"DecideBatch/two", "one of a batch of 64 as Decide/two", 1 << 17 / batchSize, batchSize, func() step {
 		d := known(v4, keys, site, login)
 		nows, events := slices.Repeat([]time.Time{now}, batchSize), slices.Repeat([]edgeguard.Event{request(page)}, batchSize)
 		verdicts := make([]edgeguard.Verdict, batchSize)
@@ -254,8 +254,8 @@ func response(method, path string) edgeguard.Event {
 	return ev
 }
 
-func match(name, does string, ev edgeguard.Event, want bool) operation {
-	return operation{"Match/" + name, does, 1 << 18, 1, func() step {
+func match(name, does string, ev edgeguard.Event, want bool) Operation {
+	return Operation{"Match/" + name, does, 1 << 18, 1, func() step {
 		m := &compile([]rules.Spec{fourTerms}).Meters[0]
 		return func(_ int, call bool) {
 			if !call {
@@ -278,15 +278,15 @@ func paths(n int, pattern string) []rules.Spec {
 }
 
 // ruleSets are what rules cost: one by itself, and sets of which none matches.
-func ruleSets() []operation {
-	set := func(name, does string, calls, n int, pattern, path string) operation {
+func ruleSets() []Operation {
+	set := func(name, does string, calls, n int, pattern, path string) Operation {
 		many := make([]string, 512) // what one path costs depends on the seed of a map, as what compiling costs: therefore many calls
 		for i := range many {
 			many[i] = fmt.Sprintf("%s%03d", path, i)
 		}
 		return decidePaths("Rules/"+name, does, v4, fewKeys, calls, many, paths(n, pattern))
 	}
-	return []operation{
+	return []Operation{
 		match("holds", "a rule of four terms, by itself: host, method, path, status", response("POST", "/wp-login.php"), true),
 		match("path-misses", "the same rule on another path", response("POST", "/wp-admin/admin-ajax.php"), false),
 		match("method-misses", "the same rule on another method", response("GET", "/wp-login.php"), false),
