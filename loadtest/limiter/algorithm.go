@@ -40,7 +40,7 @@ func Algorithms() []Algorithm {
 		{Name: "fixed-window", What: "one counter, emptied at each boundary of the window", Stated: "a limit at each boundary",
 			New:   func(limit uint32, window time.Duration) Local { return NewFixedWindow(limit, window) },
 			Since: func(now, window time.Duration) time.Duration { return now.Truncate(window) }},
-		{Name: "two-counters", What: "the window's counter, and the last one's by the part of it that is still in the window", Stated: "a few requests",
+		{Name: "two-counters", What: "the window's counter, and the last one's by its part of the sliding window", Stated: "a few requests",
 			New: func(limit uint32, window time.Duration) Local { return NewTwoCounters(limit, window) }},
 		{Name: "sliding-log", What: "the time and cost of each request that was allowed", Stated: "none",
 			New:   func(limit uint32, window time.Duration) Local { return NewSlidingLog(limit, window) },
