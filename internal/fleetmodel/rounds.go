@@ -120,12 +120,7 @@ func (f *Fleet) prove(n *Node, totals *aggregator.Totals, p *aggregator.Push, a 
 func (f *Fleet) proves(n *Node, totals *aggregator.Totals, look aggregator.SplitLook) (over bool, stranger aggregator.SplitField) {
 	var splits [][]aggregator.SplitField
 	for _, head := range look.Heads {
-		reply, err := f.command(n, &Command{"edgeguard1_split", []string{string(look.Key.Append(nil))}, []string{fmt.Sprint(head)}})
-		if err != nil {
-			f.fail(fmt.Errorf("split: %w", err))
-			return false, stranger
-		}
-		splits = append(splits, aggregator.SplitFields(reply.([]any)))
+		splits = append(splits, f.Split(n, look.Key, head))
 	}
 	judge := aggregator.SplitJudge{Own: n.ID, Known: f.known}
 	sum := judge.Most(splits, look.Own)
@@ -134,6 +129,16 @@ func (f *Fleet) proves(n *Node, totals *aggregator.Totals, look aggregator.Split
 		f.Over(n, look.Key, sum.Counted)
 	}
 	return over, sum.Stranger
+}
+
+// Split reads what each node counted of a key in the window that ends at a slot.
+func (f *Fleet) Split(n *Node, k aggregator.Key, head uint32) []aggregator.SplitField {
+	reply, err := f.command(n, &Command{"edgeguard1_split", []string{string(k.Append(nil))}, []string{fmt.Sprint(head)}})
+	if err != nil {
+		f.fail(fmt.Errorf("split: %w", err))
+		return nil
+	}
+	return aggregator.SplitFields(reply.([]any))
 }
 
 // LookAgain lets a node look again at what it could not prove.

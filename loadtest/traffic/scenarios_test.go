@@ -151,3 +151,41 @@ func TestZipf(t *testing.T) {
 		}
 	}
 }
+
+// What only fleets are run on is drawn as the others are, and is as many in a window as
+// it says.
+func TestFleets(t *testing.T) {
+	const window = time.Minute
+	for _, s := range []Scenario{
+		Crowd(7, 3, 2, window), Steady(5, 50, 100, window, 2),
+		OneWindow(Evenly, 5, 50, 100, window), OneWindow(BothEnds, 5, 50, 100, window), Rush(5, 10, 100, window),
+	} {
+		all := slices.Collect(s.Requests(7))
+		if !slices.Equal(all, slices.Collect(s.Requests(7))) {
+			t.Errorf("%s: the same seed gives another", s.Name)
+		}
+		first, count := map[uint32]time.Duration{}, map[uint32]int{}
+		for i, r := range all {
+			if int(r.Node) >= s.Nodes || r.Cost != 1 || i > 0 && r.At < all[i-1].At {
+				t.Fatalf("%s: %+v", s.Name, r)
+			}
+			if _, known := first[r.Client]; !known {
+				first[r.Client] = r.At
+			}
+			if r.At-first[r.Client] < window {
+				count[r.Client]++
+			}
+		}
+		for client, n := range count {
+			if s.Name != "crowd" && s.Name != "rush-10" && (n < 49 || n > 51) {
+				t.Errorf("%s: client %d has %d requests in a window", s.Name, client, n)
+			}
+		}
+		if s.Name == "crowd" && (len(all) != 60*(7*3+2*10) || count[0] < 400) {
+			t.Errorf("crowd: %d requests, %d of an attacker", len(all), count[0])
+		}
+		if s.Name == "rush-10" && (count[0] != 300 || len(all) != 5*300) {
+			t.Errorf("rush: %d requests, %d of a client", len(all), count[0])
+		}
+	}
+}

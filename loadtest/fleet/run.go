@@ -1,0 +1,251 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"edgeguard/loadtest/traffic"
+	"edgeguard/rules"
+)
+
+// Options says what [Run] runs.
+type Options struct {
+	Seed uint64
+	Full bool // more skews, more clients, longer
+}
+
+// Result is what came of all runs. The same options give the same.
+type Result struct {
+	Seed uint64 `json:"seed"`
+	Full bool   `json:"full"`
+	// Costs says where the costs of commands were measured that Redis' share of a core is
+	// computed from.
+	Costs string `json:"costs"`
+	Rows  []Row  `json:"rows"`
+	Ends  []End  `json:"ends"`
+}
+
+// The parts of a result.
+const (
+	guardPart = "guard"
+	splitPart = "split"
+	faultPart = "fault"
+	quietPart = "quiet"
+)
+
+// Row is one run.
+type Row struct {
+	Part     string `json:"part"`
+	Scenario string `json:"scenario"`
+	What     string `json:"what"`
+	Fault    string `json:"fault,omitempty"`
+	// Percent is what a client sends in a window, of the threshold.
+	Percent float64 `json:"percent,omitempty"`
+	WindowS int     `json:"window_s"`
+	Nodes   int     `json:"nodes"`
+	Home    bool    `json:"home"` // each client has its node
+	Quiet   bool    `json:"quiet"`
+	Guard   string  `json:"guard"`
+	SkewMS  int64   `json:"skew_ms"`
+
+	Requests     uint64  `json:"requests"`
+	LastedS      float64 `json:"lasted_s"` // of virtual seconds
+	Clients      int     `json:"clients"`
+	Crossed      int     `json:"crossed"`
+	Caught       int     `json:"caught"`
+	Missed       int     `json:"missed"`
+	Early        int     `json:"early"`
+	FalseBlocks  int     `json:"false_blocks"`
+	OverAdmitted uint64  `json:"over_admitted"`
+	MostOver     uint64  `json:"most_over"`
+	RefusedEarly uint64  `json:"refused_early"`
+	MedianMS     float64 `json:"block_median_ms"`
+	MostMS       float64 `json:"block_most_ms"`
+
+	Reported int     `json:"reported_clients"`
+	Keys     float64 `json:"keys_a_second"`
+	Calls    float64 `json:"calls_a_second"`
+	In       float64 `json:"in_bytes_a_second"`
+	Out      float64 `json:"out_bytes_a_second"`
+	// Core is Redis' share of a core in percent, computed.
+	Core float64 `json:"core_percent"`
+}
+
+// End is at how many nodes a Redis has used up 80 % of a core, by the runs of one kind.
+type End struct {
+	Quiet   bool    `json:"quiet"`
+	Home    bool    `json:"home"`
+	PerNode int     `json:"requests_a_second_at_a_node"`
+	Nodes   float64 `json:"nodes"`
+	// Beyond says that there was no run with so many: by the two largest it would be.
+	Beyond bool `json:"beyond"`
+}
+
+// session is a Run as it goes.
+type session struct {
+	ctx   context.Context
+	o     Options
+	notes io.Writer
+	out   Result
+	err   error
+}
+
+// Run runs all parts, and notes each of them.
+func Run(ctx context.Context, o Options, notes io.Writer) (*Result, error) {
+	s := &session{ctx: ctx, o: o, notes: notes, out: Result{Seed: o.Seed, Full: o.Full, Costs: Measured.Measured}}
+	s.guards()
+	s.splits()
+	s.faults()
+	s.quiets()
+	if s.err != nil {
+		return nil, s.err
+	}
+	return &s.out, nil
+}
+
+// note says what comes next.
+func (s *session) note(format string, args ...any) {
+	if s.err == nil {
+		fmt.Fprintf(s.notes, "fleet: "+format+"\n", args...)
+	}
+}
+
+// add runs a setup and adds its row.
+func (s *session) add(row Row, setup Setup) Row {
+	if s.err != nil {
+		return row
+	}
+	setup.Seed = s.o.Seed
+	setup.setDefaults()
+	r, err := Simulate(s.ctx, setup)
+	if err != nil {
+		s.err = err
+		return row
+	}
+	row.Scenario, row.What = setup.Scenario.Name, setup.Scenario.What
+	row.WindowS, row.Nodes, row.Home, row.Quiet = int(setup.Scenario.Window/time.Second), setup.Nodes, setup.Home, setup.Quiet
+	row.Guard, row.SkewMS = setup.Guard.String(), setup.Skew.Milliseconds()
+	row.Requests, row.LastedS, row.Clients = r.Requests, round(r.Lasted.Seconds(), 1000), r.Clients
+	row.Crossed, row.Caught, row.Missed, row.Early, row.FalseBlocks = r.Crossed, r.Caught, r.Missed, r.Early, r.FalseBlocks
+	row.OverAdmitted, row.MostOver, row.RefusedEarly = r.OverAdmitted, r.MostOver, r.RefusedEarly
+	row.MedianMS, row.MostMS = milliseconds(r.quantile(0.5)), milliseconds(r.quantile(1))
+	all, lasted := r.All(), r.Lasted.Seconds()
+	row.Reported, row.Keys, row.Calls = r.Pushed, round(float64(r.Load(push).Keys)/lasted, 100), round(float64(all.Calls)/lasted, 100)
+	row.In, row.Out, row.Core = round(float64(all.In)/lasted, 1), round(float64(all.Out)/lasted, 1), round(100*r.Core(), 1000)
+	s.out.Rows = append(s.out.Rows, row)
+	return row
+}
+
+// round rounds to so many parts of one.
+func round(x, parts float64) float64 { return float64(int64(x*parts+0.5)) / parts }
+
+func milliseconds(d time.Duration) float64 { return round(float64(d)/float64(time.Millisecond), 10) }
+
+// The guards that are compared.
+var guards = []rules.Guard{900_000, 950_000, 1_000_000}
+
+const fleetNodes = 8
+
+// guards shows what a guard is worth: by clients that send this part of the threshold
+// within one window and no more, evenly or at its two ends, and by clocks that are off.
+func (s *session) guards() {
+	const limit = 400
+	windows, skews, clients := []time.Duration{time.Minute, 5 * time.Minute}, []time.Duration{0, 100 * time.Millisecond, time.Second, 5 * time.Second}, 20
+	if s.o.Full {
+		skews = []time.Duration{0, 20 * time.Millisecond, 100 * time.Millisecond, 300 * time.Millisecond, time.Second, 2500 * time.Millisecond, 5 * time.Second}
+		clients = 100
+	}
+	for _, window := range windows {
+		s.note("guards and clocks, window %s", window)
+		for _, guard := range guards {
+			for _, skew := range skews {
+				for _, each := range []int{372, 388, 400, 401, 408, 420, 440} {
+					s.add(Row{Part: guardPart, Percent: 100 * float64(each) / limit}, Setup{
+						Scenario: traffic.OneWindow(traffic.Evenly, clients, each, limit, window), Nodes: fleetNodes, Quiet: true, Guard: guard, Skew: skew})
+				}
+			}
+			for _, each := range []int{408, 600, 792} {
+				s.add(Row{Part: guardPart, Percent: 100 * float64(each) / limit}, Setup{
+					Scenario: traffic.OneWindow(traffic.BothEnds, clients, each, limit, window), Nodes: fleetNodes, Quiet: true, Guard: guard})
+			}
+		}
+	}
+}
+
+// splits spreads the same attackers over ever more nodes. What a node counts of one that
+// is fast enough is a push old before the others know it.
+func (s *session) splits() {
+	s.note("attackers over 1 to 1,000 nodes")
+	for _, perSecond := range []int{4, 20, 100, 400} {
+		for _, nodes := range []int{1, 2, 8, 50, 200, 1000} {
+			s.add(Row{Part: splitPart}, Setup{
+				Scenario: traffic.Rush(20, perSecond, 400, time.Minute), Nodes: nodes, Quiet: true, Skew: 100 * time.Millisecond})
+		}
+	}
+}
+
+// faults lets things go wrong while attackers come over their limits.
+func (s *session) faults() {
+	s.note("lost, late and repeated pushes, restarts, Redis away")
+	const minute = time.Minute
+	away := [2]time.Duration{40 * time.Second, 70 * time.Second}
+	for _, fault := range []struct {
+		name string
+		with Setup
+	}{
+		{"none", Setup{}},
+		{"1 % of pushes lost", Setup{Lost: 0.01}},
+		{"20 % of pushes lost", Setup{Lost: 0.2}},
+		{"20 % of answers lost", Setup{Unanswered: 0.2}},
+		{"20 % of pushes up to 4.9 s late", Setup{Late: 0.2}},
+		{"20 % of pushes repeated", Setup{Repeated: 0.2}},
+		{"a node restarts every 3 s", Setup{Restarts: 40}},
+		{"a node is killed every 3 s, without a snapshot", Setup{Kills: 40}},
+		{"Redis away for 30 s", Setup{Away: away}},
+		{"Redis away for 30 s, and then empty", Setup{Away: away, Emptied: true}},
+		{"pushes every 2 s", Setup{Push: 2 * time.Second}},
+	} {
+		with := fault.with
+		with.Scenario, with.Until = traffic.Rush(40, 20, 400, minute), 2*minute
+		with.Nodes, with.Quiet, with.Skew = fleetNodes, true, 100*time.Millisecond
+		s.add(Row{Part: faultPart, Fault: fault.name}, with)
+	}
+}
+
+// quiets lets a crowd come to ever more nodes, reported quietly or in full, and says
+// where a Redis ends.
+func (s *session) quiets() {
+	perNode, lasts, sizes := 20, 10*time.Second, []int{1, 8, 50, 100, 250, 500, 1000}
+	if s.o.Full {
+		perNode, lasts = 100, 30*time.Second
+	}
+	for _, kind := range []struct{ quiet, home bool }{{true, false}, {true, true}, {false, false}, {false, true}} {
+		var rows []Row
+		s.note("a crowd at 1 to 1,000 nodes, quiet %t, each client at its own node %t", kind.quiet, kind.home)
+		for _, nodes := range sizes {
+			rows = append(rows, s.add(Row{Part: quietPart}, Setup{
+				Scenario: traffic.Crowd(nodes, perNode, 20, lasts), Quiet: kind.quiet, Home: kind.home}))
+		}
+		end := End{Quiet: kind.quiet, Home: kind.home, PerNode: perNode}
+		end.Nodes, end.Beyond = endOf(rows)
+		s.out.Ends = append(s.out.Ends, end)
+	}
+}
+
+// full is which part of its core a Redis may use, in percent.
+const full = 80
+
+// endOf returns at how many nodes Redis has used up its part of a core: between two
+// runs, or beyond the largest in a line with the one before.
+func endOf(rows []Row) (nodes float64, beyond bool) {
+	for i := 1; i < len(rows); i++ {
+		a, b := rows[i-1], rows[i]
+		if last := i == len(rows)-1; b.Core >= full || last {
+			grows := (b.Core - a.Core) / float64(b.Nodes-a.Nodes)
+			return round(float64(a.Nodes)+(full-a.Core)/grows, 1), b.Core < full
+		}
+	}
+	return 0, false
+}
