@@ -40,7 +40,7 @@ test-box: ## README.md and docs/operations.md, followed literally in a booted De
 # Not the tests that only start programs, a hundred commands among them: each start is slow with the detector, and what they run is raced in the packages below. Nor what computes in one goroutine and measures.
 race: ## the tests under the race detector
 	@scripts/need gcc /usr/include/stdint.h:libc6-dev
-	@scripts/gotest -p 3 -race -timeout 20m $$(go list ./... | sed 's|^edgeguard|.|' | grep -v -x -e ./cmd/edgeguard -e './loadtest/\(gen\|report\|report/plot\|scenes\|scenes/record\|tools\|traffic\|tuned\)' -e './test/\(bouncers\|box\|console\|differential\|haproxy\|haproxypeers\|recipes\|torture\)')
+	@scripts/gotest -p 3 -race -timeout 20m $$(go list ./... | sed 's|^edgeguard|.|' | grep -v -x -e ./cmd/edgeguard -e './loadtest/\(fleet/real\|gen\|report\|report/plot\|scenes\|scenes/record\|tools\|traffic\|tuned\)' -e './test/\(bouncers\|box\|console\|differential\|haproxy\|haproxypeers\|recipes\|torture\)')
 
 lint: ## gofmt, go vet, staticcheck, unchecked errors, comments without a full stop
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (gofmt -w):"; gofmt -l .; exit 1; }

@@ -12,6 +12,7 @@ var sharedNames = map[string]string{
 	"Config":  "what a package's New takes",
 	"Env":     "what a package of commands is given by the program",
 	"Options": "what a package's New takes",
+	"Result":  "what a package's Run gives",
 	"Stats":   "what a package counts of itself",
 }
 

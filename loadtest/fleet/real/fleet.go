@@ -1,0 +1,96 @@
+package real
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+
+	"edgeguard/loadtest/redisserver"
+	"edgeguard/loadtest/traffic"
+)
+
+// fleet is the processes of one run.
+type fleet struct {
+	scenario traffic.Scenario
+	quiet    bool
+	program  string // edgeguard
+	folder   string // of this run: a short path, since a unix socket's is at most 107 bytes
+	redis    *redisserver.Server
+	nodes    []*node
+	ledger   ledger
+}
+
+// buildProgram builds edgeguard, and returns its path.
+func buildProgram(ctx context.Context, folder string) (string, error) {
+	path := filepath.Join(folder, "edgeguard")
+	build := exec.CommandContext(ctx, "go", "build", "-o", path, "edgeguard/cmd/edgeguard")
+	build.Cancel = func() error { return build.Process.Signal(os.Interrupt) } // it then ends its compilers
+	build.WaitDelay = patience
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build edgeguard/cmd/edgeguard: %w: %s", err, oneLine(out))
+	}
+	return path, nil
+}
+
+// oneLine is the last line of what a program said: the error.
+func oneLine(said []byte) string {
+	said = bytes.TrimSpace(said)
+	return string(said[bytes.LastIndexByte(said, '\n')+1:])
+}
+
+// start starts Redis and the nodes, and returns when all are one fleet. To be
+// followed by stop, also after an error.
+func (f *fleet) start(ctx context.Context, port int) error {
+	var err error
+	if f.redis, err = redisserver.Start(ctx, f.folder, port); err != nil {
+		return err
+	}
+	install := exec.CommandContext(ctx, f.program, "fleet", "install", "--redis", "redis://"+f.redis.Addr)
+	if out, err := install.CombinedOutput(); err != nil {
+		return fmt.Errorf("edgeguard fleet install: %w: %s", err, oneLine(out))
+	}
+	for i := range f.scenario.Nodes {
+		n, err := f.startNode(i)
+		if err != nil {
+			return err
+		}
+		f.nodes = append(f.nodes, n)
+	}
+	for _, n := range f.nodes {
+		if err := n.joined(ctx, len(f.nodes)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stopNodes ends the nodes.
+func (f *fleet) stopNodes() {
+	_ = f.each(func(_ int, n *node) error { n.stop(); return nil })
+	f.nodes = nil
+}
+
+// stop ends all that runs, and removes what it wrote.
+func (f *fleet) stop() {
+	f.stopNodes()
+	if f.redis != nil {
+		f.redis.Stop()
+	}
+	_ = os.RemoveAll(f.folder)
+}
+
+// each does something for each node at the same time.
+func (f *fleet) each(do func(i int, n *node) error) error {
+	errs := make([]error, len(f.nodes))
+	var all sync.WaitGroup
+	for i, n := range f.nodes {
+		all.Go(func() { errs[i] = do(i, n) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,61 @@
+package real
+
+import (
+	"context"
+	"net/netip"
+	"time"
+
+	virtual "edgeguard/loadtest/fleet"
+)
+
+// model runs the same traffic on virtual time, and puts it beside what the processes
+// did.
+func (f *fleet) model(ctx context.Context, seed uint64, m *measured, r *Result) error {
+	s, err := virtual.Simulate(ctx, virtual.Setup{Scenario: f.scenario, Seed: seed, Quiet: f.quiet})
+	if err != nil {
+		return err
+	}
+	v := &r.Virtual
+	v.Push, v.Splits, v.Watches = count(s.Load("edgeguard1_push")), count(s.Load("edgeguard1_split")), count(s.Load("XADD"))
+	v.Push.Compared = s.Reconciled
+	byClient := map[uint32][]time.Duration{}
+	t := &r.RealTime
+	t.SameBlocks = true
+	for _, b := range s.Blocks {
+		if b.At > m.lasted {
+			continue
+		}
+		byClient[b.Client] = append(byClient[b.Client], b.At-m.crossings[b.Client])
+		if _, ok := f.nodes[b.Node].since(prefix(b.Client)); !ok {
+			t.SameBlocks = false
+		}
+	}
+	var first, all []time.Duration
+	blocked := map[netip.Prefix]bool{}
+	for client, times := range byClient {
+		v.Blocked++
+		soonest, latest := times[0], times[0]
+		for _, at := range times {
+			soonest, latest = min(soonest, at), max(latest, at)
+		}
+		first = append(first, soonest)
+		if len(times) == len(f.nodes) {
+			v.Everywhere++
+			all = append(all, latest)
+		}
+		blocked[prefix(client)] = true
+	}
+	for _, n := range f.nodes {
+		for prefix := range n.blocked {
+			t.SameBlocks = t.SameBlocks && blocked[prefix]
+		}
+	}
+	v.First, v.All = spread(first), spread(all)
+	t.Compare = compare(v, &t.Side)
+	return nil
+}
+
+// count is what the model counted of a command.
+func count(l virtual.Load) Count {
+	return Count{Calls: l.Calls, Keys: l.Keys, In: l.In, Out: l.Out}
+}
