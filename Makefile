@@ -38,9 +38,11 @@ test-box: ## README.md and docs/operations.md, followed literally in a booted De
 	EDGEGUARD_BOX='$(CURDIR)/dist/box/*.deb' go test -count=1 -v -timeout 30m ./test/box
 
 # Not the tests that only start programs, a hundred commands among them: each start is slow with the detector, and what they run is raced in the packages below. Nor what computes in one goroutine and measures.
+# Nor what has nothing to race: these packages, what they import and their tests start no goroutine, which TestOneGoroutine holds. Those that call them from several are raced.
+ONE_GOROUTINE := aggregator/fleet aggregator/quarantine blocklist/imported crawlers detector/outage logline logline/formats logline/pattern logline/scan rules tuning
 race: ## the tests under the race detector
 	@scripts/need gcc /usr/include/stdint.h:libc6-dev
-	@scripts/gotest -p 3 -race -timeout 20m $$(go list ./... | sed 's|^edgeguard|.|' | grep -v -x -e ./cmd/edgeguard -e './loadtest/\(fleet/real\|gen\|report\|report/plot\|scenes\|scenes/record\|tools\|traffic\|tuned\)' -e './test/\(bouncers\|box\|console\|differential\|haproxy\|haproxypeers\|recipes\|torture\)')
+	@scripts/gotest -p 3 -race -timeout 20m $$(go list ./... | sed 's|^edgeguard|.|' | grep -v -x -e ./cmd/edgeguard -e './loadtest/\(fleet/real\|gen\|report\|report/plot\|scenes\|scenes/record\|tools\|traffic\|tuned\)' -e './test/\(bouncers\|box\|console\|differential\|haproxy\|haproxypeers\|recipes\|torture\)' | grep -v -x -F $(ONE_GOROUTINE:%=-e ./%))
 
 lint: ## gofmt, go vet, staticcheck, unchecked errors, comments without a full stop
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (gofmt -w):"; gofmt -l .; exit 1; }

@@ -16,6 +16,7 @@ import (
 // A real HAProxy says how many lines it could not send: at most so many of this log's are
 // lost. Here they are another log server's, that does not read.
 func TestLinesThatHAProxyDropped(t *testing.T) {
+	t.Parallel()
 	haproxy, err := exec.LookPath("haproxy")
 	if err != nil {
 		t.Skip("no haproxy: it is asked for real")

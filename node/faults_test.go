@@ -17,6 +17,7 @@ func (u *underTest) conditions() string {
 // Fault 32: a list, a state and a port that cannot be had are alarms, each
 // reported once; decisions go on, and all recovers without a restart.
 func TestFaultsAreToldAndMended(t *testing.T) {
+	t.Parallel()
 	folder := shortDir(t)
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

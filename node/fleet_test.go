@@ -393,6 +393,7 @@ func (u *underTest) desk() *client.Client {
 // A reload that takes the node out of its fleet pushes the last counts first;
 // another lets it join again.
 func TestReloadLeavesFleet(t *testing.T) {
+	t.Parallel()
 	a, b := startFleet(t, redistest.Start(t, redistest.Options{}))
 	for range 3 {
 		a.request("203.0.113.40")

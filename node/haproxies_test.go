@@ -200,6 +200,7 @@ func TestHAProxyCountsAndRefuses(t *testing.T) {
 // node restarted. Counts go on where they were, and blocks are in
 // force. What a killed HAProxy had counted of an address is counted once.
 func TestHAProxyRestarts(t *testing.T) {
+	t.Parallel()
 	folder := shortDir(t)
 	h := newHAProxy(t, folder)
 	h.times(12, "203.0.113.9", http.MethodGet, "/")
@@ -238,6 +239,7 @@ func TestHAProxyRestarts(t *testing.T) {
 // After a change of rules on one side, nothing of the other's table is counted, which is
 // an alarm with the fix; the node and the blocks go on. It ends when both agree.
 func TestHAProxyWithOtherRules(t *testing.T) {
+	t.Parallel()
 	h := newHAProxy(t, shortDir(t))
 	h.times(21, "203.0.113.66", http.MethodGet, "/")
 	h.refused("203.0.113.66", "203.0.113.67")

@@ -17,10 +17,14 @@ import (
 	"edgeguard"
 	"edgeguard/blocklist"
 	"edgeguard/config"
+	"edgeguard/internal/program"
 	"edgeguard/node/status"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	program.Parallel(8)
+	goleak.VerifyTestMain(m)
+}
 
 // patience bounds the wait for something that other goroutines do. Nothing is
 // measured by it.

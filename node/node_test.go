@@ -53,6 +53,7 @@ func TestNodeBlocksAndEnds(t *testing.T) {
 // Monitor decides and shows everything, and nothing is enforced: neither the
 // requests nor the lists hear of a block.
 func TestMonitorEnforcesNothing(t *testing.T) {
+	t.Parallel()
 	u := newNode(t, shortDir(t), "mode: monitor\n"+small).start()
 	for range 20 {
 		if v := u.request("203.0.113.9"); v.Action == edgeguard.ActionDeny {

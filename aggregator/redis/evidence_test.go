@@ -143,6 +143,7 @@ func TestPusherProvesPeaks(t *testing.T) {
 // The counts of a node are evidence as soon as it has joined, and after it has left:
 // also for nodes that join then.
 func TestWhoseCountsAreEvidence(t *testing.T) {
+	t.Parallel()
 	s := startRedis(t, redistest.Options{})
 	fleet := join(t, s.Addr, 2, nil)
 	fresh := newMember(t, testConfig(s.Addr, "edge-fresh")).start(t)

@@ -23,7 +23,10 @@ import (
 	"edgeguard/shard"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	program.Parallel(8)
+	goleak.VerifyTestMain(m)
+}
 
 const (
 	testMeter = 0x1122334455667788

@@ -130,6 +130,7 @@ var outageScenes = map[string]outageScene{
 
 // TestReplayOutages: while the site fails nobody is blocked for it, and who attacks is.
 func TestReplayOutages(t *testing.T) {
+	t.Parallel()
 	for name, scene := range outageScenes {
 		s := scene
 		s.r = rand.New(rand.NewPCG(7, 7))

@@ -34,6 +34,7 @@ server { listen %[3]s; access_log %[1]s/other.log combined; location / { proxy_p
 // blocked, and says it no more once the proxy reads the list. The log of another server,
 // to which no blocked address comes, is not named.
 func TestServedBehindNginx(t *testing.T) {
+	t.Parallel()
 	s := emptySite(t)
 	other, backend := program.Address(t), program.Address(t)
 	for _, log := range []string{"access.log", "other.log"} {

@@ -17,11 +17,15 @@ import (
 	"testing"
 	"time"
 
+	"edgeguard/internal/program"
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	program.Parallel(8)
+	goleak.VerifyTestMain(m)
+}
 
 // patience bounds every wait for something that must come.
 const patience = time.Minute

@@ -25,11 +25,15 @@ import (
 	"edgeguard/blocklist/imported"
 	"edgeguard/config"
 	"edgeguard/feed"
+	"edgeguard/internal/program"
 	"edgeguard/node/alarm"
 	"edgeguard/node/supervisor"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	program.Parallel(8)
+	goleak.VerifyTestMain(m)
+}
 
 // rig is a node around one list, with a source that the test plays.
 type rig struct {
@@ -486,6 +490,7 @@ func TestUntil(t *testing.T) {
 // A list of another place is another list, and one that leaves the config leaves
 // nothing.
 func TestSettle(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	set := newRig(t).set
 	path := filepath.Join(t.TempDir(), "list")

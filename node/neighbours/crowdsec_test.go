@@ -104,6 +104,7 @@ func decisionsOf(t *testing.T, url, more string) string {
 // Debian's CrowdSec: its decisions are held, also while it is away and over a restart, and what
 // this node reports to it does not come back.
 func TestCrowdSec(t *testing.T) {
+	t.Parallel()
 	s := lapitest.Start(t)
 	s.Cscli("decisions", "add", "-i", "192.0.2.77", "-d", "1h")
 	s.Cscli("decisions", "add", "-r", "198.51.100.0/24", "-d", "1h")
@@ -206,33 +207,38 @@ func decisionsList(n int) string {
 
 // Whatever a LAPI does wrong, one alarm says it, and what was held stays.
 func TestLastGoodStays(t *testing.T) {
-	l := newLAPI(t)
-	l.says(200, decisionsList(300))
-	b := run(t, "", decisionsOf(t, l.URL, "")+"}")
-	b.until("held", func() bool { return b.figures().Decisions.Held == 300 })
 	for _, row := range []struct {
+		name string
 		does http.HandlerFunc
 		want string
 	}{
-		{func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) }, "it answers 403 Forbidden; write the key that `cscli bouncers add NAME` prints into /"},
-		{func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, "unexpected '<'; the 300 decisions that are held stay"},
-		{func(w http.ResponseWriter, r *http.Request) {
+		{"refused", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) }, "it answers 403 Forbidden; write the key that `cscli bouncers add NAME` prints into /"},
+		{"not JSON", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, "unexpected '<'; the 300 decisions that are held stay"},
+		{"redirected", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://192.0.2.1/", http.StatusFound)
 		}, "where the key must not go"},
-		{func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, decisionsList(300)[:9000]) }, "it ends in the middle"},
+		{"cut short", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, decisionsList(300)[:9000]) }, "it ends in the middle"},
 	} {
-		l.does(row.does)
-		b.until("alarmed "+row.want, func() bool { return b.alarmed(row.want) })
-		if f := b.figures().Decisions; f.Held != 300 || f.Error == "" || f.Failures == 0 {
-			t.Errorf("%+v", f)
-		}
-		l.says(200, decisionsList(300))
-		b.until("well", func() bool { return len(b.Alarms.Lasting()) == 0 && b.figures().Decisions.Error == "" })
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			l := newLAPI(t)
+			l.says(200, decisionsList(300))
+			b := run(t, "", decisionsOf(t, l.URL, "")+"}")
+			b.until("held", func() bool { return b.figures().Decisions.Held == 300 })
+			l.does(row.does)
+			b.until("alarmed "+row.want, func() bool { return b.alarmed(row.want) })
+			if f := b.figures().Decisions; f.Held != 300 || f.Error == "" || f.Failures == 0 {
+				t.Errorf("%+v", f)
+			}
+			l.says(200, decisionsList(300))
+			b.until("well", func() bool { return len(b.Alarms.Lasting()) == 0 && b.figures().Decisions.Error == "" })
+		})
 	}
 }
 
 // A list that is suddenly empty is believed when it is said twice.
 func TestAllDeleted(t *testing.T) {
+	t.Parallel()
 	l := newLAPI(t)
 	l.says(200, decisionsList(300))
 	b := run(t, "", decisionsOf(t, l.URL, "")+"}")
@@ -272,6 +278,7 @@ func TestMost(t *testing.T) {
 
 // Changes add no more than is allowed either, and what is held may still get another end.
 func TestMostOfChanges(t *testing.T) {
+	t.Parallel()
 	l := newLAPI(t)
 	l.says(200, decisionsList(150))
 	b := run(t, "", decisionsOf(t, l.URL, ", most: 200")+"}")
@@ -288,6 +295,7 @@ func TestMostOfChanges(t *testing.T) {
 
 // Deletions of what is not held here take back nothing: a filter may have left it out.
 func TestDeletionsOfOthers(t *testing.T) {
+	t.Parallel()
 	l := newLAPI(t)
 	l.says(200, decisionsList(150))
 	b := run(t, "", decisionsOf(t, l.URL, "")+"}")

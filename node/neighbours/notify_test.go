@@ -156,6 +156,7 @@ func (s *notifyServer) texts() string {
 // TestWebhook: blocks of this node and alarms arrive, and those of other nodes where the
 // config says so.
 func TestWebhook(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	own, fleet, alarms := newServer(t, nil), newServer(t, nil), newServer(t, nil)
 	b.settle(fmt.Sprintf("{webhooks: [{name: own, url: '%s'}, {name: fleet, url: '%s', fleet: true, send: blocks}, {name: alarms, url: '%s', send: [alarms]}]}", own.URL, fleet.URL, alarms.URL))
@@ -181,6 +182,7 @@ func TestWebhook(t *testing.T) {
 // TestBadReceivers: receivers that hang, refuse, redirect or fail delay neither a
 // decision nor another receiver, and say in one line what is wrong.
 func TestBadReceivers(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	hanging, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -229,6 +231,7 @@ func TestBadReceivers(t *testing.T) {
 
 // TestOwnAlarm: a receiver that fails is an alarm for the others, and not for itself.
 func TestOwnAlarm(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	good, bad := newServer(t, nil), newServer(t, nil)
 	b.settle(fmt.Sprintf("{webhooks: [{name: good, url: '%s'}, {name: bad, url: '%s'}]}", good.URL, bad.URL))
@@ -285,6 +288,7 @@ func TestNotifyFails(t *testing.T) {
 
 // TestFiles: a reload reads the files of a receiver that stays; bad ones change nothing.
 func TestFiles(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.unpaced = true
 	s := newServer(t, nil)

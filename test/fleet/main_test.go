@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"flag"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -17,12 +16,7 @@ import (
 var full = os.Getenv("TORTURE") != ""
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if set := flag.Lookup("test.parallel"); set.Value.String() == set.DefValue {
-		// These tests wait for each other's Redis and clocks, not for a
-		// processor.
-		_ = flag.Set("test.parallel", strconv.Itoa(size(10, 2)))
-	}
+	program.Parallel(size(10, 2))
 	// A pool that could not connect tries on by itself, and notices within a
 	// second that it was closed.
 	goleak.VerifyTestMain(m,

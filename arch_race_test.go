@@ -1,0 +1,72 @@
+package edgeguard_test
+
+import (
+	"go/ast"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestOneGoroutine holds that what `make race` leaves out for having one goroutine has
+// one: neither the package, nor what it or its tests import of ours, nor its tests start
+// another.
+func TestOneGoroutine(t *testing.T) {
+	makefile, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile(`(?m)^ONE_GOROUTINE := (.+)$`).FindSubmatch(makefile)
+	if named == nil {
+		t.Fatal("the Makefile has no ONE_GOROUTINE")
+	}
+	for _, folder := range strings.Fields(string(named[1])) {
+		oneGoroutine(t, []string{folder})
+	}
+}
+
+// oneGoroutine looks at the files of a folder, and at those of what they import but for
+// tests. Way leads to it, from what the Makefile names.
+func oneGoroutine(t *testing.T, way []string) {
+	t.Helper()
+	folder := way[len(way)-1]
+	names, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%s: %d files, %v", folder, len(names), err)
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") && len(way) > 1 {
+			continue
+		}
+		s, err := parse(name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(s.File, func(n ast.Node) bool {
+			if startsGoroutine(n) {
+				t.Errorf("%s starts a goroutine: take %s off ONE_GOROUTINE in the Makefile (%s)", s.fset.Position(n.Pos()), way[0], strings.Join(way, " imports "))
+			}
+			return true
+		})
+		for _, spec := range s.Imports {
+			if to, isOurs := ourFolder(spec); isOurs && !slices.Contains(way, to) {
+				oneGoroutine(t, append(slices.Clone(way), to))
+			}
+		}
+	}
+}
+
+// starters are the functions and methods that call what they are given in another goroutine.
+var starters = []string{"Go", "AfterFunc", "Parallel", "RunParallel", "NewServer", "NewTLSServer", "NewUnstartedServer", "Serve", "ListenAndServe", "Notify"}
+
+func startsGoroutine(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.GoStmt:
+		return true
+	case *ast.SelectorExpr:
+		return slices.Contains(starters, n.Sel.Name)
+	}
+	return false
+}
