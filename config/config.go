@@ -60,7 +60,7 @@ type Config struct {
 
 // BlockBytes is the part of a node's memory that one block takes, with all that
 // is made of it: the list itself, what the garbage collector has not freed,
-// a copy for an enforcer that is being written (docs/benchmarks.md).
+// a copy for an enforcer that is being written (docs/figures.md).
 const BlockBytes = 1 << 10
 
 const (

@@ -30,6 +30,7 @@ import (
 	"syscall"
 
 	"edgeguard/internal/atomicfile"
+	"edgeguard/loadtest/report"
 )
 
 // The exits of the program.
@@ -46,6 +47,7 @@ type command struct {
 }
 
 var commands = []command{
+	{"algorithms", "compare ways to limit a rate, in memory", part(report.Algorithms)},
 	{"report", "measure all of it beside its goals; write tables, JSON, HTML and the pages of docs/", reportCommand},
 }
 

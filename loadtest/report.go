@@ -11,15 +11,15 @@ import (
 
 func reportCommand(ctx context.Context, flags *flag.FlagSet, args []string, out, notes io.Writer) error {
 	var o report.Options
-	flags.Uint64Var(&o.Seed, "seed", 1, "of all traffic: the same `number` gives the same traffic")
-	flags.BoolVar(&o.Full, "full", false, "everything at length, some twenty minutes; without it some five")
+	shared(flags, &o)
+	json, html := files(flags)
 	only := flags.String("only", "", "the `names` of parts and groups to measure, with commas between: "+strings.Join(report.Names(), ", "))
 	flags.IntVar(&o.Rounds, "rounds", 0, "how often what is compared takes turns (3 with -full, else 1)")
 	flags.StringVar(&o.Benchtime, "benchtime", "", "how long one benchmark runs, or how often, as 100x (1s with -full, else 200ms)")
 	flags.BoolVar(&o.Goals, "goals", false, "print the goals and commands, measure nothing")
 	flags.StringVar(&o.Root, "root", ".", "the project's `folder`")
-	json := flags.String("json", "", "the `file` to write all of it to, as JSON")
-	base := flags.String("compare", "", "the `commit` to compare this one with: both are built and run by turns")
+	docs := flags.String("write", "", "the `folder` (docs) in which to write benchmarks.md, figures.md and img/, each whole")
+	base := flags.String("compare", "", "the `commit` to compare this one with: both are built and run by turns, and instructions decide")
 	if err := parse(flags, args); err != nil {
 		return err
 	}
@@ -38,6 +38,8 @@ func reportCommand(ctx context.Context, flags *flag.FlagSet, args []string, out,
 	if err != nil {
 		return err
 	}
-	r.Print(out)
-	return toFile(*json, r.WriteJSON)
+	if err := show(r, out, *json, *html); err != nil || *docs == "" {
+		return err
+	}
+	return r.WritePages(*docs)
 }

@@ -1,7 +1,7 @@
 // Package hugepage allocates the memory of the counting tables. It is outside of
 // the Go heap, so that it does not set the pace of the garbage collector. It is in
 // huge pages where the kernel has them, which save a fifth to a third of an access
-// at millions of keys (docs/benchmarks.md).
+// at millions of keys (docs/figures.md).
 package hugepage
 
 import "edgeguard/shard"

@@ -30,6 +30,13 @@ type comparison struct {
 // operation that takes over 5 % more is an error. Times are told with their spread, and
 // nothing follows from them.
 func Compare(ctx context.Context, base string, o Options, out, notes io.Writer) error {
+	if err := installed("valgrind"); err != nil {
+		return fmt.Errorf("instructions are counted by it, and %w", err)
+	}
+	return compare(ctx, base, o, out, notes)
+}
+
+func compare(ctx context.Context, base string, o Options, out, notes io.Writer) error {
 	dir, err := os.MkdirTemp("", "eg-")
 	if err != nil {
 		return err

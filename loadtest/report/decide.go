@@ -14,6 +14,9 @@ func decideGroup() group {
 		lines: []figure{
 			multiple("one verdict, as a multiple of one `shard.Add`", stated("×"), decides, "Decide/single", "Count/single"),
 			multiple("batches of 64, as a multiple of `shard.AddBatch`", stated("×"), decides, "Decide/batch64", "Count/batch64"),
+			multiple("IPv6, wide networks counted, 16 full /48s, as a multiple of without", stated("×"), decides, "DecideV6/dense/wide=report/single", "DecideV6/dense/wide=off/single"),
+			multiple("the same in batches of 64", stated("×"), decides, "DecideV6/dense/wide=report/batch64", "DecideV6/dense/wide=off/batch64"),
+			multiple("each alone in its /48, which is as bad as it gets", stated("×"), decides, "DecideV6/alone/wide=report/single", "DecideV6/alone/wide=off/single"),
 			metric("allocations", atMost(0, ""), decides, "Decide/single", "allocs/op"),
 			metric("allocations, batches of 64", atMost(0, ""), decides, "Decide/batch64", "allocs/op"),
 		},

@@ -36,7 +36,7 @@ type group struct {
 func (r *runner) measure(g group) Table {
 	t := Table{Name: g.name, Title: g.title, Note: g.note}
 	for _, f := range g.lines {
-		row := Row{What: f.what, Goal: f.goal.String(), Command: f.command}
+		row := Figure{What: f.what, Goal: f.goal.String(), Command: f.command}
 		if r.idle {
 			row.Missing, row.Measured = true, "not measured"
 			t.Rows = append(t.Rows, row)

@@ -22,10 +22,17 @@ func (g goal) String() string {
 	case g.bound < 0:
 		return "stated"
 	case g.most:
-		return "≤ " + join(strconv.FormatFloat(g.bound, 'f', -1, 64), g.unit)
+		return "≤ " + g.text()
 	default:
-		return "≥ " + join(strconv.FormatFloat(g.bound, 'f', -1, 64), g.unit)
+		return "≥ " + g.text()
 	}
+}
+
+func (g goal) text() string {
+	if g.bound >= 10_000 {
+		return withUnit(g.bound, g.unit)
+	}
+	return join(strconv.FormatFloat(g.bound, 'f', -1, 64), g.unit)
 }
 
 // verdict is "ok" or "short", or empty where there is no goal.
@@ -45,6 +52,8 @@ func (g goal) verdict(value float64) string {
 func withUnit(value float64, unit string) string {
 	prec := 0
 	switch {
+	case value >= 10_000 || value <= -10_000:
+		return join(whole(value), unit)
 	case value == float64(int64(value)), value >= 100:
 	case value >= 10:
 		prec = 1
@@ -55,7 +64,7 @@ func withUnit(value float64, unit string) string {
 }
 
 func join(number, unit string) string {
-	if unit == "" || unit == "×" {
+	if unit == "" || unit == "×" || unit == "/s" {
 		return number + unit
 	}
 	return number + " " + unit

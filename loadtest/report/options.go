@@ -38,6 +38,9 @@ type Options struct {
 	// Benchtime is how long one benchmark of a group runs, as go test takes it; empty
 	// for the run's usual.
 	Benchtime string
+	// Record is a folder with an access log that is one more scenario; empty leaves it
+	// out.
+	Record string
 	// Goals gives the goals and commands, and measures nothing.
 	Goals bool
 }
@@ -117,10 +120,11 @@ func Run(ctx context.Context, o Options, notes io.Writer) (*Report, error) {
 	}
 	defer os.RemoveAll(dir)
 	r := &runner{ctx: ctx, root: o.Root, dir: dir, rounds: o.rounds(), benchtime: o.benchtime(), notes: notes, idle: o.Goals}
-	all := &Report{Seed: o.Seed, Full: o.Full, Time: begin(o.Root, r.rounds)}
+	all := &Report{Seed: o.Seed, Full: o.Full, Only: o.Only, Time: begin(o.Root, r.rounds)}
 	if err := all.Parts.run(ctx, o, notes); err != nil {
 		return nil, err
 	}
+	r.counted = all.Parts.counted()
 	for _, g := range groups() {
 		if !o.wants(g.name, g.quick) {
 			continue

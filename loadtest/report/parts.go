@@ -4,16 +4,25 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"reflect"
+
+	"edgeguard/loadtest/algorithms"
+	"edgeguard/loadtest/tools"
 )
 
-// Parts are the comparisons of loadtest's own programs.
-type Parts struct{}
+// Parts are the comparisons of loadtest's own programs. One that was not asked for is
+// nil.
+type Parts struct {
+	Algorithms *algorithms.Result `json:"algorithms,omitempty"`
+	Tools      *tools.Result      `json:"tools,omitempty"`
+}
 
-// part is one of them. Run puts its result into the report.
+// part is one of them.
 type part struct {
 	name, title string
-	run         func(context.Context, Options, io.Writer, *Parts) error
-	result      func(*Parts) Result // nil where it was not run
+	// run puts its result into the report.
+	run    func(context.Context, Options, io.Writer, *Parts) error
+	result func(*Parts) Result
 }
 
 // Result is what a part found.
@@ -21,8 +30,23 @@ type Result interface {
 	Print(io.Writer) // the table for a terminal
 }
 
+// The names of the parts.
+const (
+	Algorithms = "algorithms"
+	Tools      = "tools"
+)
+
 // parts are in the order in which they run and are shown.
-var parts = []part{}
+var parts = []part{
+	{Algorithms, "Ways to limit a rate, in memory", func(ctx context.Context, o Options, notes io.Writer, p *Parts) (err error) {
+		p.Algorithms, err = algorithms.Run(ctx, algorithms.Options{Seed: o.Seed, Full: o.Full, Record: o.Record}, notes)
+		return err
+	}, func(p *Parts) Result { return p.Algorithms }},
+	{Tools, "Other programs", func(ctx context.Context, o Options, notes io.Writer, p *Parts) (err error) {
+		p.Tools, err = tools.Run(ctx, tools.Options{Seed: o.Seed, Full: o.Full}, notes)
+		return err
+	}, func(p *Parts) Result { return p.Tools }},
+}
 
 func partNames() (names []string) {
 	for _, p := range parts {
@@ -46,4 +70,30 @@ func (p *Parts) run(ctx context.Context, o Options, notes io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// print prints the tables of those that ran.
+func (p *Parts) print(w io.Writer) {
+	for _, one := range parts {
+		result := one.result(p)
+		if reflect.ValueOf(result).IsNil() {
+			continue
+		}
+		fmt.Fprintf(w, "%s\n\n", one.title)
+		result.Print(w)
+		fmt.Fprintln(w)
+	}
+}
+
+// counted are the instructions that the algorithms counted beside their own; nil if
+// they did not run.
+func (p *Parts) counted() map[string]float64 {
+	if p.Algorithms == nil {
+		return nil
+	}
+	all := map[string]float64{}
+	for _, c := range p.Algorithms.Costs {
+		all[c.Name] = c.Instructions
+	}
+	return all
 }

@@ -14,11 +14,12 @@ import (
 
 // Report is what was measured. A part that was not asked for is nil.
 type Report struct {
-	Seed   uint64  `json:"seed"`
-	Full   bool    `json:"full"`
-	Time   Stamp   `json:"time"`
-	Parts  Parts   `json:"parts"`
-	Groups []Table `json:"groups,omitempty"`
+	Seed   uint64   `json:"seed"`
+	Full   bool     `json:"full"`
+	Only   []string `json:"only,omitempty"`
+	Time   Stamp    `json:"time"`
+	Parts  Parts    `json:"parts"`
+	Groups []Table  `json:"groups,omitempty"`
 }
 
 // Stamp is when, on what and beside what it was measured.
@@ -38,14 +39,14 @@ type Stamp struct {
 
 // Table is a group of figures.
 type Table struct {
-	Name  string `json:"name"`
-	Title string `json:"title"`
-	Note  string `json:"note"` // what a reader must know to judge the figures
-	Rows  []Row  `json:"rows"`
+	Name  string   `json:"name"`
+	Title string   `json:"title"`
+	Note  string   `json:"note"` // what a reader must know to judge the figures
+	Rows  []Figure `json:"rows"`
 }
 
-// Row is a figure beside its goal.
-type Row struct {
+// Figure is one that was measured, beside its goal.
+type Figure struct {
 	What string `json:"what"`
 	Goal string `json:"goal"`
 	// Time is the figure; what it was made of is in Measured, for people.
@@ -73,7 +74,7 @@ func (s *Stamp) String() string {
 	if s.Commit != "" {
 		text += ", commit " + s.Commit
 	}
-	text += fmt.Sprintf("; the median of %d %s", s.Rounds, plural(s.Rounds, "round"))
+	text += fmt.Sprintf("; benchmarks are the median of %d %s", s.Rounds, plural(s.Rounds, "round"))
 	if s.Load[0] != "" {
 		text += fmt.Sprintf("; load average %s before it, %s at its end", s.Load[0], s.Load[1])
 	}
@@ -139,13 +140,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 
 // Print prints the tables for a terminal.
 func (r *Report) Print(w io.Writer) {
-	for _, p := range parts {
-		if result := p.result(&r.Parts); result != nil {
-			fmt.Fprintf(w, "%s\n\n", p.title)
-			result.Print(w)
-			fmt.Fprintln(w)
-		}
-	}
+	r.Parts.print(w)
 	for _, t := range r.Groups {
 		printTable(w, t)
 	}

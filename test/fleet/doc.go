@@ -19,9 +19,9 @@
 // repeats the traffic and the faults but not every interleaving. All traffic
 // stays on loopback.
 //
-// The figures of a fleet are benchmarks, each printed beside its goal:
+// The figures of a fleet are benchmarks, which docs/figures.md has beside their goals:
 //
-//	go test -run '^$' -bench . -benchtime 1x ./test/fleet
+//	go run ./loadtest report -only crossing,redis
 //
 // No package of edgeguard imports it.
 package fleet

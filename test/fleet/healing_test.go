@@ -65,7 +65,7 @@ func (h *healingsByFault) add(after string, one healing) {
 	h.of[after] = append(h.of[after], one)
 }
 
-// print prints, for each fault, the figures in docs/benchmarks.md.
+// print prints, for each fault, how long it took to heal.
 func (h *healingsByFault) print() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -32,6 +32,8 @@ var all = template.Must(template.New("").Funcs(template.FuncMap{
 type Chart interface {
 	draw() any
 	kind() string
+	// Name is the title.
+	Name() string
 	// Alternative says in a sentence what the chart shows.
 	Alternative() string
 }
@@ -82,6 +84,9 @@ type row struct {
 const rowHeight = 38
 
 func (b Bars) kind() string { return "bars" }
+
+// Name is the title.
+func (b Bars) Name() string { return b.Title }
 
 // Alternative is the title and each value.
 func (b Bars) Alternative() string {
@@ -149,6 +154,9 @@ type dot struct{ X, Y string }
 type tick struct{ At, Label string }
 
 func (l Lines) kind() string { return "lines" }
+
+// Name is the title.
+func (l Lines) Name() string { return l.Title }
 
 // Alternative is the title, the axes, and where each line begins and ends.
 func (l Lines) Alternative() string {

@@ -1,0 +1,148 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"edgeguard/loadtest/report/plot"
+	"edgeguard/loadtest/tools"
+)
+
+// full is the flag of the run.
+func (r *Report) full() string {
+	if r.Full {
+		return " -full"
+	}
+	return ""
+}
+
+// request is what a request pays by each way.
+func (r *Report) request() section {
+	s := section{ID: "request", Question: "What does a request pay, by each way?", Command: "go run ./loadtest report -only tools" + r.full()}
+	t := r.Parts.Tools
+	if t == nil {
+		return s
+	}
+	s.Table = &grid{Head: []string{"way", "CPU of both, µs", "of it added", "added p50, ms", "added p99, ms", "caught", "visitors hit"}}
+	bars := plot.Bars{Title: "Processor time that a request pays more, µs"}
+	s.Says = []string{fmt.Sprintf("The same traffic (%s) to each, limit %d in %d s, on the cores that also make it: processor time is of as many requests as fit over %d connections, "+
+		"and what a request waits more is at %s a second. Medians of %d rounds by turns, with the least and the most. Of a short wait on a busy machine the spread says more than the median.",
+		t.Scenario, t.Limit, t.Window, t.Conns, whole(float64(t.Rate)), t.Rounds)}
+	for i := range t.Arms {
+		a := &t.Arms[i]
+		row := []string{armLabel(a), "-", "-", "-", "-", "-", "-"}
+		bar := plot.Bar{Label: armLabel(a), Ours: oursArm(a)}
+		if c := a.Cost; c != nil {
+			row[1] = withUnit(c.ServerCPU.Median+c.ToolCPU.Median, "")
+			if a.Base != "" {
+				row[2], row[3], row[4] = spreadCell(c.AddedCPU), spreadCell(c.AddedP50), spreadCell(c.AddedP99)
+				bar.Value, bar.Text = max(0, c.AddedCPU.Median), withUnit(c.AddedCPU.Median, "")
+			}
+		} else {
+			bar.None, bar.Text = true, "not measured"
+		}
+		if a.Missing != "" {
+			s.Says = append(s.Says, "Of "+armLabel(a)+" not all was measured: "+a.Missing+".")
+		}
+		if j := a.Judged; j != nil && a.Base != "" {
+			row[5], row[6] = fmt.Sprintf("%d of %d", j.Caught, j.Over), fmt.Sprintf("%d of %d", j.Hit, j.Visitors)
+		}
+		s.Table.add(row...)
+		if a.Base != "" {
+			bars.Rows = append(bars.Rows, bar)
+		}
+	}
+	s.Charts = []plot.Chart{bars}
+	return s
+}
+
+// labels are the arms' names as a chart of a small screen has room for.
+var labels = map[string]string{
+	"nginx": "nginx alone", "limit-req": "nginx limit_req", "fail2ban": "fail2ban", "forward-auth": "edgeguard, auth_request", "cached-pass": "edgeguard, cached pass",
+	"log": "edgeguard, log and geo list", "haproxy": "HAProxy alone", "stick-table": "HAProxy stick table", "peers": "edgeguard, peers", "spoe": "edgeguard, SPOE",
+	"haproxy-log": "edgeguard, HAProxy's log",
+}
+
+// armLabel is an arm in few words.
+func armLabel(a *tools.Arm) string {
+	if label := labels[a.Name]; label != "" {
+		return label
+	}
+	return a.Name
+}
+
+func oursArm(a *tools.Arm) bool { return strings.HasPrefix(armLabel(a), "edgeguard") }
+
+func spreadCell(s tools.Spread) string {
+	return fmt.Sprintf("%s (%s to %s)", withUnit(s.Median, ""), withUnit(s.Least, ""), withUnit(s.Most, ""))
+}
+
+// blockTimes is how soon each program refuses; nil if none was measured.
+func (r *Report) blockTimes() plot.Chart {
+	t := r.Parts.Tools
+	if t == nil {
+		return nil
+	}
+	bars := plot.Bars{Title: "From the request that crosses the limit to the first refusal (logarithmic)", Log: true}
+	for i := range t.Arms {
+		a := &t.Arms[i]
+		if a.Base == "" {
+			continue // nothing limits there
+		}
+		bar := plot.Bar{Label: armLabel(a), Ours: oursArm(a)}
+		switch {
+		case a.Judged == nil:
+			bar.None, bar.Text = true, "not measured"
+		case len(a.Judged.Blocks) == 0:
+			bar.None, bar.Text = true, "never refused"
+		default:
+			bar.Value, bar.Text = 1000*a.Judged.Block.Median, seconds(a.Judged.Block.Median)
+		}
+		bars.Rows = append(bars.Rows, bar)
+	}
+	if len(bars.Rows) == 0 {
+		return nil
+	}
+	return bars
+}
+
+// seconds writes a time with the unit that fits.
+func seconds(s float64) string {
+	switch {
+	case s < 0.001:
+		return withUnit(1e6*s, "µs")
+	case s < 1:
+		return withUnit(1e3*s, "ms")
+	default:
+		return withUnit(s, "s")
+	}
+}
+
+// block is how soon a block is in force.
+func (r *Report) block() section {
+	s := section{ID: "block", Question: "How fast does a block reach everybody?", Table: &grid{Head: quoted, Texts: true}, Command: "go run ./loadtest report -only tools,crossing,kernel" + r.full()}
+	s.Says = []string{"In the path, the request that crosses is the first refused. From a log or a table it is as soon as that is read, and in a fleet as soon as the count is pushed."}
+	if c := r.blockTimes(); c != nil {
+		s.Charts = append(s.Charts, c)
+		for i := range r.Parts.Tools.Arms {
+			a := &r.Parts.Tools.Arms[i]
+			if j := a.Judged; a.Base != "" && j != nil && len(j.Blocks) > 0 {
+				s.Table.add(armLabel(a), "stated", fmt.Sprintf("%s, at most %s of %d; %s passed meanwhile", seconds(j.Block.Median), seconds(j.Block.Most), len(j.Blocks), count(j.Passed, "request")), "")
+			}
+		}
+	}
+	r.quote(s.Table, "crossing", "through nginx's log with `flush=50ms`, 99th percentile",
+		"on all of five nodes, 99th percentile", "a forced /16 on the last of fifty nodes, the slowest of 20")
+	r.quote(s.Table, "kernel", "from the crossing request, counted from nginx's log, to dropped packets: 99th percentile of 250 clients")
+	return s
+}
+
+func count(n int, word string) string { return whole(float64(n)) + " " + plural(n, word) }
+
+// oneRedis is how far one Redis carries.
+func (r *Report) oneRedis() section {
+	s := section{ID: "redis", Question: "How far does one Redis carry?", Table: &grid{Head: quoted, Texts: true}, Command: "go run ./loadtest report -only redis" + r.full()}
+	r.quote(s.Table, "redis", "a pushed key, 1 node", "16 nodes", "keys a second into one Redis, 16 nodes", "memory of a key that one node counts", "a heartbeat at 1,000 nodes",
+		"a request, against one sliding-log script a request", "clients reported, of all of a WordPress log over 10 nodes")
+	return s
+}

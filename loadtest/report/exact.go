@@ -1,0 +1,226 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"edgeguard/loadtest/algorithms"
+	"edgeguard/loadtest/limiter"
+	"edgeguard/loadtest/report/plot"
+	"edgeguard/rules"
+)
+
+// verdict is what a way to limit a rate did over all scenarios on one node.
+type verdict struct {
+	name, what, stated               string
+	requests, over, refused, overAll int
+	most                             uint64 // to one client in a window, in percent of the limit
+	least, greatest                  float64
+	asked, untrue                    int
+}
+
+// verdicts adds up what the exact log says of each way.
+func verdicts(a *algorithms.Result) []verdict {
+	all := make([]verdict, len(a.Limiters))
+	for i, l := range a.Limiters {
+		v := &all[i]
+		v.name, v.what, v.stated = l.Name, l.What, l.Stated
+		for k := range a.Scenarios {
+			if a.Scenarios[k].Nodes > 1 || i >= len(a.Scenarios[k].Rows) {
+				continue // what no way can know on one node
+			}
+			s := &a.Scenarios[k].Rows[i]
+			v.requests += s.Requests
+			v.over += s.Over
+			v.refused += s.RefusedFalsely
+			v.most = max(v.most, uint64(s.Most)*100/uint64(max(s.Limit, 1)))
+			v.least, v.greatest = min(v.least, s.Least), max(v.greatest, s.Greatest)
+			v.asked += s.Asked
+			v.untrue += s.Early + s.Late
+		}
+	}
+	return all
+}
+
+// ours are the names of edgeguard's own ways.
+func ours(name string) bool {
+	return slices.Contains([]string{"ring-1", "ring-0.95", "pushes", "pushes-all"}, name)
+}
+
+// exact is what each way to limit a rate lets through over its limit.
+func (r *Report) exact() section {
+	s := section{ID: "exact", Question: "How exact is it?", Command: "go run ./loadtest algorithms" + r.full()}
+	a := r.Parts.Algorithms
+	if a == nil {
+		return s
+	}
+	all := verdicts(a)
+	s.Table = &grid{Head: []string{"way", "most in one window", "admitted over the limit", "refused falsely", "error of its count", "stated", "untrue Retry-After"}}
+	over := plot.Bars{Title: "The most that one client got into one window, in % of its limit"}
+	for _, v := range all {
+		waits := "says none"
+		if v.asked > 0 {
+			waits = fmt.Sprintf("%s of %s", whole(float64(v.untrue)), whole(float64(v.asked)))
+		}
+		s.Table.add(v.name, fmt.Sprintf("%d %%", v.most), whole(float64(v.over)), whole(float64(v.refused)), fmt.Sprintf("%s to %s", withUnit(v.least, ""), withUnit(v.greatest, "")), v.stated, waits)
+		over.Rows = append(over.Rows, plot.Bar{Label: v.name, Value: float64(v.most), Text: fmt.Sprintf("%d %%", v.most), Ours: ours(v.name)})
+	}
+	s.Charts = []plot.Chart{r.boundary(), over}
+	if len(all) > 0 {
+		s.Says = append(s.Says, fmt.Sprintf("%s requests of %d scenarios (visitors, crowds, brute force, botnets, bursts on each side of every boundary), judged by the exact log of what each way let pass; "+
+			"what is spread over several nodes is left out, since no way can know it on one.", whole(float64(all[0].requests)), len(a.Scenarios)))
+	}
+	s.Says = append(s.Says, "The ring's count is off by what one slot holds and never by more. The guard of 0.95 refuses a twentieth before the limit: that is its price, and what it is for is the skew of a fleet and the slot.")
+	return s
+}
+
+// documents is what the documents say that edgeguard began with.
+func (r *Report) documents() section {
+	s := section{ID: "documents", Question: "What do the documents get wrong?", Command: "go run ./loadtest algorithms" + r.full()}
+	a := r.Parts.Algorithms
+	if a == nil {
+		return s
+	}
+	s.Table = &grid{Head: []string{"said", "found", ""}, Texts: true}
+	for _, c := range a.Claims {
+		says := "not so"
+		if c.True {
+			says = "so"
+		}
+		s.Table.add(upper(c.Says), upper(c.Found), says)
+	}
+	s.Says = []string{"edgeguard grew from documents that each argue for another way. This is what they say, tried."}
+	return s
+}
+
+// fast is what a decision takes.
+func (r *Report) fast() section {
+	s := section{ID: "fast", Question: "How fast is it?", Command: "go run ./loadtest report -only algorithms,add,decide,log" + r.full()}
+	s.Table = &grid{Head: quoted, Texts: true}
+	s.Says = []string{"A lone request waits for memory, so each count depends on the one before; lines of a log come in batches, and batches overlap their waits. " +
+		"The obvious is a map of rings behind mutexes. Cold keys were seen in one slot, dense ones in all."}
+	if a := r.Parts.Algorithms; a != nil {
+		for _, keys := range []string{"cold", "dense"} {
+			bars := plot.Bars{Title: "ns a decision, " + keys + " keys"}
+			for _, one := range a.Speed {
+				if one.Keys == keys {
+					bars.Rows = append(bars.Rows, plot.Bar{Label: one.Limiter, Value: one.MedianNS, Ours: ours(one.Limiter),
+						Text: fmt.Sprintf("%s (%s to %s)", withUnit(one.MedianNS, ""), withUnit(one.LeastNS, ""), withUnit(one.MostNS, ""))})
+				}
+			}
+			if len(bars.Rows) > 0 {
+				s.Charts = append(s.Charts, bars)
+			}
+		}
+		s.Charts = append(s.Charts, r.goroutines()...)
+	}
+	r.quote(s.Table, "instructions", "a count, IPv4, cold", "a count, IPv4, dense", "a verdict of two rules, one counts")
+	for _, row := range s.Table.Rows {
+		row[0] += ", instructions"
+	}
+	r.quote(s.Table, "add", "cold, independent keys, against the obvious", "cold, dependent keys, against the obvious", "cold, batches of 64, against the obvious",
+		"cold, independent, against x/time/rate", "cold, independent, against go-limiter")
+	r.quote(s.Table, "decide", "one verdict, as a multiple of one `shard.Add`")
+	r.quote(s.Table, "log", "against `mawk '{c[$1]++}'`", "against goaccess")
+	return s
+}
+
+// goroutines is what a decision takes on several of them.
+func (r *Report) goroutines() []plot.Chart {
+	lines := plot.Lines{Title: "ns a decision of edgeguard, by goroutines", X: "goroutines", Y: "ns, all decisions over the time that passed"}
+	for _, one := range r.Parts.Algorithms.Scale {
+		i := slices.IndexFunc(lines.Series, func(s plot.Series) bool { return s.Name == one.What })
+		if i < 0 {
+			lines.Series = append(lines.Series, plot.Series{Name: one.What})
+			i = len(lines.Series) - 1
+		}
+		lines.Series[i].Points = append(lines.Series[i].Points, plot.Point{X: float64(one.Goroutines), Y: one.MedianNS})
+	}
+	if len(lines.Series) == 0 {
+		return nil
+	}
+	return []plot.Chart{lines}
+}
+
+// memory is what a key takes.
+func (r *Report) memory() section {
+	s := section{ID: "memory", Question: "How much memory does it take?", Table: &grid{Head: []string{"way", "clients", "slots with a request", "bytes a key", "in all"}},
+		Command: "go run ./loadtest algorithms" + r.full()}
+	a := r.Parts.Algorithms
+	if a == nil {
+		return s
+	}
+	type filling struct{ clients, slots int }
+	charts := map[filling]*plot.Bars{}
+	var order []filling
+	for _, m := range a.Memory {
+		s.Table.add(m.Limiter, whole(float64(m.Clients)), whole(float64(m.Slots)), withUnit(m.BytesAKey, ""), withUnit(float64(m.TotalBytes)/1e6, "MB"))
+		f := filling{m.Clients, m.Slots}
+		if charts[f] == nil {
+			charts[f] = &plot.Bars{Title: fmt.Sprintf("Bytes a key, %s clients in %d of 60 slots", whole(float64(m.Clients)), m.Slots), Log: true}
+			order = append(order, f)
+		}
+		charts[f].Rows = append(charts[f].Rows, plot.Bar{Label: m.Limiter, Value: m.BytesAKey, Text: withUnit(m.BytesAKey, "B"), Ours: ours(m.Limiter)})
+	}
+	slices.SortStableFunc(order, func(a, b filling) int {
+		return cmp.Or(cmp.Compare(a.slots, b.slots), cmp.Compare(b.clients, a.clients))
+	})
+	for _, f := range order {
+		if len(s.Charts) < 2 && (len(s.Charts) == 0 || f.slots > 1) {
+			s.Charts = append(s.Charts, *charts[f])
+		}
+	}
+	s.Says = []string{"A document computes 2 to 3 GB for 10 million addresses with 60 buckets each. Most addresses come once or twice, and such a key has no ring; one that is active in every slot has one. " +
+		"The lengths of these bars are logarithms."}
+	return s
+}
+
+// The traffic of the picture: 20 requests a second for as long as it shows.
+const (
+	pictureLimit  = 100
+	pictureWindow = time.Minute
+	pictureBegin  = 50 * time.Second
+	pictureEnd    = 185 * time.Second
+	pictureEvery  = 50 * time.Millisecond
+)
+
+// boundary is the fixed window beside the ring where two windows meet. It is computed,
+// and the same each time.
+func (r *Report) boundary() plot.Chart {
+	guard := rules.Guard(1_000_000)
+	lines := plot.Lines{
+		Title: "One client, 20 requests a second, limit 100 a minute", X: "seconds; a new minute begins at 60, 120 and 180", Y: "requests that passed in the last 60 s",
+		Limit: pictureLimit, LimitText: "the limit",
+	}
+	for _, one := range []struct {
+		name string
+		l    limiter.Limiter
+	}{
+		{"edgeguard's 60 slots", limiter.NewRing(pictureLimit, guard, pictureWindow)},
+		{"fixed window", limiter.NewFixedWindow(pictureLimit, pictureWindow)},
+	} {
+		lines.Series = append(lines.Series, plot.Series{Name: one.name, Points: passed(one.l)})
+	}
+	return lines
+}
+
+// passed is how many requests a limiter let pass in the last window, each half second.
+func passed(l limiter.Limiter) (points []plot.Point) {
+	var times []time.Duration
+	next := pictureBegin
+	for at := pictureBegin; at <= pictureEnd; at += pictureEvery {
+		if d, err := l.Take(at, 0, 1); err == nil && d.Allowed {
+			times = append(times, at)
+		}
+		for len(times) > 0 && times[0] <= at-pictureWindow {
+			times = times[1:]
+		}
+		if at >= next {
+			points = append(points, plot.Point{X: at.Seconds(), Y: float64(len(times))})
+			next += 500 * time.Millisecond
+		}
+	}
+	return points
+}

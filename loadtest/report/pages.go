@@ -1,0 +1,126 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/template"
+
+	"edgeguard/internal/atomicfile"
+	"edgeguard/loadtest/report/plot"
+)
+
+var docPages = template.Must(template.New("").Funcs(template.FuncMap{
+	"prose":   prose.Replace,
+	"table":   markdownTable,
+	"figures": markdownFigures,
+}).ParseFS(pageFiles, "pages/*.md"))
+
+// Pictures are the plots that README.md shows.
+const boundaryPicture, blockPicture = "boundary.svg", "time-to-block.svg"
+
+// WritePages writes benchmarks.md and figures.md into a folder, each whole, and the
+// pictures of README.md into its img. Nothing of an older page is kept.
+func (r *Report) WritePages(folder string) error {
+	missing, all := r.missing()
+	page := struct {
+		Command, Stamp string
+		Sections       []section
+		Groups         []Table
+		Short          *grid
+		Missing, All   int
+	}{r.command(), prose.Replace(r.Time.String()), r.sections(), r.Groups, r.short(), missing, all}
+	for _, name := range []string{"benchmarks.md", "figures.md"} {
+		var text bytes.Buffer
+		if err := docPages.ExecuteTemplate(&text, name, page); err != nil {
+			return err
+		}
+		if err := replace(filepath.Join(folder, name), text.Bytes()); err != nil {
+			return err
+		}
+	}
+	for name, chart := range map[string]plot.Chart{boundaryPicture: r.boundary(), blockPicture: r.blockTimes()} {
+		if chart == nil {
+			continue // the picture of an earlier run shows what this one did not measure
+		}
+		text, err := plot.File(chart)
+		if err != nil {
+			return err
+		}
+		if err := os.MkdirAll(filepath.Join(folder, "img"), 0o755); err != nil {
+			return err
+		}
+		if err := replace(filepath.Join(folder, "img", name), []byte(text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func replace(name string, text []byte) error {
+	return atomicfile.Replace(name, text, atomicfile.Options{Mode: 0o644})
+}
+
+// command is what was typed for this run.
+func (r *Report) command() string {
+	text := "go run ./loadtest report"
+	if r.Full {
+		text += " -full"
+	}
+	if len(r.Only) > 0 {
+		text += " -only " + strings.Join(r.Only, ",")
+	}
+	return text + " -write docs"
+}
+
+// prose is a text as a paragraph of Markdown holds it, whatever a program said.
+var prose = strings.NewReplacer("\n", " ", "\r", " ", "<", "&lt;")
+
+// cell is a text as a table of Markdown holds it, whatever a program said.
+var cell = strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ", "<", "&lt;")
+
+func markdownTable(g *grid) string {
+	var b strings.Builder
+	line := func(cells []string) {
+		for _, c := range cells {
+			fmt.Fprintf(&b, "| %s ", cell.Replace(c))
+		}
+		b.WriteString("|\n")
+	}
+	line(g.Head)
+	b.WriteString("|" + strings.Repeat("---|", len(g.Head)) + "\n")
+	for _, row := range g.Rows {
+		line(row)
+	}
+	return b.String()
+}
+
+// markdownFigures writes the figures of a group. A command that serves all is said once.
+func markdownFigures(rows []Figure) string {
+	g := &grid{Head: []string{"what", "goal", "measured", "", "command"}}
+	shared := sharedCommand(rows)
+	if shared != "" {
+		g.Head = g.Head[:4]
+	}
+	for _, r := range rows {
+		cells := []string{r.What, r.Goal, r.Measured, r.Verdict, "`" + r.Command + "`"}
+		g.add(cells[:len(g.Head)]...)
+	}
+	text := markdownTable(g)
+	if shared != "" {
+		text += "\nCommand: `" + shared + "`\n"
+	}
+	return text
+}
+
+// sharedCommand returns the command of all rows, empty if they differ.
+func sharedCommand(rows []Figure) string {
+	for _, r := range rows {
+		if r.Command != rows[0].Command {
+			return ""
+		}
+	}
+	return rows[0].Command
+}

@@ -1,0 +1,135 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"edgeguard/loadtest/report/plot"
+)
+
+// section is a question with its answer: the same on the page with plots and in
+// docs/benchmarks.md.
+type section struct {
+	ID       string
+	Question string
+	Says     []string // sentences, each a paragraph
+	Table    *grid    // nil where nothing of it was measured
+	Command  string   // what a reader types for the table
+	Charts   []plot.Chart
+}
+
+// grid is a table of texts. The first column names the row.
+type grid struct {
+	Head  []string
+	Texts bool // what is in the cells is to be read, not compared
+	Rows  [][]string
+}
+
+func (g *grid) add(cells ...string) { g.Rows = append(g.Rows, cells) }
+
+// sections are the questions that the report answers, in their order.
+func (r *Report) sections() []section {
+	all := []section{r.exact(), r.documents(), r.fast(), r.memory(), r.request(), r.block(), r.oneRedis(), r.rules()}
+	var asked []section
+	for _, s := range all {
+		if s.Table != nil && len(s.Table.Rows) > 0 || len(s.Charts) > 0 {
+			asked = append(asked, s)
+		}
+	}
+	return asked
+}
+
+// row finds a figure of a group.
+func (r *Report) row(group, what string) (Figure, bool) {
+	for _, t := range r.Groups {
+		if t.Name != group {
+			continue
+		}
+		for _, row := range t.Rows {
+			if row.What == what {
+				return row, true
+			}
+		}
+	}
+	return Figure{}, false
+}
+
+// quote adds figures of a group to a table of what, goal and figure. A figure whose
+// group was not measured is left out.
+func (r *Report) quote(g *grid, group string, whats ...string) {
+	for _, what := range whats {
+		if row, ok := r.row(group, what); ok {
+			g.add(upper(what), row.Goal, row.Measured, row.Verdict)
+		}
+	}
+}
+
+func upper(text string) string {
+	if text == "" {
+		return text
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+var quoted = []string{"what", "goal", "measured", ""}
+
+// rules is what a rule costs.
+func (r *Report) rules() section {
+	s := section{ID: "rule", Question: "What does a rule cost?", Table: &grid{Head: quoted, Texts: true}, Command: "go run ./loadtest report -only instructions,rules"}
+	s.Says = []string{"Rules with a path are looked up once for all of them, so that 200 cost hardly more than 20. What an attacker can make dear is a long path " +
+		"that nearly matches; he pays for its bytes, too."}
+	r.quote(s.Table, "instructions", "a verdict of one rule", "a verdict of two rules, one counts", "a verdict for IPv6, with its /56 and /48",
+		"a rule of four terms that hold", "20 rules of a path, none matches", "200 rules of a path, none matches", "20 rules, 4 KiB of hostile path")
+	r.quote(s.Table, "rules", "all four terms hold", "the method differs")
+	for i, row := range s.Table.Rows {
+		if i < 7 && row[1] != "" && !strings.Contains(row[2], "ns") && !strings.HasPrefix(row[2], "not") {
+			row[2] += " instructions"
+		}
+	}
+	bars := plot.Bars{Title: "Instructions of a verdict, by rules"}
+	for _, one := range []struct{ label, what string }{
+		{"1 rule of every request", "a verdict of one rule"}, {"2 rules, one counts", "a verdict of two rules, one counts"},
+		{"20 rules of a path, none matches", "20 rules of a path, none matches"}, {"200 rules of a path, none matches", "200 rules of a path, none matches"},
+	} {
+		if row, ok := r.row("instructions", one.what); ok {
+			bars.Rows = append(bars.Rows, barOf(one.label, row))
+		}
+	}
+	if len(bars.Rows) > 0 {
+		s.Charts = append(s.Charts, bars)
+	}
+	return s
+}
+
+// barOf is a figure as a bar of ours.
+func barOf(label string, row Figure) plot.Bar {
+	if row.Missing {
+		return plot.Bar{Label: label, Text: "not measured", None: true}
+	}
+	return plot.Bar{Label: label, Value: row.Time, Text: whole(row.Time), Ours: true}
+}
+
+// short are the figures that miss their goal.
+func (r *Report) short() *grid {
+	g := &grid{Head: []string{"what", "goal", "measured"}}
+	for _, t := range r.Groups {
+		for _, row := range t.Rows {
+			if row.Verdict == "short" {
+				g.add(fmt.Sprintf("%s: %s", t.Title, row.What), row.Goal, row.Measured)
+			}
+		}
+	}
+	return g
+}
+
+// missing is how many figures could not be measured, and of how many.
+func (r *Report) missing() (missing, all int) {
+	for _, t := range r.Groups {
+		for _, row := range t.Rows {
+			if all++; row.Missing {
+				missing++
+			}
+		}
+	}
+	return missing, all
+}
