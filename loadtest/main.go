@@ -47,7 +47,7 @@ type command struct {
 }
 
 var commands = []command{
-	{"algorithms", "compare ways to limit a rate, in memory", part(report.Algorithms)},
+	{"algorithms", "compare ways to limit a rate, in memory and over a Redis", part(report.Algorithms, report.OverRedis)},
 	{"report", "measure all of it beside its goals; write tables, JSON, HTML and the pages of docs/", reportCommand},
 }
 

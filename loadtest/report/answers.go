@@ -141,7 +141,23 @@ func count(n int, word string) string { return whole(float64(n)) + " " + plural(
 
 // oneRedis is how far one Redis carries.
 func (r *Report) oneRedis() section {
-	s := section{ID: "redis", Question: "How far does one Redis carry?", Table: &grid{Head: quoted, Texts: true}, Command: "go run ./loadtest report -only redis" + r.full()}
+	s := section{ID: "redis", Question: "How far does one Redis carry?", Table: &grid{Head: quoted, Texts: true}, Command: "go run ./loadtest report -only over-redis,redis" + r.full()}
+	if o := r.Parts.OverRedis; o != nil {
+		if o.Missing != "" {
+			s.Table.add("Ways over a Redis", "stated", "not measured: "+o.Missing, "")
+		}
+		cpu := plot.Bars{Title: "Redis' processor time a request, µs"}
+		for _, c := range o.Costs {
+			s.Table.add("A request by "+c.Way, "stated", fmt.Sprintf("%s commands, %s bytes in and %s out; %s of Redis", withUnit(c.Commands, ""), withUnit(c.In, ""), withUnit(c.Out, ""), withUnit(c.Pipelined, "µs")), "")
+			cpu.Rows = append(cpu.Rows, plot.Bar{Label: c.Way, Value: c.Pipelined, Text: withUnit(c.Pipelined, ""), Ours: ours(c.Way)})
+		}
+		if len(cpu.Rows) > 0 {
+			s.Charts = append(s.Charts, cpu)
+		}
+		if d := o.Decision; d.Memory > 0 {
+			s.Table.add("A count in memory, and a script call to Redis", "stated", fmt.Sprintf("%s and %s: %s", withUnit(d.Memory, "ns"), withUnit(d.Script, "ns"), withUnit(d.Times, "×")), "")
+		}
+	}
 	r.quote(s.Table, "redis", "a pushed key, 1 node", "16 nodes", "keys a second into one Redis, 16 nodes", "memory of a key that one node counts", "a heartbeat at 1,000 nodes",
 		"a request, against one sliding-log script a request", "clients reported, of all of a WordPress log over 10 nodes")
 	return s

@@ -91,6 +91,17 @@ func (r *Report) documents() section {
 		}
 		s.Table.add(upper(c.Says), upper(c.Found), says)
 	}
+	if o := r.Parts.OverRedis; o != nil {
+		for _, c := range o.Claims {
+			s.Table.add("Redis: "+c.Claim, fmt.Sprintf("%s said, %s %s", withUnit(c.Said, ""), withUnit(c.Is, ""), c.Unit), "not so")
+		}
+		for _, m := range o.Memory {
+			if m.Said > 0 {
+				s.Table.add(fmt.Sprintf("Redis: %s takes %d bytes of a client or of its request (%s)", m.Way, m.Said, m.State),
+					fmt.Sprintf("%d bytes a client, %d a request", m.Bytes, m.RequestBytes), "not so")
+			}
+		}
+	}
 	s.Says = []string{"edgeguard grew from documents that each argue for another way. This is what they say, tried."}
 	return s
 }

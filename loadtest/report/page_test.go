@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"edgeguard/loadtest/algorithms"
+	"edgeguard/loadtest/algorithms/overredis"
 	"edgeguard/loadtest/limiter/judge"
 	"edgeguard/loadtest/tools"
 )
@@ -42,6 +43,12 @@ func someReport() *Report {
 		Memory:    []algorithms.Held{{Limiter: "ring-1", Clients: 1000, Slots: 1, BytesAKey: 47, TotalBytes: 47000}},
 		Speed:     []algorithms.Speed{{Limiter: "ring-1", Keys: "cold", Spread: algorithms.Spread{MedianNS: 100, LeastNS: 90, MostNS: 120}}},
 		Scale:     []algorithms.Scale{{What: "cold", Goroutines: 1, Spread: algorithms.Spread{MedianNS: 100}}, {What: "cold", Goroutines: 8, Spread: algorithms.Spread{MedianNS: 60}}},
+	}
+	r.Parts.OverRedis = &overredis.Result{
+		Costs:    []overredis.Cost{{Way: "incr-expire", Commands: 2, In: 80, Out: 8, Pipelined: 3}, {Way: "pushes", Commands: 0.01, In: 1, Out: 1, Pipelined: 0.1}},
+		Claims:   []overredis.Claimed{{Claim: "Retry-After is oldest + window", Said: 29, Is: 59, Unit: "s"}},
+		Decision: overredis.Decided{Memory: 100, Script: 50_000, Times: 500},
+		Memory:   []overredis.Filled{{Way: "incr-expire", State: "one request", Bytes: 117, Said: 16}},
 	}
 	r.Parts.Tools = &tools.Result{Scenario: "a scenario", Limit: 100, Window: 60, Rounds: 3, Conns: 8, Rate: 1000, Arms: []tools.Arm{
 		{Name: "nginx", What: "nginx alone", Cost: &tools.Cost{ServerCPU: tools.Spread{Median: 15}}},

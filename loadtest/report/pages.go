@@ -24,6 +24,9 @@ const boundaryPicture, blockPicture = "boundary.svg", "time-to-block.svg"
 // WritePages writes benchmarks.md and figures.md into a folder, each whole, and the
 // pictures of README.md into its img. Nothing of an older page is kept.
 func (r *Report) WritePages(folder string) error {
+	if err := os.MkdirAll(filepath.Join(folder, "img"), 0o755); err != nil {
+		return err
+	}
 	missing, all := r.missing()
 	page := struct {
 		Command, Stamp string
@@ -47,9 +50,6 @@ func (r *Report) WritePages(folder string) error {
 		}
 		text, err := plot.File(chart)
 		if err != nil {
-			return err
-		}
-		if err := os.MkdirAll(filepath.Join(folder, "img"), 0o755); err != nil {
 			return err
 		}
 		if err := replace(filepath.Join(folder, "img", name), []byte(text)); err != nil {

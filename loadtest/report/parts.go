@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"edgeguard/loadtest/algorithms"
+	"edgeguard/loadtest/algorithms/overredis"
 	"edgeguard/loadtest/tools"
 )
 
@@ -14,6 +15,7 @@ import (
 // nil.
 type Parts struct {
 	Algorithms *algorithms.Result `json:"algorithms,omitempty"`
+	OverRedis  *overredis.Result  `json:"over_redis,omitempty"`
 	Tools      *tools.Result      `json:"tools,omitempty"`
 }
 
@@ -33,6 +35,7 @@ type Result interface {
 // The names of the parts.
 const (
 	Algorithms = "algorithms"
+	OverRedis  = "over-redis"
 	Tools      = "tools"
 )
 
@@ -42,6 +45,10 @@ var parts = []part{
 		p.Algorithms, err = algorithms.Run(ctx, algorithms.Options{Seed: o.Seed, Full: o.Full, Record: o.Record}, notes)
 		return err
 	}, func(p *Parts) Result { return p.Algorithms }},
+	{OverRedis, "Ways to limit a rate, over a Redis", func(ctx context.Context, o Options, notes io.Writer, p *Parts) (err error) {
+		p.OverRedis, err = overredis.Run(ctx, overredis.Options{Seed: o.Seed, Full: o.Full, Record: o.Record}, notes)
+		return err
+	}, func(p *Parts) Result { return p.OverRedis }},
 	{Tools, "Other programs", func(ctx context.Context, o Options, notes io.Writer, p *Parts) (err error) {
 		p.Tools, err = tools.Run(ctx, tools.Options{Seed: o.Seed, Full: o.Full}, notes)
 		return err
