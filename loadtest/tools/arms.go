@@ -34,8 +34,8 @@ func edgeguardLimit(more string) func(rule) string {
 func nothing(rule) string { return "no limit" }
 
 const (
-	ring    = "counts a window of 60 slots: up to one slot less than the window, never more"
-	logWait = "as the ring, and what comes before the log is read, which nginx writes each 50 ms: "
+	ring = "a window of 60 slots: counts up to one slot less than the window, never more"
+	late = ring + "; lets pass what comes before "
 )
 
 var allArms = []*arm{
@@ -53,22 +53,22 @@ var allArms = []*arm{
 	{name: "forward-auth", what: "edgeguard by nginx's auth_request, unix socket", base: "nginx", needs: []string{"nginx"},
 		start: forwardAuth, expressed: edgeguardLimit("edgeguard snippets nginx"), bound: ring},
 	{name: "cached-pass", what: "edgeguard counts from nginx's log; auth_request with a pass cached 1 s", base: "nginx", needs: []string{"nginx"},
-		start: cachedPass, counted: logged, expressed: edgeguardLimit("edgeguard snippets nginx, with a cache"), bound: logWait + "up to 1.1 s"},
+		start: cachedPass, counted: logged, expressed: edgeguardLimit("edgeguard snippets nginx, with a cache"), bound: late + "the log is read and the kept pass has ended, some 1.1 s at most"},
 	{name: "log", what: "edgeguard counts from nginx's log; nginx refuses by a geo list", base: "nginx", needs: []string{"nginx"},
 		start: nginxGeo, counted: logged, expressed: edgeguardLimit("edgeguard snippets nginx-geo"),
-		bound: logWait + "up to 10 s, because nginx is reloaded for a list at most so often"},
+		bound: late + "the log is read and nginx has reloaded the list, which it does every 10 s at most"},
 	{name: "haproxy", what: "HAProxy alone, without a log", needs: []string{"haproxy"}, expressed: nothing, start: haproxyAlone},
 	{name: "stick-table", what: "HAProxy's stick table, http_req_rate", base: "haproxy", needs: []string{"haproxy"}, start: stickTable,
 		expressed: stickTableLines,
 		bound:     "two counters: the window before is taken as spread evenly, so that it may refuse who is under the limit, and let pass up to twice the limit"},
 	{name: "peers", what: "edgeguard reads HAProxy's stick tables and fills them (peers protocol)", base: "haproxy", needs: []string{"haproxy"},
 		start: peers, counted: received, expressed: edgeguardLimit("edgeguard snippets haproxy-peers"),
-		bound: "as the ring, and what comes before the table is read and filled, some 20 ms"},
+		bound: late + "HAProxy's table is read and filled, some 20 ms"},
 	{name: "spoe", what: "edgeguard asked by HAProxy's SPOE, unix socket", base: "haproxy", needs: []string{"haproxy"},
 		start: spoe, expressed: edgeguardLimit("edgeguard snippets haproxy-spoe"), bound: ring},
 	{name: "haproxy-log", what: "edgeguard counts from HAProxy's log by a unix socket; refuses by its stats socket", base: "haproxy", needs: []string{"haproxy"},
 		start: haproxyLog, counted: logged, expressed: edgeguardLimit("edgeguard snippets haproxy, haproxy-map"),
-		bound: "as the ring, and what comes before the map is changed, each second; a burst may lose lines"},
+		bound: late + "HAProxy's map is changed, each second; a burst of requests may lose lines"},
 }
 
 // Arms returns the names of all arms, in the order of the result.

@@ -74,7 +74,8 @@ func (t *run) takeTurns(ctx context.Context, sites []*site) error {
 	return nil
 }
 
-// cost joins the turns with those of the web server alone, nil for such a one itself.
+// cost joins the turns with those of the web server alone, nil for such a one itself, and where
+// it was not measured.
 func cost(of, alone *turns) *Cost {
 	c := &Cost{ServerCPU: spread(of.server), ToolCPU: spread(of.beside), P50: spread(of.p50), P99: spread(of.p99)}
 	if alone != nil {

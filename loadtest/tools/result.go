@@ -65,10 +65,15 @@ func (t *run) newResult(arms []*arm) *Result {
 	return r
 }
 
-// row returns an arm's row.
+// row returns an arm's row. It looks at no more than the names of others, which may be filled
+// meanwhile.
 func (t *run) row(a *arm) *Arm {
-	i := slices.IndexFunc(t.result.Arms, func(row Arm) bool { return row.Name == a.name })
-	return &t.result.Arms[i]
+	for i := range t.result.Arms {
+		if row := &t.result.Arms[i]; row.Name == a.name {
+			return row
+		}
+	}
+	return nil
 }
 
 // Print writes the result as a table of at most 100 columns, and what each arm is.
@@ -116,7 +121,7 @@ func (a *Arm) print(w io.Writer) {
 	server, tool, added, p50, p99 := "-", "-", "-", "-", "-"
 	if c := a.Cost; c != nil {
 		server, tool = fmt.Sprintf("%.1f", c.ServerCPU.Median), fmt.Sprintf("%.1f", c.ToolCPU.Median)
-		if a.Base != "" {
+		if c.AddedP99 != (Spread{}) { // the base ran
 			added = fmt.Sprintf("%+.1f", c.AddedCPU.Median)
 			p50, p99 = fmt.Sprintf("%+.2f", c.AddedP50.Median), fmt.Sprintf("%+.2f", c.AddedP99.Median)
 		}

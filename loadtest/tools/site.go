@@ -17,7 +17,7 @@ import (
 )
 
 // patience bounds every wait for a program. Nothing is measured by it.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // site is an arm that runs: its web server, and what stands beside it, in a folder of
 // its own.

@@ -74,7 +74,7 @@ func Run(ctx context.Context, o Options, notes io.Writer) (*Result, error) {
 	if t.dir, err = os.MkdirTemp("", "tools"); err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(t.dir)
+	defer func() { _ = os.RemoveAll(t.dir) }()     // if it cannot be, no figure is worse
 	if err := os.Chmod(t.dir, 0o755); err != nil { // a worker of nginx may be somebody else
 		return nil, err
 	}

@@ -134,6 +134,17 @@ func TestPick(t *testing.T) {
 	}
 }
 
+// What is not installed is said in its row, and the rest goes on.
+func TestMissing(t *testing.T) {
+	a := &arm{name: "x", needs: []string{"no-such-program"}, expressed: nothing}
+	r := &run{notes: io.Discard, scenario: small}
+	r.result = r.newResult([]*arm{a})
+	err := r.with(t.Context(), []*arm{a}, "play", rule{}, func(context.Context, []*site) error { return nil })
+	if got := r.result.Arms[0].Missing; err != nil || !strings.Contains(got, "no-such-program is not installed") {
+		t.Error(got, err)
+	}
+}
+
 func TestCostIsOfTheSameRound(t *testing.T) {
 	c := cost(&turns{server: []float64{5, 50, 8}, beside: []float64{1, 2, 3}, p50: []float64{2, 3, 4}, p99: []float64{9, 9, 9}},
 		&turns{server: []float64{4, 40, 4}, p50: []float64{1, 1, 1}, p99: []float64{8, 10, 8}})
