@@ -42,7 +42,7 @@ func (r *Result) Print(w io.Writer) {
 // printRows writes two tables of the scenarios, with a column for each way that was
 // run on all.
 func (r *Result) printRows(w io.Writer) {
-	fmt.Fprint(w, "\nBy the exact log: cost admitted over the limit / requests refused falsely; one client in\nso many sent all its requests\n")
+	fmt.Fprint(w, "\nBy the exact log: requests admitted over the limit / requests refused falsely; one client in\nso many sent all its requests\n")
 	r.byWay(w, func(one *Row) string { return fmt.Sprintf("%d/%d", one.Over, one.RefusedFalsely) })
 	fmt.Fprint(w, "\nOf one request: commands / µs of Redis' CPU, in pipelines\n")
 	r.byWay(w, func(one *Row) string {

@@ -90,7 +90,7 @@ type Way struct {
 }
 
 // sent is what [Result.Sent] says.
-var sent = fmt.Sprintf("in pipelines of %d requests over loopback TCP, with their time; costs also one by one", batch)
+var sent = fmt.Sprintf("in pipelines of %d requests over loopback TCP, each with its own time; costs also one by one", batch)
 
 // run is one that is in progress.
 type run struct {

@@ -58,7 +58,7 @@ func (r *run) scenarios(ctx context.Context) error {
 }
 
 // draw returns the requests of one client in so many: as many as there is time for. Each
-// client sends all that it does.
+// client sends all that it does. Of the botnet there are 20 million.
 func (r *run) draw(s *traffic.Scenario) (requests []traffic.Request, part int) {
 	all := 0
 	for range s.Requests(r.Seed) {
@@ -69,6 +69,9 @@ func (r *run) draw(s *traffic.Scenario) (requests []traffic.Request, part int) {
 		if q.Client%uint32(part) == 0 {
 			requests = append(requests, q)
 		}
+	}
+	if s.Name == "botnet" { // whose addresses all do the same
+		part *= botnetSize / r.botnet
 	}
 	return requests, part
 }
