@@ -1,7 +1,6 @@
 package overredis
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -23,20 +22,27 @@ type Cost struct {
 	Out      float64 `json:"bytes_out_a_request"`
 	// Pushed is how many keys were pushed for one request.
 	Pushed float64 `json:"pushed_keys_a_request"`
-	// Pipelined and Single are Redis' processor time for one request in µs: in
-	// pipelines, and one by one over one connection. Pushes are pipelines.
-	Pipelined float64 `json:"redis_cpu_us_pipelined"`
-	Single    float64 `json:"redis_cpu_us_single,omitempty"`
-	// Wait is how long a request waits for Redis one by one, median and 99th percentile.
+	// Pipelined and Single are Redis' processor time for one request in µs, in
+	// pipelines and one by one over one connection: the median of some turns, between the
+	// bounds beside it. Pushes are pipelines.
+	Pipelined       float64    `json:"redis_cpu_us_pipelined"`
+	PipelinedBounds [2]float64 `json:"redis_cpu_us_pipelined_bounds"`
+	Single          float64    `json:"redis_cpu_us_single,omitempty"`
+	SingleBounds    [2]float64 `json:"redis_cpu_us_single_bounds,omitzero"`
+	// Wait is how long a request waits for Redis one by one: the median, and the 99th
+	// percentile. Both are medians of the turns.
 	Wait    float64 `json:"wait_time_us,omitempty"`
 	WaitMax float64 `json:"wait_time_us_p99,omitempty"`
+
+	pipelined, single, waits, waitsMax []float64 // of each turn
 }
 
 // Decided is a decision in memory beside one call of a script.
 type Decided struct {
-	Memory float64 `json:"memory_time_ns"` // a count in edgeguard's table
-	Script float64 `json:"script_time_ns"` // the log's script, one by one, median
-	Times  float64 `json:"script_to_memory_time"`
+	Memory       float64    `json:"memory_time_ns"` // a count in edgeguard's table, median
+	MemoryBounds [2]float64 `json:"memory_time_ns_bounds"`
+	Script       float64    `json:"script_time_ns"` // the log's script, one by one, median
+	Times        float64    `json:"script_to_memory_time"`
 	// PushCPU and ScriptCPU are Redis' processor time for one request: by pushes of all
 	// clients, and by the log's script one by one.
 	PushCPU   float64 `json:"push_redis_cpu_us_a_request"`
@@ -45,6 +51,9 @@ type Decided struct {
 
 // wayPushesAll is pushes of all clients, however little they send.
 const wayPushesAll = "pushes-all"
+
+// turns is how often each way is measured, by turns.
+const turns = 3
 
 // slotful is how many requests a client sends in a slot of 5 s.
 const slotful = 33
@@ -63,42 +72,67 @@ func steady(clients, slots int) (traffic.Scenario, []traffic.Request) {
 	return traffic.Scenario{Name: "steady", Limit: 2000, Window: 60 * slot, Nodes: 1}, all
 }
 
-// costs measures what a request costs Redis.
+// costs measures what a request costs Redis, every way by turns.
 func (r *run) costs(ctx context.Context) error {
 	s, requests := steady(r.clients, r.slots)
 	// With quiet, as it is by default, nothing is pushed of a client below half of its limit.
 	pushes := way{name: wayPushesAll, open: func(ctx context.Context, c *redis.Client, s *traffic.Scenario) (asked, error) {
 		return redis.NewPushes(ctx, c, redis.Options{Limit: s.Limit, Window: s.Window, Nodes: s.Nodes})
 	}}
-	for _, w := range []way{ways[0], ways[1], ways[2], pushes} {
-		r.note("over Redis: costs of %s", w.name)
-		one, err := r.one(ctx, &s, &w, requests)
-		if err != nil {
-			return err
+	compared := []way{ways[0], ways[1], ways[2], pushes}
+	all := make([]Cost, len(compared))
+	for turn := range turns {
+		for i := range compared {
+			r.note("over Redis: costs of %s, turn %d of %d", compared[i].name, turn+1, turns)
+			if err := r.cost(ctx, &s, &compared[i], requests, &all[i]); err != nil {
+				return err
+			}
 		}
-		n := float64(one.Requests)
-		cost := Cost{Way: w.name, Requests: one.Requests, Commands: float64(one.Commands) / n, In: float64(one.In) / n, Out: float64(one.Out) / n,
-			Pushed: float64(one.pushed) / n, Pipelined: one.CPU}
-		if err := r.singly(ctx, &s, &w, requests[:min(r.singles, len(requests))], &cost); err != nil {
-			return err
-		}
-		r.result.Costs = append(r.result.Costs, cost)
 	}
+	for i := range all {
+		c := &all[i]
+		c.Pipelined, c.PipelinedBounds = middle(c.pipelined)
+		if c.single != nil {
+			c.Single, c.SingleBounds = middle(c.single)
+			c.Wait, _ = middle(c.waits)
+			c.WaitMax, _ = middle(c.waitsMax)
+		}
+	}
+	r.result.Costs = all
 	r.decision(requests)
 	return nil
 }
 
+// cost is one turn of one way.
+func (r *run) cost(ctx context.Context, s *traffic.Scenario, w *way, requests []traffic.Request, c *Cost) error {
+	one, err := r.one(ctx, s, w, requests)
+	if err != nil {
+		return err
+	}
+	n := float64(one.Requests)
+	c.Way, c.Requests = w.name, one.Requests
+	c.Commands, c.In, c.Out, c.Pushed = float64(one.Commands)/n, float64(one.In)/n, float64(one.Out)/n, float64(one.pushed)/n
+	c.pipelined = append(c.pipelined, one.CPU)
+	if w.name == wayPushesAll {
+		return nil // no request waits
+	}
+	return r.singly(ctx, s, w, requests[:min(r.singles, len(requests))], c)
+}
+
+// middle returns the median, and the least and the greatest.
+func middle(all []float64) (median float64, bounds [2]float64) {
+	slices.Sort(all)
+	return all[len(all)/2], [2]float64{all[0], all[len(all)-1]}
+}
+
 // singly measures requests that each wait for their answer.
-func (r *run) singly(ctx context.Context, s *traffic.Scenario, w *way, requests []traffic.Request, cost *Cost) error {
+func (r *run) singly(ctx context.Context, s *traffic.Scenario, w *way, requests []traffic.Request, c *Cost) error {
 	if err := r.client.Empty(ctx); err != nil {
 		return err
 	}
 	limiters, err := w.open(ctx, r.client, s)
 	if err != nil {
 		return err
-	}
-	if _, pushes := limiters.(*redis.Pushes); pushes {
-		return nil // no request waits
 	}
 	before, err := r.processor(ctx)
 	if err != nil {
@@ -117,15 +151,15 @@ func (r *run) singly(ctx context.Context, s *traffic.Scenario, w *way, requests 
 		return err
 	}
 	slices.Sort(waits)
-	cost.Single = micros(after-before) / float64(len(requests))
-	cost.Wait, cost.WaitMax = micros(waits[len(waits)/2]), micros(waits[len(waits)*99/100])
+	c.single = append(c.single, micros(after-before)/float64(len(requests)))
+	c.waits, c.waitsMax = append(c.waits, micros(waits[len(waits)/2])), append(c.waitsMax, micros(waits[len(waits)*99/100]))
 	return nil
 }
 
 // decision compares.
 func (r *run) decision(requests []traffic.Request) {
 	d := &r.result.Decision
-	d.Memory = inMemory(requests)
+	d.Memory, d.MemoryBounds = inMemory(requests)
 	for _, c := range r.result.Costs {
 		switch c.Way {
 		case wayLog:
@@ -137,9 +171,8 @@ func (r *run) decision(requests []traffic.Request) {
 	d.Times = d.Script / d.Memory
 }
 
-// inMemory returns how many ns a count in edgeguard's table takes: the median of
-// some runs.
-func inMemory(requests []traffic.Request) float64 {
+// inMemory returns how many ns a count in edgeguard's table takes.
+func inMemory(requests []traffic.Request) (median float64, bounds [2]float64) {
 	ops := make([]shard.Op, len(requests))
 	for i, q := range requests {
 		slot := uint32(traffic.Start.Add(q.At).Unix() / 5)
@@ -155,6 +188,5 @@ func inMemory(requests []traffic.Request) float64 {
 		took = append(took, float64(time.Since(began))/float64(len(ops)))
 		table.Close()
 	}
-	slices.SortFunc(took, cmp.Compare[float64])
-	return took[len(took)/2]
+	return middle(took)
 }

@@ -93,16 +93,25 @@ func (one *Row) variant() bool {
 // printCosts writes what a request costs.
 func (r *Result) printCosts(w io.Writer) {
 	fmt.Fprint(w, "\nOne request on steady traffic, 33 of a client in 5 s; CPU is Redis', in µs\n")
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "way\tcommands\tbytes in\tout\tkeys pushed\tCPU piped\tCPU single\twaits µs\tp99\t")
+	table := tabwriter.NewWriter(w, 0, 0, 1, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(table, "way\tcommands\tbytes in\tout\tpushed\tCPU piped\tof\tsingle\tof\twaits µs\tp99\t")
 	for _, c := range r.Costs {
-		fmt.Fprintf(table, "%s\t%.4f\t%.1f\t%.1f\t%.4f\t%.2f\t%s\t%s\t%s\t\n", c.Way, c.Commands, c.In, c.Out, c.Pushed, c.Pipelined,
-			dash(c.Single), dash(c.Wait), dash(c.WaitMax))
+		fmt.Fprintf(table, "%s\t%.3f\t%.1f\t%.1f\t%.3f\t%.2f\t%s\t%s\t%s\t%s\t%s\t\n", c.Way, c.Commands, c.In, c.Out, c.Pushed,
+			c.Pipelined, between(c.PipelinedBounds), dash(c.Single), between(c.SingleBounds), dash(c.Wait), dash(c.WaitMax))
 	}
 	_ = table.Flush()
 	d := r.Decision
-	fmt.Fprintf(w, "  a decision in memory takes %.0f ns, one script call %.0f ns: %.0f times\n", d.Memory, d.Script, d.Times)
-	fmt.Fprintf(w, "  Redis' CPU for one request: %.3f µs by pushes of all clients, %.1f µs by the log's script\n", d.PushCPU, d.ScriptCPU)
+	fmt.Fprintf(w, "  a decision in memory takes %.0f ns (%s), one script call %.0f ns: %.0f times\n",
+		d.Memory, between(d.MemoryBounds), d.Script, d.Times)
+	fmt.Fprintf(w, "  Redis' CPU for one request: %.2f µs by pushes of all clients, %.1f µs by the log's script\n", d.PushCPU, d.ScriptCPU)
+}
+
+// between shows the least and the greatest of some turns.
+func between(bounds [2]float64) string {
+	if bounds[1] == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.3g-%.3g", bounds[0], bounds[1])
 }
 
 // dash shows a figure, or that there is none.
