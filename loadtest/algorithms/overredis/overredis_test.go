@@ -130,7 +130,7 @@ func missing(t *testing.T, o Options, fix string) {
 	}
 }
 
-// interrupter ends a context when a step is noted.
+// interrupter ends something when a step is noted.
 type interrupter struct {
 	at  string
 	end func()
@@ -141,6 +141,17 @@ func (i interrupter) Write(p []byte) (int, error) {
 		i.end()
 	}
 	return len(p), nil
+}
+
+// A Redis that dies is said in one line; what was measured before is kept.
+func TestRedisDies(t *testing.T) {
+	redistest.Path(t)
+	r := &run{sizes: tiny, result: new(Result)}
+	r.notes = interrupter{"weighted by counters", func() { r.server.Stop() }}
+	result, err := r.run(context.Background())
+	if err != nil || result.Missing == "" || strings.Contains(result.Missing, "\n") || len(result.Rows) < 3 {
+		t.Errorf("%v, %d rows, %q", err, len(result.Rows), result.Missing)
+	}
 }
 
 // Whatever an interrupt ends, no process and no file is left.

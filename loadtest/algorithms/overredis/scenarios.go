@@ -19,12 +19,13 @@ type Row struct {
 	OneClientIn int `json:"one_client_in"`
 	Clients     int `json:"clients"`
 	judge.Sentence
-	// Commands that were sent, Exchanges that were waited for, and bytes to and from Redis.
+	// Commands that were sent, also by their names, Exchanges that were waited for, and bytes to and from Redis.
 	// What a script calls is not among the commands.
-	Commands  int64 `json:"commands"`
-	Exchanges int64 `json:"exchanges"`
-	In        int64 `json:"bytes_in"`
-	Out       int64 `json:"bytes_out"`
+	Commands  int64            `json:"commands"`
+	Named     map[string]int64 `json:"commands_by_name"`
+	Exchanges int64            `json:"exchanges"`
+	In        int64            `json:"bytes_in"`
+	Out       int64            `json:"bytes_out"`
 	// CPU is Redis' processor time for one request, in µs, in pipelines.
 	CPU float64 `json:"redis_cpu_us_a_request"`
 	// AllCommands and AllIn are those of all clients where only a part was taken:
@@ -112,7 +113,7 @@ func (r *run) one(ctx context.Context, s *traffic.Scenario, w *way, requests []t
 	}
 	did := r.client.Sent().Since(before)
 	out.Clients, out.Sentence = len(bench.clients), bench.sentence()
-	out.Commands, out.Exchanges, out.In, out.Out = did.Commands, did.Exchanges, did.In, did.Out
+	out.Commands, out.Named, out.Exchanges, out.In, out.Out = did.All(), did.Commands, did.Exchanges, did.In, did.Out
 	if p, ok := limiters.(*redis.Pushes); ok {
 		out.pushed = p.Pushed()
 	}

@@ -2,7 +2,9 @@ package redis
 
 import (
 	"context"
+	"maps"
 	"net"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -20,21 +22,23 @@ type Client struct {
 	redis goredis.UniversalClient
 	addr  string
 
-	commands, exchanges, in, out atomic.Int64 // the pool has goroutines of its own
+	exchanges int64
+	named     map[string]int64 // commands
+	in, out   atomic.Int64     // the pool has goroutines of its own
 }
 
 // Sent is what a client exchanged with Redis since [Dial], without what opened its
 // connections.
 type Sent struct {
-	Commands  int64 // what a script calls is none
-	Exchanges int64 // how often an answer was waited for
-	In, Out   int64 // bytes to and from Redis
+	Commands  map[string]int64 // by name, in small letters; what a script calls is none
+	Exchanges int64            // how often an answer was waited for
+	In, Out   int64            // bytes to and from Redis
 }
 
 // Dial returns a client of the Redis at host:port, which connects when it is first
 // used. It is the product's own client, without TLS.
 func Dial(addr string) (*Client, error) {
-	c := &Client{addr: addr}
+	c := &Client{addr: addr, named: make(map[string]int64)}
 	var err error
 	if c.redis, err = fleet.Dial(c.config()); err != nil {
 		return nil, err
@@ -59,12 +63,26 @@ func (c *Client) Keys(ctx context.Context) (int64, error) { return c.redis.DBSiz
 
 // Sent returns what was exchanged so far.
 func (c *Client) Sent() Sent {
-	return Sent{Commands: c.commands.Load(), Exchanges: c.exchanges.Load(), In: c.in.Load(), Out: c.out.Load()}
+	return Sent{Commands: maps.Clone(c.named), Exchanges: c.exchanges, In: c.in.Load(), Out: c.out.Load()}
 }
 
 // Since returns what was exchanged after an earlier state.
 func (s Sent) Since(before Sent) Sent {
-	return Sent{s.Commands - before.Commands, s.Exchanges - before.Exchanges, s.In - before.In, s.Out - before.Out}
+	since := Sent{make(map[string]int64), s.Exchanges - before.Exchanges, s.In - before.In, s.Out - before.Out}
+	for name, n := range s.Commands {
+		if n -= before.Commands[name]; n > 0 {
+			since.Commands[name] = n
+		}
+	}
+	return since
+}
+
+// All returns how many commands there were.
+func (s Sent) All() (n int64) {
+	for _, of := range s.Commands {
+		n += of
+	}
+	return n
 }
 
 // counting is a Client as its connections' hook.
@@ -87,18 +105,14 @@ func (c counting) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
 			defer func() { c.in.Store(in); c.out.Store(out) }()
 			return next(ctx, cmd)
 		}
-		c.commands.Add(1)
-		c.exchanges.Add(1)
-		defer c.even(cmd)
+		defer c.count(cmd)
 		return next(ctx, cmd)
 	}
 }
 
 func (c counting) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []goredis.Cmder) error {
-		c.commands.Add(int64(len(cmds)))
-		c.exchanges.Add(1)
-		defer c.even(cmds...)
+		defer c.count(cmds...)
 		return next(ctx, cmds)
 	}
 }
@@ -108,10 +122,12 @@ func (c counting) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.
 // else not have the same bytes.
 const idBytes = len("1700000000000-0")
 
-// even makes the IDs of streams that commands were answered with, or sent, as long
-// as all are.
-func (c *Client) even(cmds ...goredis.Cmder) {
+// count counts the commands of an exchange, and makes the IDs of streams that they were
+// answered with, or sent, as long as all are.
+func (c *Client) count(cmds ...goredis.Cmder) {
+	c.exchanges++
 	for _, cmd := range cmds {
+		c.named[strings.ToLower(cmd.Name())]++
 		switch cmd := cmd.(type) {
 		case *goredis.StringCmd:
 			if cmd.Name() == "xadd" && cmd.Err() == nil {

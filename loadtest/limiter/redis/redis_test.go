@@ -284,7 +284,7 @@ func TestSent(t *testing.T) {
 	if got := outAfter - out - int64(len(head)+len(text)+2); got != sent.Out {
 		t.Errorf("%d bytes out, Redis says %d", sent.Out, got)
 	}
-	if sent.Commands != 200 || sent.Exchanges != 200 {
+	if sent.All() != 200 || sent.Exchanges != 200 {
 		t.Errorf("%+v", sent)
 	}
 }
