@@ -22,6 +22,15 @@ func TestOracle(t *testing.T) {
 	}
 }
 
+// rounds returns how many of n rounds beside an oracle to run. One goroutine has
+// nothing to race with, and under the detector each takes ten times as long.
+func rounds(n int) int {
+	if underRace || testing.Short() {
+		return n / 5
+	}
+	return n
+}
+
 // holdAgainstOracle decides random events one by one, in batches and by the
 // oracle. Where there is a fleet, its totals come in between, and it is lost
 // and found.

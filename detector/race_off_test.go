@@ -3,5 +3,3 @@
 package detector_test
 
 const underRace = false
-
-func rounds(n int) int { return n }

@@ -52,15 +52,15 @@ func TestJoinsThatEndAtOnce(t *testing.T) {
 	}
 	u := newFleetNode(t, s).start()
 	u.eventually("it was joined and cut off", func() bool { f := u.fleet(); return f.Joins > 0 && !f.Up })
-	begun := time.Now()
+	// On a busy machine a join may have timed out before, which is a line of its own.
+	const what = "its ACL line: ACL SETUSER edge"
+	u.eventually("the log says what to do", func() bool { return strings.Contains(u.log.String(), what) })
+	begun, before := time.Now(), u.fleet().Joins
 	u.eventually("eight seconds are over", func() bool { return time.Since(begun) > 8*time.Second })
-	joins, lines := u.fleet().Joins, u.fleetLines()
+	joins, lines := u.fleet().Joins-before, strings.Count(u.log.String(), what)
 	t.Logf("%d joins and %d lines in 8 s", joins, lines)
 	if joins > 5 || lines != 1 {
 		t.Errorf("%d joins and %d lines in 8 s, want 5 at most and one:\n%s", joins, lines, u.log)
-	}
-	if !strings.Contains(u.log.String(), "its ACL line: ACL SETUSER edge") {
-		t.Errorf("the log does not say what to do:\n%s", u.log)
 	}
 }
 

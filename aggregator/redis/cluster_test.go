@@ -115,9 +115,6 @@ func (f *clusterFleet) elsewhere(slot int) *redistest.Server {
 // TestCluster: the partitions spread over the masters, and the nodes wait out a
 // fail-over and a slot that moves.
 func TestCluster(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts six servers")
-	}
 	t.Parallel()
 	f := joinCluster(t)
 	f.see(3)
@@ -142,9 +139,6 @@ func TestCluster(t *testing.T) {
 }
 
 func TestSentinel(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts five servers")
-	}
 	t.Parallel()
 	s := redistest.StartSentinel(t)
 	install(t, s.Current())

@@ -21,7 +21,7 @@ import (
 // TestWithoutData runs where there is no labelled log: it says so, and judges the
 // scenes.
 func TestWithoutData(t *testing.T) {
-	skipUnderRace(t)
+	skipFigures(t)
 	var out, notes bytes.Buffer
 	err := run(context.Background(), []string{"-data", t.TempDir(), "-seeds", "1", "-all"}, &out, &notes)
 	if err != nil {
@@ -117,7 +117,7 @@ func TestUsage(t *testing.T) {
 // TestBaselines holds the figures of what shipped before the presets did: they
 // are what later figures are compared with.
 func TestBaselines(t *testing.T) {
-	skipUnderRace(t)
+	skipFigures(t)
 	data := filepath.Dir(realdata.Path(t, labelsFile))
 	l, err := openLabels(data)
 	if err != nil {
@@ -178,7 +178,7 @@ func TestFormats(t *testing.T) {
 // attackers found, also in the half that is only reported, no benign address blocked,
 // and how soon.
 func TestPresets(t *testing.T) {
-	skipUnderRace(t)
+	skipFigures(t)
 	data := filepath.Dir(realdata.Path(t, labelsFile))
 	l, err := openLabels(data)
 	if err != nil {
@@ -238,7 +238,7 @@ var passesToday = []string{"residential", "scrapers", "agent-payload"}
 // stopped but where it is known, attackers in outages are, and where all is as it
 // should be the counts keep away from the limits.
 func TestScenes(t *testing.T) {
-	skipUnderRace(t)
+	skipFigures(t)
 	text := strings.Replace(packaging.Config, "presets:\n", "presets:\n  - api@1\n", 1)
 	r, err := parse("packaged and api", []byte(text))
 	if err != nil {
@@ -275,7 +275,7 @@ func TestScenes(t *testing.T) {
 
 // TestScenesCanFail plays the scenes to rules that are known to be too strict.
 func TestScenesCanFail(t *testing.T) {
-	skipUnderRace(t)
+	skipFigures(t)
 	sets, err := named([]string{"examples"})
 	if err != nil {
 		t.Fatal(err)
@@ -295,9 +295,11 @@ func TestScenesCanFail(t *testing.T) {
 	}
 }
 
-func skipUnderRace(t *testing.T) {
+// skipFigures skips what takes minutes and has the same result on every machine: one
+// run of it is enough.
+func skipFigures(t *testing.T) {
 	t.Helper()
-	if raceEnabled {
-		t.Skip("figures are the same under the race detector, and take ten times as long")
+	if raceEnabled || testing.Short() {
+		t.Skip("figures are the same under the race detector, where they take ten times as long, and on every machine")
 	}
 }

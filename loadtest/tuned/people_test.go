@@ -92,7 +92,7 @@ func played(t *testing.T) map[string][]edgeguard.Event {
 // is refused whom the rules as they ship do not refuse. It begins with what would: five tries
 // a day refuse all of the homes.
 func TestSuggestedSpare(t *testing.T) {
-	skipUnderRace(t)
+	skipFigures(t)
 	shipped, err := Presets()
 	if err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ var weblogs = []string{"weblog-wordpress-2016", "weblog-joomla-almhuette-2019", 
 
 // TestRealLogs compares the proposals with the rules as they are, by the labels.
 func TestRealLogs(t *testing.T) {
-	skipUnderRace(t)
+	skipFigures(t)
 	labels, err := ReadLabels(realdata.Path(t, "labels-web.tsv"))
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func TestNobodyIsProposed(t *testing.T) {
 // TestProposedRules counts, by the labels, what the rules catch that tune proposes for
 // real logs.
 func TestProposedRules(t *testing.T) {
-	skipUnderRace(t)
+	skipFigures(t)
 	labels, err := ReadLabels(realdata.Path(t, "labels-web.tsv"))
 	if err != nil {
 		t.Fatal(err)
@@ -219,7 +219,7 @@ var harmed = []string{"administrator", "administrator-php"}
 // TestWantedTraffic: of traffic that a site wants no proposal refuses an address, each
 // kind alone and all together, with an attack and without.
 func TestWantedTraffic(t *testing.T) {
-	skipUnderRace(t)
+	skipFigures(t)
 	sets := make(map[string][]scenes.Scene)
 	for _, scene := range scenes.Scenes() {
 		if scene.Kind == scenes.Wanted && !slices.Contains(harmed, scene.Name) {
@@ -260,9 +260,11 @@ func TestWantedTraffic(t *testing.T) {
 	}
 }
 
-func skipUnderRace(t *testing.T) {
+// skipFigures skips what takes minutes and has the same result on every machine: one
+// run of it is enough.
+func skipFigures(t *testing.T) {
 	t.Helper()
-	if raceEnabled {
-		t.Skip("figures are the same under the race detector, and take ten times as long")
+	if raceEnabled || testing.Short() {
+		t.Skip("figures are the same under the race detector, where they take ten times as long, and on every machine")
 	}
 }
