@@ -64,7 +64,7 @@ func Run(ctx context.Context, o Options, notes io.Writer) (*Result, error) {
 	t := &run{options: o, notes: notes, rounds: 3, requests: 3000}
 	length := 20 * time.Second
 	if o.Full {
-		length, t.rounds, t.requests = 4*time.Minute, 15, 20_000
+		length, t.rounds, t.requests = 4*time.Minute, 7, 10_000
 	}
 	t.scenario = traffic.Shop(length)
 	if o.scenario != nil {
