@@ -48,6 +48,7 @@ type command struct {
 
 var commands = []command{
 	{"algorithms", "compare ways to limit a rate, in memory and over a Redis", part(report.Algorithms, report.OverRedis)},
+	{"fleet", "run fleets from 1 to 1,000 nodes in virtual time, and eight processes beside them", part(report.Fleet, report.Processes)},
 	{"report", "measure all of it beside its goals; write tables, JSON, HTML and the pages of docs/", reportCommand},
 }
 

@@ -26,7 +26,7 @@ func (r *Report) request() section {
 	s.Table = &grid{Head: []string{"way", "CPU of both, µs", "of it added", "added p50, ms", "added p99, ms", "caught", "visitors hit"}}
 	bars := plot.Bars{Title: "Processor time that a request pays more, µs"}
 	s.Says = []string{fmt.Sprintf("The same traffic (%s) to each, limit %d in %d s, on the cores that also make it: processor time is of as many requests as fit over %d connections, "+
-		"and what a request waits more is at %s a second. Medians of %d rounds by turns, with the least and the most. Of a short wait on a busy machine the spread says more than the median.",
+		"and what a request waits more is at %s a second. Medians of %d rounds by turns, with the least and the most.",
 		t.Scenario, t.Limit, t.Window, t.Conns, whole(float64(t.Rate)), t.Rounds)}
 	for i := range t.Arms {
 		a := &t.Arms[i]
@@ -127,7 +127,7 @@ func (r *Report) block() section {
 		for i := range r.Parts.Tools.Arms {
 			a := &r.Parts.Tools.Arms[i]
 			if j := a.Judged; a.Base != "" && j != nil && len(j.Blocks) > 0 {
-				s.Table.add(armLabel(a), "stated", fmt.Sprintf("%s, at most %s of %d; %s passed meanwhile", seconds(j.Block.Median), seconds(j.Block.Most), len(j.Blocks), count(j.Passed, "request")), "")
+				s.Table.add(armLabel(a), "stated", fmt.Sprintf("%s, at most %s; %s passed", seconds(j.Block.Median), seconds(j.Block.Most), count(j.Passed, "request")), "")
 			}
 		}
 	}
@@ -141,7 +141,7 @@ func count(n int, word string) string { return whole(float64(n)) + " " + plural(
 
 // oneRedis is how far one Redis carries.
 func (r *Report) oneRedis() section {
-	s := section{ID: "redis", Question: "How far does one Redis carry?", Table: &grid{Head: quoted, Texts: true}, Command: "go run ./loadtest report -only over-redis,redis" + r.full()}
+	s := section{ID: "redis", Question: "How far does one Redis carry?", Table: &grid{Head: quoted, Texts: true}, Command: "go run ./loadtest report -only fleet,processes,over-redis,redis" + r.full()}
 	if o := r.Parts.OverRedis; o != nil {
 		if o.Missing != "" {
 			s.Table.add("Ways over a Redis", "stated", "not measured: "+o.Missing, "")
@@ -158,6 +158,8 @@ func (r *Report) oneRedis() section {
 			s.Table.add("A count in memory, and a script call to Redis", "stated", fmt.Sprintf("%s and %s: %s", withUnit(d.Memory, "ns"), withUnit(d.Script, "ns"), withUnit(d.Times, "×")), "")
 		}
 	}
+	r.carries(&s)
+	r.beside(&s)
 	r.quote(s.Table, "redis", "a pushed key, 1 node", "16 nodes", "keys a second into one Redis, 16 nodes", "memory of a key that one node counts", "a heartbeat at 1,000 nodes",
 		"a request, against one sliding-log script a request", "clients reported, of all of a WordPress log over 10 nodes")
 	return s

@@ -38,7 +38,7 @@ func (r *runner) measure(g group) Table {
 	for _, f := range g.lines {
 		row := Figure{What: f.what, Goal: f.goal.String(), Command: f.command}
 		if r.idle {
-			row.Missing, row.Measured = true, "not measured"
+			row.Missing, row.Measured = true, "not in this run"
 			t.Rows = append(t.Rows, row)
 			continue
 		}

@@ -21,6 +21,9 @@ func instructionsGroup() group {
 			if !ok {
 				return reading{}, fmt.Errorf("loadtest/instructions has no operation %s", name)
 			}
+			if r.quoted {
+				return reading{n, "by the committed table"}, nil
+			}
 			return reading{value: n}, nil
 		}}
 	}

@@ -2,7 +2,7 @@ package report
 
 // The list of blocks, and a start with a large state.
 var (
-	blockFinds = benchRun{dir: "blocklist", pattern: "^(BenchmarkFind|BenchmarkMerge|BenchmarkEvict|BenchmarkRefused)$"}
+	blockFinds = benchRun{dir: "blocklist", pattern: "^(BenchmarkFind|BenchmarkMerge|BenchmarkEvict|BenchmarkRefused)$", times: 100_000}
 	nodeStart  = benchRun{dir: "node", pattern: "^BenchmarkStart$", times: 3}
 )
 

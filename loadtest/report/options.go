@@ -21,6 +21,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Options say what is measured.
@@ -102,7 +103,7 @@ func (o *Options) benchtime() string {
 	case o.Benchtime != "":
 		return o.Benchtime
 	case o.Full:
-		return "1s"
+		return "300ms"
 	default:
 		return "200ms"
 	}
@@ -124,14 +125,18 @@ func Run(ctx context.Context, o Options, notes io.Writer) (*Report, error) {
 	if err := all.Parts.run(ctx, o, notes); err != nil {
 		return nil, err
 	}
-	r.counted = all.Parts.counted()
+	r.counted, r.quoted = all.Parts.counted()
 	for _, g := range groups() {
 		if !o.wants(g.name, g.quick) {
 			continue
 		}
+		begun := time.Now()
 		all.Groups = append(all.Groups, r.measure(g))
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
+		}
+		if !o.Goals {
+			fmt.Fprintf(notes, "%s took %s\n", g.name, time.Since(begun).Round(time.Second))
 		}
 	}
 	all.Time.end()

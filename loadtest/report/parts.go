@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"time"
 
 	"edgeguard/loadtest/algorithms"
 	"edgeguard/loadtest/algorithms/overredis"
+	"edgeguard/loadtest/fleet"
+	"edgeguard/loadtest/fleet/real"
 	"edgeguard/loadtest/tools"
 )
 
@@ -16,6 +19,8 @@ import (
 type Parts struct {
 	Algorithms *algorithms.Result `json:"algorithms,omitempty"`
 	OverRedis  *overredis.Result  `json:"over_redis,omitempty"`
+	Fleet      *fleet.Result      `json:"fleet,omitempty"`
+	Processes  *real.Result       `json:"processes,omitempty"`
 	Tools      *tools.Result      `json:"tools,omitempty"`
 }
 
@@ -36,6 +41,8 @@ type Result interface {
 const (
 	Algorithms = "algorithms"
 	OverRedis  = "over-redis"
+	Fleet      = "fleet"
+	Processes  = "processes"
 	Tools      = "tools"
 )
 
@@ -49,6 +56,14 @@ var parts = []part{
 		p.OverRedis, err = overredis.Run(ctx, overredis.Options{Seed: o.Seed, Full: o.Full, Record: o.Record}, notes)
 		return err
 	}, func(p *Parts) Result { return p.OverRedis }},
+	{Fleet, "A fleet, in virtual time", func(ctx context.Context, o Options, notes io.Writer, p *Parts) (err error) {
+		p.Fleet, err = fleet.Run(ctx, fleet.Options{Seed: o.Seed, Full: o.Full}, notes)
+		return err
+	}, func(p *Parts) Result { return p.Fleet }},
+	{Processes, "A fleet of eight processes beside it", func(ctx context.Context, o Options, notes io.Writer, p *Parts) (err error) {
+		p.Processes, err = real.Run(ctx, real.Options{Seed: o.Seed, Full: o.Full}, notes)
+		return err
+	}, func(p *Parts) Result { return p.Processes }},
 	{Tools, "Other programs", func(ctx context.Context, o Options, notes io.Writer, p *Parts) (err error) {
 		p.Tools, err = tools.Run(ctx, tools.Options{Seed: o.Seed, Full: o.Full}, notes)
 		return err
@@ -72,9 +87,11 @@ func (p *Parts) run(ctx context.Context, o Options, notes io.Writer) error {
 		if !o.wants(one.name, true) {
 			continue
 		}
+		begun := time.Now()
 		if err := one.run(ctx, o, notes, p); err != nil {
 			return fmt.Errorf("%s: %w", one.name, err)
 		}
+		fmt.Fprintf(notes, "%s took %s\n", one.name, time.Since(begun).Round(time.Second))
 	}
 	return nil
 }
@@ -92,15 +109,16 @@ func (p *Parts) print(w io.Writer) {
 	}
 }
 
-// counted are the instructions that the algorithms counted beside their own; nil if
-// they did not run.
-func (p *Parts) counted() map[string]float64 {
+// counted are the instructions that the algorithms counted beside their own, and whether
+// the table was quoted in place of that; nil if they did not run.
+func (p *Parts) counted() (all map[string]float64, quoted bool) {
 	if p.Algorithms == nil {
-		return nil
+		return nil, false
 	}
-	all := map[string]float64{}
+	all = map[string]float64{}
 	for _, c := range p.Algorithms.Costs {
 		all[c.Name] = c.Instructions
+		quoted = quoted || c.Committed
 	}
-	return all
+	return all, quoted
 }

@@ -138,6 +138,17 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	return e.Encode(r)
 }
 
+// Read reads what [Report.WriteJSON] wrote, to show it again.
+func Read(from io.Reader) (*Report, error) {
+	d := json.NewDecoder(from)
+	d.DisallowUnknownFields() // of another version: half of it would be shown as nothing
+	r := new(Report)
+	if err := d.Decode(r); err != nil {
+		return nil, fmt.Errorf("%w: write it with -json of this version", err)
+	}
+	return r, nil
+}
+
 // Print prints the tables for a terminal.
 func (r *Report) Print(w io.Writer) {
 	r.Parts.print(w)

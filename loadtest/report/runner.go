@@ -29,6 +29,7 @@ type runner struct {
 
 	counted     map[string]float64 // instructions of an operation, once they are
 	countFailed error
+	quoted      bool // they are the committed table's
 
 	scale       *scale.Figures // once they are measured
 	scaleFailed error

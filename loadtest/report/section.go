@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"edgeguard/loadtest/report/plot"
@@ -16,6 +17,7 @@ type section struct {
 	Table    *grid    // nil where nothing of it was measured
 	Command  string   // what a reader types for the table
 	Charts   []plot.Chart
+	Aside    bool // docs/figures.md has it, not docs/benchmarks.md
 }
 
 // grid is a table of texts. The first column names the row.
@@ -27,16 +29,14 @@ type grid struct {
 
 func (g *grid) add(cells ...string) { g.Rows = append(g.Rows, cells) }
 
-// sections are the questions that the report answers, in their order.
+// questions are all that the report may answer, in their order.
+func (r *Report) questions() []section {
+	return []section{r.exact(), r.documents(), r.fast(), r.memory(), r.request(), r.block(), r.skew(), r.oneRedis(), r.rules()}
+}
+
+// sections are the questions of which something was measured.
 func (r *Report) sections() []section {
-	all := []section{r.exact(), r.documents(), r.fast(), r.memory(), r.request(), r.block(), r.oneRedis(), r.rules()}
-	var asked []section
-	for _, s := range all {
-		if s.Table != nil && len(s.Table.Rows) > 0 || len(s.Charts) > 0 {
-			asked = append(asked, s)
-		}
-	}
-	return asked
+	return slices.DeleteFunc(r.questions(), func(s section) bool { return (s.Table == nil || len(s.Table.Rows) == 0) && len(s.Charts) == 0 })
 }
 
 // row finds a figure of a group.

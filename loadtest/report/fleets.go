@@ -1,0 +1,178 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"edgeguard/loadtest/fleet"
+	"edgeguard/loadtest/fleet/real"
+	"edgeguard/loadtest/report/plot"
+)
+
+// clocks are the runs of one guard with clocks that are off by so much.
+type clocks struct {
+	guard                    string
+	skewMS                   int64
+	crossed, caught, falsely int
+	most                     uint64 // over the threshold that passed, of one client
+}
+
+// skews adds up what clients that kept to one window came to, by guard and skew.
+func skews(f *fleet.Result) (all []clocks) {
+	for i := range f.Rows {
+		row := &f.Rows[i]
+		if row.Part != "guard" {
+			continue
+		}
+		at := slices.IndexFunc(all, func(c clocks) bool { return c.guard == row.Guard && c.skewMS == row.SkewMS })
+		if at < 0 {
+			at = len(all)
+			all = append(all, clocks{guard: row.Guard, skewMS: row.SkewMS})
+		}
+		c := &all[at]
+		c.crossed, c.caught, c.falsely, c.most = c.crossed+row.Crossed, c.caught+row.Caught, c.falsely+row.FalseBlocks, max(c.most, row.MostOver)
+	}
+	return all
+}
+
+// skew is what clocks that differ cost, and what a guard is worth.
+func (r *Report) skew() section {
+	s := section{ID: "skew", Question: "What does a wrong clock cost, and what is the guard worth?", Command: "go run ./loadtest fleet" + r.full()}
+	f := r.Parts.Fleet
+	if f == nil {
+		return s
+	}
+	all := skews(f)
+	s.Table = &grid{Head: []string{"clocks off by"}}
+	missed := plot.Lines{Title: "Offenders that a fleet of 8 missed, by skew", X: "a node's clock is off by up to, ms", Y: "missed of those over the threshold, %"}
+	over := plot.Lines{Title: "What one of them got over the threshold, by skew", X: "a node's clock is off by up to, ms", Y: "requests over the threshold, the most"}
+	var rows []string
+	for _, c := range all {
+		guard := "guard " + c.guard
+		col := slices.Index(s.Table.Head, guard)
+		if col < 0 {
+			col = len(s.Table.Head)
+			s.Table.Head = append(s.Table.Head, guard)
+			missed.Series, over.Series = append(missed.Series, plot.Series{Name: guard}), append(over.Series, plot.Series{Name: guard})
+		}
+		x := float64(c.skewMS)
+		missed.Series[col-1].Points = append(missed.Series[col-1].Points, plot.Point{X: x, Y: 100 * float64(c.crossed-c.caught) / float64(max(c.crossed, 1))})
+		over.Series[col-1].Points = append(over.Series[col-1].Points, plot.Point{X: x, Y: float64(c.most)})
+		name := strconv.FormatInt(c.skewMS, 10) + " ms"
+		at := slices.Index(rows, name)
+		if at < 0 {
+			at = len(rows)
+			rows = append(rows, name)
+			s.Table.add(name)
+		}
+		s.Table.Rows[at] = append(s.Table.Rows[at], fmt.Sprintf("%d of %d caught, %d below it", c.caught, c.crossed, c.falsely))
+	}
+	s.Charts = []plot.Chart{missed, over}
+	s.Says = []string{"Clients that send between 93 and 200 % of the threshold within one window, at 8 nodes, in virtual time: who is caught of those over it, and who is blocked below it. Nodes that run correct up to 2.5 s by Redis' clock, so that what is off here is what is left."}
+	if text := faults(f); text != "" {
+		s.Says = append(s.Says, text)
+	}
+	return s
+}
+
+// faults is what became of offenders while things went wrong.
+func faults(f *fleet.Result) string {
+	kinds, crossed, missed, worst := 0, 0, 0, 0.0
+	name := ""
+	for i := range f.Rows {
+		if row := &f.Rows[i]; row.Part == "fault" {
+			kinds, crossed, missed = kinds+1, crossed+row.Crossed, missed+row.Missed
+			if row.MostMS > worst {
+				worst, name = row.MostMS, row.Fault
+			}
+		}
+	}
+	if kinds == 0 {
+		return ""
+	}
+	return fmt.Sprintf("With faults of %d kinds (lost, late and repeated pushes, restarts, Redis away or emptied), %d of %d offenders were missed; the latest block came %s after the request that crossed (%s).",
+		kinds, missed, crossed, seconds(worst/1000), name)
+}
+
+// carries adds what a crowd costs one Redis, by nodes.
+func (r *Report) carries(s *section) {
+	f := r.Parts.Fleet
+	if f == nil {
+		return
+	}
+	core := plot.Lines{Title: "Redis' share of a core, by nodes", X: "nodes", Y: "%, computed from the cost of each command", LogX: true, LogY: true, Limit: 80, LimitText: "80 %"}
+	keys := plot.Lines{Title: "Keys pushed a second, by nodes", X: "nodes", Y: "keys a second", LogX: true, LogY: true}
+	for i := range f.Rows {
+		row := &f.Rows[i]
+		if row.Part != "quiet" {
+			continue
+		}
+		for _, one := range []struct {
+			to *plot.Lines
+			y  float64
+		}{{&core, row.Core}, {&keys, row.Keys}} {
+			name := kind(row.Quiet, row.Home)
+			at := slices.IndexFunc(one.to.Series, func(s plot.Series) bool { return s.Name == name })
+			if at < 0 {
+				at = len(one.to.Series)
+				one.to.Series = append(one.to.Series, plot.Series{Name: name})
+			}
+			if one.y > 0 {
+				one.to.Series[at].Points = append(one.to.Series[at].Points, plot.Point{X: float64(row.Nodes), Y: one.y})
+			}
+		}
+	}
+	if len(core.Series) > 0 {
+		s.Charts = append(s.Charts, core, keys)
+	}
+	for _, e := range f.Ends {
+		beyond := ""
+		if e.Beyond {
+			beyond = ", extrapolated"
+		}
+		s.Table.add(fmt.Sprintf("Nodes of %d requests a second until Redis takes 80 %% of a core: %s", e.PerNode, kind(e.Quiet, e.Home)), "stated", whole(e.Nodes)+beyond, "")
+	}
+}
+
+// beside adds the fleet of processes beside the one in virtual time.
+func (r *Report) beside(s *section) {
+	p := r.Parts.Processes
+	if p == nil {
+		return
+	}
+	what := "Eight processes beside virtual time"
+	if p.Missing != "" {
+		s.Table.add(what, "within 5 %", "not measured: "+p.Missing, "")
+		return
+	}
+	worst, of, few := 0.0, "", 0
+	for _, c := range p.RealTime.Compare {
+		if c.Few {
+			few++
+		} else if off := math.Abs(c.Percent); of == "" || off > worst {
+			worst, of = off, c.What
+		}
+	}
+	verdict, same := "ok", "the same blocks"
+	if !p.RealTime.SameBlocks {
+		verdict, same = "short", "other blocks"
+	}
+	if worst > real.Most {
+		verdict = "short"
+	}
+	s.Table.add(what, "within 5 %", fmt.Sprintf("%.1f %% at most (%s) of %s; %s", worst, of, count(len(p.RealTime.Compare)-few, "figure"), same), verdict)
+	s.Table.add("The same: nodes with as much traffic until Redis fills a core", "stated", whole(float64(p.RealTime.NodesACore())), "")
+}
+
+func kind(quiet, home bool) string {
+	text := "every key"
+	if quiet {
+		text = "quiet"
+	}
+	if home {
+		return text + ", clients at one node"
+	}
+	return text + ", at any node"
+}
