@@ -18,7 +18,14 @@ import (
 )
 
 // judged is everything judged once, for the tests that look at it.
-var judged = sync.OnceValue(func() *Result { return judgedBy(1, slots...) })
+var judged = sync.OnceValue(func() *Result { return judgedBy(1, judgedSlots()...) })
+
+func judgedSlots() []int {
+	if raceEnabled {
+		return slots[:1]
+	}
+	return slots
+}
 
 // judgedBy judges with a botnet that a test has time for.
 func judgedBy(seed uint64, slots ...int) *Result {
@@ -65,7 +72,7 @@ func TestClaims(t *testing.T) {
 // exact count, the log is exact, and the time to wait is true.
 func TestEveryScenario(t *testing.T) {
 	r := judged()
-	if want := 14 * len(slots); len(r.Scenarios) != want {
+	if want := 14 * len(judgedSlots()); len(r.Scenarios) != want {
 		t.Fatalf("%d scenarios, want %d", len(r.Scenarios), want)
 	}
 	for _, s := range r.Scenarios {
@@ -126,6 +133,9 @@ func TestTheSeedIsAll(t *testing.T) {
 		r.Print(&printed)
 		return append(b, printed.Bytes()...)
 	}
+	if raceEnabled {
+		t.Skip("three runs more show the race detector nothing")
+	}
 	first := text(judgedBy(1, printedSlot))
 	if !bytes.Equal(first, text(judgedBy(1, printedSlot))) {
 		t.Error("the same seed gives another output")
@@ -151,6 +161,9 @@ func TestRecorded(t *testing.T) {
 // Ten million addresses take less than the document computes, however often
 // they come.
 func TestMemory(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector takes memory of its own")
+	}
 	i := slices.IndexFunc(limiter.Algorithms(), func(a limiter.Algorithm) bool { return a.Name == ring })
 	a := limiter.Algorithms()[i]
 	for _, slots := range []int{1, 60} {
