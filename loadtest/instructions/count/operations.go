@@ -277,7 +277,16 @@ func paths(n int, pattern string) []rules.Spec {
 	return specs
 }
 
-// ruleSets are what rules cost: one by itself, and sets of which none matches.
+// counting returns n rules that count every page, each by another match.
+func counting(n int) []rules.Spec {
+	specs := make([]rules.Spec, n)
+	for i := range specs {
+		specs[i] = rules.Spec{Name: fmt.Sprint("page-", i), Threshold: 60000, Match: rules.Match{Path: []string{"/*", fmt.Sprintf("/private/%d/login", i)}}}
+	}
+	return specs
+}
+
+// ruleSets are what rules cost: one by itself, sets of which none matches, and sets of which all do.
 func ruleSets() []Operation {
 	set := func(name, does string, calls, n int, pattern, path string) Operation {
 		many := make([]string, 512) // what one path costs depends on the seed of a map, as what compiling costs: therefore many calls
@@ -290,8 +299,11 @@ func ruleSets() []Operation {
 		match("holds", "a rule of four terms, by itself: host, method, path, status", response("POST", "/wp-login.php"), true),
 		match("path-misses", "the same rule on another path", response("POST", "/wp-admin/admin-ajax.php"), false),
 		match("method-misses", "the same rule on another method", response("GET", "/wp-login.php"), false),
+		set("1-path", "a verdict by one rule of a path, which does not match", 1<<15, 1, "/private/%d/login", page),
 		set("20-paths", "a verdict by 20 rules of one path each, none matches", 1<<15, 20, "/private/%d/login", page),
 		set("200-paths", "by 200 of them", 1<<17, 200, "/private/%d/login", page),
+		decide("Rules/20-count", "by 20 that all match and count, each by itself", v4, 1<<9, 1<<11, page, counting(20)...),
+		decide("Rules/200-count", "by 200 of those", v4, 1<<9, 1<<9, page, counting(200)...),
 		set("20-stars", "by 20 whose star comes behind another head", 1<<15, 20, "/private-%d/*", page),
 		set("20-stars-fit", "by 20 whose head fits, and the rest does not", 1<<14, 20, "/product/*/%d", page),
 		set("20-odd", "by 20-paths, on a path that is not in normal form", 1<<14, 20, "/private/%d/login", "//product/./a/../item%2d001/?q=1"),
