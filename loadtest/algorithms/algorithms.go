@@ -18,12 +18,12 @@ import (
 // Options says what [Run] measures.
 type Options struct {
 	Seed uint64
-	// Full takes the botnet of 20 million addresses, tables of 10 million keys and
-	// the instructions of everything, which takes minutes; else the run is short.
+	// Full takes a botnet of 2 million addresses, tables of 10 and 20 million keys
+	// and the instructions of everything, which takes minutes; else the run is short.
 	Full bool
 	// Record is a folder with an access log; empty leaves that scenario out.
 	Record string
-	// Botnet is how many addresses the botnet has; 0 means 200,000, and 20 million
+	// Botnet is how many addresses the botnet has; 0 means 200,000, and 2 million
 	// in a full run.
 	Botnet int
 }

@@ -166,10 +166,10 @@ func TestMemory(t *testing.T) {
 	}
 	i := slices.IndexFunc(limiter.Algorithms(), func(a limiter.Algorithm) bool { return a.Name == ring })
 	a := limiter.Algorithms()[i]
-	for _, slots := range []int{1, 60} {
-		const clients, most = 100_000, 200
-		if held := heldBy(a, clients, slots) / clients; held >= most {
-			t.Errorf("%d bytes a key that was seen in %d slots, want less than %d: 10 million would take %.1f GB", held, slots, most, float64(held)/100)
+	for _, cost := range []uint16{1, ringCost} {
+		const clients, most = 200_000, 200
+		if held := heldBy(a, filling{clients, 1, cost}) / clients; held >= most {
+			t.Errorf("%d bytes a key at a cost of %d, want less than %d: 10 million would take %.1f GB", held, cost, most, float64(held)/100)
 		}
 	}
 }

@@ -13,8 +13,12 @@ import (
 	"edgeguard/loadtest/traffic"
 )
 
-// botnetFull is how many addresses the botnet has in a full run.
-const botnetFull = 20_000_000
+// The addresses of the botnet whose memory a full run measures, and of the one
+// that it judges: there is nothing to judge in more of them.
+const (
+	botnetFull   = 20_000_000
+	botnetJudged = 2_000_000
+)
 
 // judgeAll fills the scenarios, as many limiters at once as there are
 // processors.
@@ -31,7 +35,7 @@ func (r *Result) judgeAll(ctx context.Context, o Options) error {
 func (r *Result) judgeSlot(ctx context.Context, o Options, slot int) error {
 	options := traffic.Options{Slot: time.Duration(slot) * time.Second, Botnet: o.Botnet, Record: o.Record}
 	if o.Full && o.Botnet == 0 && slot == printedSlot { // once is enough
-		options.Botnet = botnetFull
+		options.Botnet = botnetJudged
 	}
 	all, missing := traffic.Scenarios(options)
 	if missing != nil && slot == slots[0] {
@@ -53,7 +57,7 @@ func playAll(ctx context.Context, seed uint64, s *traffic.Scenario) (Played, err
 	out := Played{Name: s.Name, What: s.What, SlotS: int(s.Window/time.Second) / 60, WindowS: int(s.Window / time.Second), Limit: s.Limit,
 		Nodes: s.Nodes, Rows: make([]Row, len(algorithms))}
 	requests := s.Requests(seed)
-	if s.Attackers < botnetFull { // what fits is drawn once
+	if s.Attackers <= botnetJudged { // what fits is drawn once
 		requests = slices.Values(slices.Collect(requests))
 	}
 	for q := range requests {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"text/tabwriter"
 )
@@ -12,29 +13,19 @@ import (
 // the others are in the result.
 const printedSlot = 5
 
-// Print writes the result for a terminal.
+// Print writes for a terminal what decides; the rest is in the result.
 func (r *Result) Print(w io.Writer) {
 	fmt.Fprintf(w, "Ways to limit a rate on the same traffic, seed %d\n", r.Seed)
 	for _, l := range r.Limiters {
 		fmt.Fprintf(w, "  %-13s %s\n", l.Name, l.What)
 	}
-	r.matrix(w, "Most admitted to one client in any window, in % of the limit", func(v *Row) string {
+	r.rows(w, "Most admitted to one client in any window, in % of the limit", func(s *Played, k int) string {
+		v := &s.Rows[k]
 		return fmt.Sprint(uint64(v.Most) * 100 / uint64(v.Limit))
 	})
-	r.matrix(w, "Requests admitted where the exact log had no room", func(v *Row) string { return fmt.Sprint(v.Over) })
-	r.matrix(w, "Shortest time in which more than the limit was admitted, in s", func(v *Row) string {
-		if v.ShortestMS < 0 {
-			return "-"
-		}
-		return fmt.Sprintf("%.1f", float64(v.ShortestMS)/1000)
-	})
-	r.matrix(w, "Requests refused where the exact log had room", func(v *Row) string { return fmt.Sprint(v.RefusedFalsely) })
 	exact := r.limiterAt("sliding-log")
 	r.rows(w, "Requests admitted in all, beside the exact log", func(s *Played, k int) string {
 		return fmt.Sprintf("%+d", s.Rows[k].Allowed-s.Rows[exact].Allowed)
-	})
-	r.matrix(w, "Error of the count, least to greatest, in cost", func(v *Row) string {
-		return span(v.Least, v.Greatest)
 	})
 	r.printStated(w)
 	r.printClaims(w)
@@ -47,10 +38,6 @@ func (r *Result) Print(w io.Writer) {
 // span is an error of counts, in whole costs.
 func span(least, greatest float64) string {
 	return fmt.Sprintf("%d..%+d", int(math.Round(least)), int(math.Round(greatest)))
-}
-
-func (r *Result) matrix(w io.Writer, title string, cell func(v *Row) string) {
-	r.rows(w, title, func(s *Played, k int) string { return cell(&s.Rows[k]) })
 }
 
 // rows writes a line a scenario and a column a limiter.
@@ -124,6 +111,9 @@ func (r *Result) printMeasured(w io.Writer) {
 	}
 	fmt.Fprintf(columns, "\nAn operation\tinstructions\n")
 	for _, c := range r.Costs {
+		if !slices.ContainsFunc(printedCosts, func(begins string) bool { return strings.HasPrefix(c.Name, begins) }) {
+			continue
+		}
 		from := ""
 		if c.Committed {
 			from = " (table)"
@@ -132,6 +122,10 @@ func (r *Result) printMeasured(w io.Writer) {
 	}
 	columns.Flush()
 }
+
+// printedCosts begin the names of the operations that are printed: a decision of
+// each limiter, and ours by keys, addresses and rules.
+var printedCosts = []string{"Take/", "Add/ipv", "Decide/", "Rules/1-", "Rules/20-paths", "Rules/20-count", "Rules/200-"}
 
 // width is that of a terminal.
 const width = 96

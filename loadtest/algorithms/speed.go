@@ -77,7 +77,7 @@ func byTurns(ctx context.Context, all []*timed, decisions int) error {
 // a turn.
 func size(full bool) (clients, decisions int) {
 	if full {
-		return 1 << 20, 1 << 20
+		return 1 << 18, 1 << 18
 	}
 	return 1 << 16, 1 << 17
 }
@@ -88,7 +88,7 @@ func (r *Result) timeDecisions(ctx context.Context, o Options) error {
 	for _, k := range measured() {
 		for _, keys := range []string{"cold", "mixed", "dense"} {
 			dense := map[string]int{"mixed": clients / 10, "dense": clients}[keys]
-			l, now := filled(k, dense, edgeguard.Slots), lastSlot(edgeguard.Slots)
+			l, now := filled(k, filling{dense, edgeguard.Slots, 1}), lastSlot(edgeguard.Slots)
 			for client := dense; client < clients; client++ {
 				_, _ = l.Take(now, uint32(client), 1)
 			}

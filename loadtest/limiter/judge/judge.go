@@ -72,7 +72,7 @@ type allowed struct {
 // New returns a judge of limiters of an algorithm on a scenario. Since is the algorithm's
 // own, nil where it states nothing.
 func New(s *traffic.Scenario, since func(now, window time.Duration) time.Duration) *Judge {
-	return &Judge{limit: s.Limit, window: s.Window, attackers: s.Attackers, since: since,
+	return &Judge{limit: s.Limit, window: s.Window, attackers: s.Attackers, since: since, clients: make([]history, s.Attackers),
 		found: Sentence{Limit: s.Limit, ShortestMS: -1}}
 }
 
