@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"edgeguard/aggregator"
@@ -22,61 +23,78 @@ const (
 	roundKeys  = 2 // a call
 )
 
-// crowdSizes are how many nodes are imitated: how much a node costs Redis depends on
-// how many others it serves at the same time.
-var crowdSizes = []int{8, 64, 256}
-
 // Crowd is what so many nodes cost Redis, each of which pushes as one of the measured
 // fleet does. They are links of one process.
 type Crowd struct {
 	Nodes int `json:"nodes"`
-	// Keys are those that all pushed in a second.
+	// Keys are those that all pushed in a second. On a busy machine, rounds are late.
 	Keys float64 `json:"keys_per_time_second"`
-	// CPUNode is Redis' processor time of a node and second, in µs.
-	CPUNode float64 `json:"cpu_us_a_node"`
+	// CPURound is Redis' processor time of a round, in µs, with a reading of the streams.
+	CPURound float64 `json:"cpu_us_a_round"`
 }
 
-// crowds measures each size for a time.
-func crowds(ctx context.Context, r *redisserver.Server, each time.Duration) (all []Crowd, err error) {
-	for _, nodes := range crowdSizes {
-		c := crowd{nodes: nodes, addr: r.Addr}
-		if err := c.run(ctx, each/4); err != nil { // until all are connected, and have their keys
-			return nil, err
-		}
-		c.calls = 0
-		cpu, took, err := spent(ctx, r, func() error { return c.run(ctx, each) })
+// roundsASecond is how many rounds a node makes: one each half second less up to a
+// tenth.
+const roundsASecond = 1 / 0.475
+
+// Fill is how many such nodes fill a processor core of Redis.
+func (c *Crowd) Fill() int { return int(1e6 / (roundsASecond * c.CPURound)) }
+
+// crowds measures some sizes, each for a time: how much a node costs Redis depends on
+// how many others it serves at the same time.
+func crowds(ctx context.Context, r *redisserver.Server, sizes []int, each time.Duration) (all []Crowd, err error) {
+	for _, nodes := range sizes {
+		one, err := newCrowd(ctx, r, nodes, each)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, Crowd{
-			Nodes: nodes, Keys: float64(c.calls) * roundKeys / took.Seconds(),
-			CPUNode: float64(cpu.Microseconds()) / took.Seconds() / float64(nodes),
-		})
+		all = append(all, one)
 	}
 	return all, nil
+}
+
+// newCrowd has so many nodes at work, and measures for a time once all are connected
+// and have their keys.
+func newCrowd(ctx context.Context, r *redisserver.Server, nodes int, lasts time.Duration) (Crowd, error) {
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	c := crowd{nodes: nodes, addr: r.Addr}
+	ended := make(chan error, 1)
+	go func() { ended <- c.run(working) }()
+	for sleep.For(ctx, 10*time.Millisecond) && c.begun.Load() < int64(nodes) && len(ended) == 0 {
+	}
+	sleep.For(ctx, lasts/2)
+	before := c.calls.Load()
+	cpu, took, err := spent(ctx, r, func() error { sleep.For(ctx, lasts); return ctx.Err() })
+	calls := c.calls.Load() - before
+	stop()
+	if err := errors.Join(err, <-ended); err != nil {
+		return Crowd{}, err
+	}
+	return Crowd{
+		Nodes: nodes, Keys: float64(calls) * roundKeys / took.Seconds(),
+		CPURound: float64(cpu.Microseconds()) * roundCalls / float64(max(1, calls)),
+	}, nil
 }
 
 // crowd is some nodes of one size.
 type crowd struct {
 	nodes int
 	addr  string
-
-	mu    sync.Mutex // guards calls
-	calls int        // that were answered
+	begun atomic.Int64 // nodes that have pushed
+	calls atomic.Int64 // that were answered
 }
 
-// run has all nodes at work for a time.
-func (c *crowd) run(ctx context.Context, lasts time.Duration) error {
-	until, cancel := context.WithTimeout(ctx, lasts)
-	defer cancel()
+// run has all nodes at work until ctx ends.
+func (c *crowd) run(ctx context.Context) error {
 	errs := make([]error, 2*c.nodes)
 	var all sync.WaitGroup
 	for i := range c.nodes {
-		all.Go(func() { errs[2*i] = c.node(until, i) })
-		all.Go(func() { errs[2*i+1] = c.reader(until) })
+		all.Go(func() { errs[2*i] = c.node(ctx, i) })
+		all.Go(func() { errs[2*i+1] = c.reader(ctx) })
 	}
 	all.Wait()
-	return errors.Join(ctx.Err(), errors.Join(errs...))
+	return errors.Join(errs...)
 }
 
 // node pushes a round every half second.
@@ -89,6 +107,7 @@ func (c *crowd) node(ctx context.Context, i int) error {
 	// Keys of its own, as most of a large fleet's are.
 	l := link{id: aggregator.NodeID(nodeName(i), "0123456789abcdef"), first: i * costKeys, keys: 4 * roundCalls * roundKeys}
 	var text, answer []byte
+	began := false
 	for wait := rand.N(500 * time.Millisecond); sleep.For(ctx, wait); wait = 500*time.Millisecond - rand.N(50*time.Millisecond) {
 		text = text[:0]
 		for range roundCalls {
@@ -105,9 +124,11 @@ func (c *crowd) node(ctx context.Context, i int) error {
 				return fmt.Errorf("answer of Redis to a push: %s", answer)
 			}
 		}
-		c.mu.Lock()
-		c.calls += roundCalls
-		c.mu.Unlock()
+		if !began {
+			began = true
+			c.begun.Add(1)
+		}
+		c.calls.Add(roundCalls)
 	}
 	return nil
 }

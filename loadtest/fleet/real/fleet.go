@@ -50,9 +50,8 @@ func (f *fleet) start(ctx context.Context, port int) error {
 	if f.redis, err = redisserver.Start(ctx, f.folder, port); err != nil {
 		return err
 	}
-	install := exec.CommandContext(ctx, f.program, "fleet", "install", "--redis", "redis://"+f.redis.Addr)
-	if out, err := install.CombinedOutput(); err != nil {
-		return fmt.Errorf("edgeguard fleet install: %w: %s", err, oneLine(out))
+	if err := f.install(ctx); err != nil {
+		return err
 	}
 	for i := range f.scenario.Nodes {
 		n, err := f.startNode(i)
@@ -65,6 +64,15 @@ func (f *fleet) start(ctx context.Context, port int) error {
 		if err := n.joined(ctx, len(f.nodes)); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// install loads the functions that pushes call.
+func (f *fleet) install(ctx context.Context) error {
+	out, err := exec.CommandContext(ctx, f.program, "fleet", "install", "--redis", "redis://"+f.redis.Addr).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("edgeguard fleet install: %w: %s", err, oneLine(out))
 	}
 	return nil
 }

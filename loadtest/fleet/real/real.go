@@ -42,8 +42,8 @@ type Options struct {
 
 // What takes time besides the traffic.
 const (
-	// idles is how long the fleet is looked at before: twice a heartbeat of all.
-	idles = 4 * time.Second
+	// idles is how long the fleet is looked at before: a heartbeat of all.
+	idles = 2 * time.Second
 	// settles is how long after the last request pushes and blocks still come: two
 	// pushes, as the model waits.
 	settles = time.Second
@@ -69,10 +69,10 @@ func run(ctx context.Context, o Options, notes io.Writer) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &fleet{scenario: Mixed(8, 16, 300), quiet: !o.Chatty, program: o.Program, folder: folder}
+	f := &fleet{scenario: Mixed(8, 14, 300), quiet: !o.Chatty, program: o.Program, folder: folder}
 	defer f.stop()
 	if o.Full {
-		f.scenario = Mixed(8, 62, 300)
+		f.scenario = Mixed(8, 48, 300)
 	}
 	if o.Scenario != nil {
 		f.scenario = *o.Scenario
@@ -87,9 +87,12 @@ func run(ctx context.Context, o Options, notes io.Writer) (*Result, error) {
 	if err := f.start(ctx, o.Port); err != nil {
 		return nil, err
 	}
-	idle := idles
-	if o.Brief {
+	idle, each, sizes := idles, 500*time.Millisecond, []int{8, 256}
+	switch {
+	case o.Brief:
 		idle = 0
+	case o.Full:
+		idle, each, sizes = 2*idles, 3*each, []int{8, 64, 256, 1024}
 	}
 	m, err := f.measure(ctx, o.Seed, idle, notes)
 	if err != nil {
@@ -105,15 +108,11 @@ func run(ctx context.Context, o Options, notes io.Writer) (*Result, error) {
 	}
 	fmt.Fprintln(notes, "what each command costs Redis")
 	f.stopNodes()
-	each := 700 * time.Millisecond
-	if o.Full {
-		each *= 3
-	}
 	if r.RealTime.Costs, err = costs(ctx, f.redis, each); err != nil {
 		return nil, err
 	}
 	fmt.Fprintln(notes, "what many nodes cost Redis")
-	r.RealTime.Crowds, err = crowds(ctx, f.redis, 2*each)
+	r.RealTime.Crowds, err = crowds(ctx, f.redis, sizes, 2*each)
 	return r, err
 }
 

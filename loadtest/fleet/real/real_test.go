@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"edgeguard/internal/program"
 	"edgeguard/loadtest/redisserver"
@@ -57,6 +58,35 @@ func TestProcessesAndModel(t *testing.T) {
 	const most = 50_000
 	if p.In+most < in || p.In > in+most || p.Out+most < out || p.Out > out+most {
 		t.Errorf("Redis read %d bytes and wrote %d, the nodes sent %d and read %d", p.In, p.Out, in, out)
+	}
+}
+
+// Each command is answered, and an interrupt ends both measurements.
+func TestCosts(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	f := &fleet{program: built(t), folder: t.TempDir()}
+	defer f.stop()
+	var err error
+	if f.redis, err = redisserver.Start(ctx, f.folder, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.install(ctx); err != nil {
+		t.Fatal(err)
+	}
+	c, err := costs(ctx, f.redis, 90*time.Millisecond)
+	if err != nil || len(c) != len(loads) {
+		t.Errorf("costs: %+v, %v", c, err)
+	}
+	all, err := crowds(ctx, f.redis, []int{2, 5}, 600*time.Millisecond)
+	if err != nil || len(all) != 2 || all[1].Keys == 0 {
+		t.Errorf("crowds: %+v, %v", all, err)
+	}
+	cancel()
+	_, err1 := costs(ctx, f.redis, time.Minute)
+	_, err2 := crowds(ctx, f.redis, []int{2}, time.Minute)
+	if err1 == nil || err2 == nil {
+		t.Errorf("after an interrupt: %v, %v", err1, err2)
 	}
 }
 

@@ -44,7 +44,7 @@ type Measured struct {
 	Side
 	Seconds float64 `json:"seconds"` // from the first request to the last push
 	// SameBlocks says that each node blocked the same clients as in the model.
-	SameBlocks bool  `json:"same_blocks"`
+	SameBlocks bool       `json:"same_blocks"`
 	Compare    []Compared `json:"compare"`
 	// Kinds are all commands of that time, Idle those of as many nodes that have
 	// nothing to say, in IdleSeconds.
