@@ -35,6 +35,7 @@ func built(t *testing.T) string {
 
 // Processes and model block the same clients on the same nodes.
 func TestProcessesAndModel(t *testing.T) {
+	t.Parallel()
 	s := Mixed(3, 5, 100)
 	r, err := Run(context.Background(), Options{Seed: 1, Program: built(t), Scenario: &s, Brief: true}, io.Discard)
 	if err != nil {
@@ -63,6 +64,7 @@ func TestProcessesAndModel(t *testing.T) {
 
 // Each command is answered, and an interrupt ends both measurements.
 func TestCosts(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	f := &fleet{program: built(t), folder: t.TempDir()}
