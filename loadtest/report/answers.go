@@ -142,13 +142,14 @@ func count(n int, word string) string { return whole(float64(n)) + " " + plural(
 // oneRedis is how far one Redis carries.
 func (r *Report) oneRedis() section {
 	s := section{ID: "redis", Question: "How far does one Redis carry?", Table: &grid{Head: quoted, Texts: true}, Command: "go run ./loadtest report -only fleet,processes,over-redis,redis" + r.full()}
+	s.Says = []string{"A push carries what a node counted since the last one, not a request: what Redis pays goes by addresses and slots, and with `quiet` only by those that come near their limit. [scale.md](scale.md) computes sizes. The share of a core is computed from the measured cost of each command."}
 	if o := r.Parts.OverRedis; o != nil {
 		if o.Missing != "" {
 			s.Table.add("Ways over a Redis", "stated", "not measured: "+o.Missing, "")
 		}
 		cpu := plot.Bars{Title: "Redis' processor time a request, µs"}
 		for _, c := range o.Costs {
-			s.Table.add("A request by "+c.Way, "stated", fmt.Sprintf("%s commands, %s bytes in and %s out; %s of Redis", withUnit(c.Commands, ""), withUnit(c.In, ""), withUnit(c.Out, ""), withUnit(c.Pipelined, "µs")), "")
+			s.Table.add("A request by "+c.Way, "stated", fmt.Sprintf("commands %s, bytes in %s and out %s, of Redis %s", withUnit(c.Commands, ""), withUnit(c.In, ""), withUnit(c.Out, ""), withUnit(c.Pipelined, "µs")), "")
 			cpu.Rows = append(cpu.Rows, plot.Bar{Label: c.Way, Value: c.Pipelined, Text: withUnit(c.Pipelined, ""), Ours: ours(c.Way)})
 		}
 		if len(cpu.Rows) > 0 {

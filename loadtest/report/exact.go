@@ -40,7 +40,7 @@ func verdicts(a *algorithms.Result) []verdict {
 			if s.ShortestMS >= 0 {
 				v.shortest = min(v.shortest, float64(s.ShortestMS)/float64(max(a.Scenarios[k].WindowS, 1))/10)
 			}
-			v.asked += s.Asked
+			v.asked += s.Asked - s.Silent
 			v.untrue += s.Early + s.Late
 		}
 	}
@@ -63,7 +63,7 @@ func (r *Report) exact() section {
 	s.Table = &grid{Head: []string{"way", "over its limit within", "most in one window", "admitted over", "refused falsely", "error of its count", "untrue Retry-After"}}
 	within := plot.Bars{Title: "The shortest time in which more than the limit got through, in % of the window"}
 	for _, v := range all {
-		waits, time := "says none", fmt.Sprintf("%.1f %%", v.shortest)
+		waits, time := "says none", withUnit(v.shortest, "%")
 		if v.asked > 0 {
 			waits = fmt.Sprintf("%s of %s", whole(float64(v.untrue)), whole(float64(v.asked)))
 		}
