@@ -62,8 +62,8 @@ func fills() []filled {
 		row(wayCounters, "one request", botnetFull, 1, 0, 16),
 		row(wayCounters, "one in each of two windows", botnetFull, 2, memoryWindow, 16),
 		row(wayLog, "one request", botnetFull, 1, 0, 20),
-		row(wayLog, "100 requests: a packed list", 20_000, 100, time.Millisecond, 20),
-		row(wayLog, "1,000 requests: a skip list", 2000, 1000, time.Millisecond, 20),
+		row(wayLog, "100 requests: a packed list", 5000, 100, time.Millisecond, 20),
+		row(wayLog, "1,000 requests: a skip list", 500, 1000, time.Millisecond, 20),
 		pushes,
 		row(wayPushes, "one request, not pushed", botnetFull, 1, 0, 0),
 	}

@@ -55,7 +55,7 @@ type sizes struct {
 }
 
 var (
-	full  = sizes{botnet: botnetFull, requests: math.MaxInt, clients: 1000, slots: 10, singles: 30_000, fill: 1, settle: settles}
+	full  = sizes{botnet: botnetFull, requests: math.MaxInt, clients: 1000, slots: 4, singles: 10_000, fill: 1, settle: settles}
 	short = sizes{botnet: 20_000, requests: 10_000, clients: 200, slots: 3, singles: 3000, fill: 10, settle: settles}
 )
 
