@@ -60,7 +60,7 @@ func (r *Result) rows(w io.Writer, title string, cell func(s *Played, k int) str
 		}
 		fmt.Fprintln(columns)
 	}
-	columns.Flush()
+	_ = columns.Flush()
 }
 
 // short is a limiter's name as a column has room for.
@@ -80,7 +80,7 @@ func (r *Result) printStated(w io.Writer) {
 		fmt.Fprintf(columns, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\n", l.Name, l.Stated, span(t.Least, t.Greatest), t.Beyond,
 			t.Asked, t.Silent, t.Early, t.Late)
 	}
-	columns.Flush()
+	_ = columns.Flush()
 }
 
 func (r *Result) printClaims(w io.Writer) {
@@ -120,7 +120,7 @@ func (r *Result) printMeasured(w io.Writer) {
 		}
 		fmt.Fprintf(columns, "%s\t%.0f%s\n", c.Name, c.Instructions, from)
 	}
-	columns.Flush()
+	_ = columns.Flush()
 }
 
 // printedCosts begin the names of the operations that are printed: a decision of
