@@ -12,8 +12,8 @@ func (r *Result) Print(w io.Writer) {
 		name, title, head string
 		line              func(Row) string
 	}{
-		{guardPart, "What a guard is worth: clients that send so much in one window, at 8 nodes; caught, and what passed over the threshold",
-			"window\tsent\tof threshold\tguard\tclock off\tcaught\tfalsely\tover, each\tat most", guardLine},
+		{guardPart, "What a guard is worth: clients that send so much within one window, at 8 nodes",
+			"window\tsent\tof threshold\tguard\tclocks off\tcaught\tfalsely\tover, each\tat most", guardLine},
 		{splitPart, "The same attackers over more nodes, clocks up to 100 ms off",
 			"scenario\tnodes\tcrossed\tmissed\tover, each\tat most\tto block, median\tmost", splitLine},
 		{faultPart, "Faults, at 8 nodes", "fault\tcrossed\tmissed\tover, each\tat most\tto block, median\tmost", faultLine},
@@ -30,13 +30,13 @@ func (r *Result) Print(w io.Writer) {
 		_ = t.Flush()
 		fmt.Fprintln(w)
 	}
-	fmt.Fprintf(w, "Redis' share of a core is computed from the cost of each command: %s.\n", r.Costs)
+	fmt.Fprintf(w, "Redis' share of a core is computed: commands times their costs, of\n%s.\n", r.Costs)
 	for _, e := range r.Ends {
 		beyond := ""
 		if e.Beyond {
-			beyond = ", by the line through the two largest fleets"
+			beyond = " (by a line)"
 		}
-		fmt.Fprintf(w, "One Redis ends (80 %% of a core) at %.0f nodes of %d requests a second: %s, %s%s.\n", e.Nodes, e.PerNode, quietly(e.Quiet), balanced(e.Home), beyond)
+		fmt.Fprintf(w, "80 %% of a core: at %.0f nodes%s of %d requests a second, %s, a client %s.\n", e.Nodes, beyond, e.PerNode, quietly(e.Quiet), balanced(e.Home))
 	}
 }
 

@@ -14,6 +14,8 @@ import (
 type Options struct {
 	Seed uint64
 	Full bool // more skews, more clients, longer
+
+	small bool // hardly anything, for tests
 }
 
 // Result is what came of all runs. The same options give the same.
@@ -146,27 +148,31 @@ func milliseconds(d time.Duration) float64 { return round(float64(d)/float64(tim
 // The guards that are compared.
 var guards = []rules.Guard{900_000, 950_000, 1_000_000}
 
-const fleetNodes = 8
+// guardLimit is the threshold that they are compared at, on so many nodes.
+const guardLimit, fleetNodes = 400, 8
 
 // guards shows what a guard is worth: by clients that send this part of the threshold
 // within one window and no more, evenly or at its two ends, and by clocks that are off.
 func (s *session) guards() {
-	const limit = 400
+	const limit = guardLimit
 	windows, skews, clients := []time.Duration{time.Minute, 5 * time.Minute}, []time.Duration{0, 100 * time.Millisecond, time.Second, 5 * time.Second}, 20
 	if s.o.Full {
 		skews = []time.Duration{0, 20 * time.Millisecond, 100 * time.Millisecond, 300 * time.Millisecond, time.Second, 2500 * time.Millisecond, 5 * time.Second}
 		clients = 100
 	}
+	if s.o.small {
+		windows, skews, clients = windows[:1], skews[1:2], 3
+	}
 	for _, window := range windows {
 		s.note("guards and clocks, window %s", window)
 		for _, guard := range guards {
 			for _, skew := range skews {
-				for _, each := range []int{372, 388, 400, 401, 408, 420, 440} {
+				for _, each := range []int{388, 400, 401, 408, 420} {
 					s.add(Row{Part: guardPart, Percent: 100 * float64(each) / limit}, Setup{
 						Scenario: traffic.OneWindow(traffic.Evenly, clients, each, limit, window), Nodes: fleetNodes, Quiet: true, Guard: guard, Skew: skew})
 				}
 			}
-			for _, each := range []int{408, 600, 792} {
+			for _, each := range []int{408, 600} {
 				s.add(Row{Part: guardPart, Percent: 100 * float64(each) / limit}, Setup{
 					Scenario: traffic.OneWindow(traffic.BothEnds, clients, each, limit, window), Nodes: fleetNodes, Quiet: true, Guard: guard})
 			}
@@ -174,14 +180,21 @@ func (s *session) guards() {
 	}
 }
 
+// splitLimit is that of the attackers who are spread.
+const splitLimit = 200
+
 // splits spreads the same attackers over ever more nodes. What a node counts of one that
 // is fast enough is a push old before the others know it.
 func (s *session) splits() {
 	s.note("attackers over 1 to 1,000 nodes")
-	for _, perSecond := range []int{4, 20, 100, 400} {
-		for _, nodes := range []int{1, 2, 8, 50, 200, 1000} {
+	paces, sizes := []int{10, 40, 100, 400}, []int{1, 2, 8, 100, 1000}
+	if s.o.small {
+		paces, sizes = paces[1:2], sizes[:3]
+	}
+	for _, perSecond := range paces {
+		for _, nodes := range sizes {
 			s.add(Row{Part: splitPart}, Setup{
-				Scenario: traffic.Rush(20, perSecond, 400, time.Minute), Nodes: nodes, Quiet: true, Skew: 100 * time.Millisecond})
+				Scenario: traffic.Rush(20, perSecond, splitLimit, time.Minute), Nodes: nodes, Quiet: true, Skew: 100 * time.Millisecond})
 		}
 	}
 }
@@ -190,6 +203,10 @@ func (s *session) splits() {
 func (s *session) faults() {
 	s.note("lost, late and repeated pushes, restarts, Redis away")
 	const minute = time.Minute
+	clients := 40
+	if s.o.small {
+		clients = 4
+	}
 	away := [2]time.Duration{40 * time.Second, 70 * time.Second}
 	for _, fault := range []struct {
 		name string
@@ -199,34 +216,44 @@ func (s *session) faults() {
 		{"1 % of pushes lost", Setup{Lost: 0.01}},
 		{"20 % of pushes lost", Setup{Lost: 0.2}},
 		{"20 % of answers lost", Setup{Unanswered: 0.2}},
-		{"20 % of pushes up to 4.9 s late", Setup{Late: 0.2}},
+		{"20 % up to 4.9 s late", Setup{Late: 0.2}},
 		{"20 % of pushes repeated", Setup{Repeated: 0.2}},
 		{"a node restarts every 3 s", Setup{Restarts: 40}},
-		{"a node is killed every 3 s, without a snapshot", Setup{Kills: 40}},
-		{"Redis away for 30 s", Setup{Away: away}},
-		{"Redis away for 30 s, and then empty", Setup{Away: away, Emptied: true}},
+		{"a node is killed every 3 s", Setup{Kills: 40}},
+		{"Redis away 30 s", Setup{Away: away}},
+		{"Redis away 30 s, then empty", Setup{Away: away, Emptied: true}},
 		{"pushes every 2 s", Setup{Push: 2 * time.Second}},
 	} {
 		with := fault.with
-		with.Scenario, with.Until = traffic.Rush(40, 20, 400, minute), 2*minute
+		with.Scenario, with.Until = traffic.Rush(clients, 100, 400, minute), 2*minute
 		with.Nodes, with.Quiet, with.Skew = fleetNodes, true, 100*time.Millisecond
 		s.add(Row{Part: faultPart, Fault: fault.name}, with)
 	}
 }
 
 // quiets lets a crowd come to ever more nodes, reported quietly or in full, and says
-// where a Redis ends.
+// where a Redis ends. In the short run the window is a minute: a slot is a fifth of what
+// it is by default, and an attacker is reported as much more often.
 func (s *session) quiets() {
-	perNode, lasts, sizes := 20, 10*time.Second, []int{1, 8, 50, 100, 250, 500, 1000}
+	perNode, window, sizes := 4, time.Minute, []int{1, 8, 50, 100, 250, 1000}
 	if s.o.Full {
-		perNode, lasts = 100, 30*time.Second
+		perNode, window = 20, 5*time.Minute
 	}
-	for _, kind := range []struct{ quiet, home bool }{{true, false}, {true, true}, {false, false}, {false, true}} {
+	if s.o.small {
+		sizes = sizes[:2]
+	}
+	for _, kind := range []struct{ quiet, home bool }{{true, false}, {true, true}, {false, false}} {
 		var rows []Row
-		s.note("a crowd at 1 to 1,000 nodes, quiet %t, each client at its own node %t", kind.quiet, kind.home)
+		s.note("a crowd at 1 to 1,000 nodes, %s, each client %s", quietly(kind.quiet), balanced(kind.home))
 		for _, nodes := range sizes {
+			if nodes > 250 && !s.o.Full && (kind.home || !kind.quiet) {
+				continue // by a line through the others, or not told
+			}
 			rows = append(rows, s.add(Row{Part: quietPart}, Setup{
-				Scenario: traffic.Crowd(nodes, perNode, 20, lasts), Quiet: kind.quiet, Home: kind.home}))
+				Scenario: traffic.Crowd(nodes, perNode, 20, window), Quiet: kind.quiet, Home: kind.home}))
+		}
+		if kind.quiet && len(rows) < len(sizes) {
+			continue // what quiet saves ends with the share, and is no line
 		}
 		end := End{Quiet: kind.quiet, Home: kind.home, PerNode: perNode}
 		end.Nodes, end.Beyond = endOf(rows)

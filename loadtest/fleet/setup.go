@@ -64,7 +64,7 @@ type Setup struct {
 	// by then.
 	Away    [2]time.Duration
 	Emptied bool
-	// Until ends the run early; 0: with the scenario.
+	// Until is when the run ends, if the scenario goes on or not; 0: with the scenario.
 	Until time.Duration
 }
 

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"edgeguard"
@@ -114,7 +113,7 @@ func (m *simulation) run(ctx context.Context) error {
 		m.until(r.At)
 		m.receive(&r)
 	}
-	m.until(m.now + 2*m.setup.Push + m.setup.FanOut)
+	m.until(max(m.now, m.setup.Until) + 2*m.setup.Push + m.setup.FanOut)
 	return ctx.Err()
 }
 
@@ -160,8 +159,8 @@ func (e *events) Pop() any {
 
 // known returns a client, as it was or new.
 func (m *simulation) known(r *traffic.Request) *client {
-	if n := int(r.Client) + 1; n > len(m.clients) {
-		m.clients = slices.Grow(m.clients, n-len(m.clients))[:n]
+	for int(r.Client) >= len(m.clients) {
+		m.clients = append(m.clients, client{})
 	}
 	c := &m.clients[r.Client]
 	if c.requests == 0 {

@@ -7,24 +7,26 @@ import (
 )
 
 // Crowd is the visitors of many nodes, each request to any node: so many requests a
-// second at each of the nodes, of 1,000 clients a node who send as much as each other.
-// The attackers send 10 requests a second beside that.
-func Crowd(nodes, perNode, attackers int, lasts time.Duration) Scenario {
-	const name, each = "crowd", 10
-	clients := 1000 * nodes
-	s := Scenario{Name: name, Limit: 2000, Window: 5 * time.Minute, Nodes: nodes, Attackers: uint32(attackers),
-		What: fmt.Sprintf("%d visitors and %d attackers, %d requests a second at each of %d nodes", clients, attackers, perNode, nodes)}
+// second at each of the nodes, of clients who send six in a window. The attackers send a
+// quarter more than the limit beside that. It lasts for a window and a quarter.
+func Crowd(nodes, perNode, attackers int, window time.Duration) Scenario {
+	const name, limit, visit = "crowd", 2000, 6
+	lasts := window + window/4
+	visitors := nodes * perNode * int(window/time.Second) / visit
+	s := Scenario{Name: name, Limit: limit, Window: window, Nodes: nodes, Attackers: uint32(attackers),
+		What: fmt.Sprintf("%d visitors and %d attackers, %d requests a second at each of %d nodes", visitors, attackers, perNode, nodes)}
 	s.Requests = func(seed uint64) iter.Seq[Request] {
 		return func(yield func(Request) bool) {
-			rng, all := stream(name, seed), nodes*perNode+each*attackers
-			for i := range int(lasts.Seconds() * float64(all)) {
+			rng := stream(name, seed)
+			crowd, all := visitors*visit, visitors*visit+attackers*(limit+limit/4) // in a window
+			for i := range all + all/4 {
 				client := rng.IntN(all)
-				if client < each*attackers {
-					client /= each
+				if client < crowd {
+					client = attackers + client/visit
 				} else {
-					client = attackers + rng.IntN(clients)
+					client = (client - crowd) / (limit + limit/4)
 				}
-				at := (time.Second * time.Duration(i) / time.Duration(all)).Truncate(time.Microsecond)
+				at := time.Duration(float64(lasts) * float64(i) / float64(all+all/4)).Truncate(time.Microsecond)
 				if !yield(Request{At: at, Client: uint32(client), Cost: 1, Node: uint16(rng.IntN(nodes))}) {
 					return
 				}

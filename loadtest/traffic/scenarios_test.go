@@ -181,7 +181,7 @@ func TestFleets(t *testing.T) {
 				t.Errorf("%s: client %d has %d requests in a window", s.Name, client, n)
 			}
 		}
-		if s.Name == "crowd" && (len(all) != 60*(7*3+2*10) || count[0] < 400) {
+		if s.Name == "crowd" && (len(all) != 75*7*3+2*2500*5/4 || count[0] < 2300) {
 			t.Errorf("crowd: %d requests, %d of an attacker", len(all), count[0])
 		}
 		if s.Name == "rush-10" && (count[0] != 300 || len(all) != 5*300) {
