@@ -17,7 +17,7 @@ func reportCommand(ctx context.Context, flags *flag.FlagSet, args []string, out,
 	json, html := files(flags)
 	only := flags.String("only", "", "the `names` of parts and groups to measure, with commas between: "+strings.Join(report.Names(), ", "))
 	flags.IntVar(&o.Rounds, "rounds", 0, "how often what is compared takes turns (3 with -full, else 1)")
-	flags.StringVar(&o.Benchtime, "benchtime", "", "how long one benchmark runs, or how often, as 100x (300ms with -full, else 200ms)")
+	flags.StringVar(&o.Benchtime, "benchtime", "", "how long one benchmark runs, or how often, as 100x (100ms)")
 	flags.BoolVar(&o.Goals, "goals", false, "print the goals and commands, measure nothing")
 	flags.StringVar(&o.Root, "root", ".", "the project's `folder`")
 	docs := flags.String("write", "", "the `folder` (docs) in which to write benchmarks.md, figures.md and img/, each whole")

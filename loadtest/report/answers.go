@@ -127,7 +127,7 @@ func (r *Report) block() section {
 		for i := range r.Parts.Tools.Arms {
 			a := &r.Parts.Tools.Arms[i]
 			if j := a.Judged; a.Base != "" && j != nil && len(j.Blocks) > 0 {
-				s.Table.add(armLabel(a), "stated", fmt.Sprintf("%s, at most %s; %s passed", seconds(j.Block.Median), seconds(j.Block.Most), count(j.Passed, "request")), "")
+				s.Table.add(armLabel(a), statedGoal, fmt.Sprintf("%s, at most %s; %s passed", seconds(j.Block.Median), seconds(j.Block.Most), count(j.Passed, "request")), "")
 			}
 		}
 	}
@@ -145,18 +145,18 @@ func (r *Report) oneRedis() section {
 	s.Says = []string{"A push carries what a node counted since the last one, not a request: what Redis pays goes by addresses and slots, and with `quiet` only by those that come near their limit. [scale.md](scale.md) computes sizes. The share of a core is computed from the measured cost of each command."}
 	if o := r.Parts.OverRedis; o != nil {
 		if o.Missing != "" {
-			s.Table.add("Ways over a Redis", "stated", "not measured: "+o.Missing, "")
+			s.Table.add("Ways over a Redis", statedGoal, "not measured: "+o.Missing, "")
 		}
 		cpu := plot.Bars{Title: "Redis' processor time a request, µs"}
 		for _, c := range o.Costs {
-			s.Table.add("A request by "+c.Way, "stated", fmt.Sprintf("commands %s, bytes in %s and out %s, of Redis %s", withUnit(c.Commands, ""), withUnit(c.In, ""), withUnit(c.Out, ""), withUnit(c.Pipelined, "µs")), "")
+			s.Table.add("A request by "+c.Way, statedGoal, fmt.Sprintf("commands %s, bytes in %s and out %s, of Redis %s", withUnit(c.Commands, ""), withUnit(c.In, ""), withUnit(c.Out, ""), withUnit(c.Pipelined, "µs")), "")
 			cpu.Rows = append(cpu.Rows, plot.Bar{Label: c.Way, Value: c.Pipelined, Text: withUnit(c.Pipelined, ""), Ours: ours(c.Way)})
 		}
 		if len(cpu.Rows) > 0 {
 			s.Charts = append(s.Charts, cpu)
 		}
 		if d := o.Decision; d.Memory > 0 {
-			s.Table.add("A count in memory, and a script call to Redis", "stated", fmt.Sprintf("%s and %s: %s", withUnit(d.Memory, "ns"), withUnit(d.Script, "ns"), withUnit(d.Times, "×")), "")
+			s.Table.add("A count in memory, and a script call to Redis", statedGoal, fmt.Sprintf("%s and %s: %s", withUnit(d.Memory, "ns"), withUnit(d.Script, "ns"), withUnit(d.Times, "×")), "")
 		}
 	}
 	r.carries(&s)

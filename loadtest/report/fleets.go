@@ -138,7 +138,7 @@ func (r *Report) carries(s *section) {
 		if e.Beyond {
 			beyond = ", extrapolated"
 		}
-		s.Table.add(fmt.Sprintf("Nodes of %d requests/s to 80 %% of its core: %s", e.PerNode, kind(e.Quiet, e.Home)), "stated", whole(e.Nodes)+beyond, "")
+		s.Table.add(fmt.Sprintf("Nodes of %d requests/s to 80 %% of its core: %s", e.PerNode, kind(e.Quiet, e.Home)), statedGoal, whole(e.Nodes)+beyond, "")
 	}
 }
 
@@ -169,7 +169,7 @@ func (r *Report) beside(s *section) {
 		verdict = "short"
 	}
 	s.Table.add(what, "within 5 %", fmt.Sprintf("%.1f %% at most (%s) of %s; %s", worst, of, count(len(p.RealTime.Compare)-few, "figure"), same), verdict)
-	s.Table.add("Nodes with as much traffic to all of its core, by these processes", "stated", whole(float64(p.RealTime.NodesACore())), "")
+	s.Table.add("Nodes with as much traffic to all of its core, by these processes", statedGoal, whole(float64(p.RealTime.NodesACore())), "")
 }
 
 func kind(quiet, home bool) string {

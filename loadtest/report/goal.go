@@ -14,13 +14,16 @@ func atLeast(bound float64, unit string) goal { return goal{bound: bound, unit: 
 
 func atMost(bound float64, unit string) goal { return goal{most: true, bound: bound, unit: unit} }
 
+// statedGoal is how the goal reads that everything meets.
+const statedGoal = "stated"
+
 // stated is a goal that everything meets: the figure is there to be read.
 func stated(unit string) goal { return goal{bound: -1, unit: unit} }
 
 func (g goal) String() string {
 	switch {
 	case g.bound < 0:
-		return "stated"
+		return statedGoal
 	case g.most:
 		return "≤ " + g.text()
 	default:

@@ -31,12 +31,40 @@ func (g *grid) add(cells ...string) { g.Rows = append(g.Rows, cells) }
 
 // questions are all that the report may answer, in their order.
 func (r *Report) questions() []section {
-	return []section{r.exact(), r.documents(), r.fast(), r.memory(), r.request(), r.block(), r.skew(), r.oneRedis(), r.rules()}
+	all := []section{r.exact(), r.documents(), r.fast(), r.memory(), r.request(), r.block(), r.skew(), r.oneRedis(), r.rules()}
+	for i := range all {
+		all[i].Table = all[i].Table.tidy()
+	}
+	return all
 }
 
 // sections are the questions of which something was measured.
 func (r *Report) sections() []section {
 	return slices.DeleteFunc(r.questions(), func(s section) bool { return (s.Table == nil || len(s.Table.Rows) == 0) && len(s.Charts) == 0 })
+}
+
+// tidy leaves out the goals of a table in which nothing has one.
+func (g *grid) tidy() *grid {
+	if g == nil || len(g.Head) != len(quoted) || g.Head[1] != quoted[1] {
+		return g
+	}
+	t := &grid{Head: g.Head, Texts: g.Texts}
+	goals := false
+	for _, row := range g.Rows {
+		row = slices.Clone(row)
+		if row[1] == statedGoal {
+			row[1] = ""
+		}
+		goals = goals || row[1] != ""
+		t.Rows = append(t.Rows, row)
+	}
+	if !goals {
+		t.Head = []string{g.Head[0], g.Head[2]}
+		for i, row := range t.Rows {
+			t.Rows[i] = []string{row[0], row[2]}
+		}
+	}
+	return t
 }
 
 // row finds a figure of a group.
