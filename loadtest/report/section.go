@@ -104,37 +104,33 @@ var quoted = []string{"what", "goal", "measured", ""}
 // rules is what a rule costs.
 func (r *Report) rules() section {
 	s := section{ID: "rule", Question: "What does a rule cost?", Table: &grid{Head: quoted, Texts: true}, Command: "go run ./loadtest report -only instructions,rules"}
-	s.Says = []string{"Rules with a path are looked up once for all of them, so that 200 cost hardly more than 20. What an attacker can make dear is a long path " +
-		"that nearly matches; he pays for its bytes, too."}
-	r.quote(s.Table, "instructions", "a verdict of one rule", "a verdict of two rules, one counts", "a verdict for IPv6, with its /56 and /48",
-		"a rule of four terms that hold", "20 rules of a path, none matches", "200 rules of a path, none matches", "20 rules, 4 KiB of hostile path")
+	s.Says = []string{"In instructions of a verdict. Rules with a path are looked up once for all of them, so that 200 which do not match cost hardly more than 1; each rule that counts the request " +
+		"costs a count. What an attacker can make dear is a long path that nearly matches; he pays for its bytes, too."}
+	r.quote(s.Table, "instructions", "a verdict of one rule", "a verdict of two rules, one counts", "a verdict for IPv6, wide networks not counted", "a verdict for IPv6, with its /56 and /48",
+		"1 rule of a path, it does not match", "20 rules of a path, none matches", "200 rules of a path, none matches", "20 rules that all count", "200 rules that all count", "20 rules, 4 KiB of hostile path")
 	r.quote(s.Table, "rules", "all four terms hold", "the method differs")
-	for i, row := range s.Table.Rows {
-		if i < 7 && row[1] != "" && !strings.Contains(row[2], "ns") && !strings.HasPrefix(row[2], "not") {
-			row[2] += " instructions"
-		}
-	}
-	bars := plot.Bars{Title: "Instructions of a verdict, by rules"}
-	for _, one := range []struct{ label, what string }{
-		{"1 rule of every request", "a verdict of one rule"}, {"2 rules, one counts", "a verdict of two rules, one counts"},
-		{"20 rules of a path, none matches", "20 rules of a path, none matches"}, {"200 rules of a path, none matches", "200 rules of a path, none matches"},
+	lines := plot.Lines{Title: "Instructions of a verdict, by rules", X: "rules", Y: "instructions", LogX: true, LogY: true}
+	for _, one := range []struct {
+		name  string
+		whats [3]string
+	}{
+		{"a path, none matches", [3]string{"1 rule of a path, it does not match", "20 rules of a path, none matches", "200 rules of a path, none matches"}},
+		{"all count", [3]string{"a verdict of one rule", "20 rules that all count", "200 rules that all count"}},
 	} {
-		if row, ok := r.row("instructions", one.what); ok {
-			bars.Rows = append(bars.Rows, barOf(one.label, row))
+		series := plot.Series{Name: one.name}
+		for i, n := range []float64{1, 20, 200} {
+			if row, ok := r.row("instructions", one.whats[i]); ok && !row.Missing {
+				series.Points = append(series.Points, plot.Point{X: n, Y: row.Time})
+			}
+		}
+		if len(series.Points) > 0 {
+			lines.Series = append(lines.Series, series)
 		}
 	}
-	if len(bars.Rows) > 0 {
-		s.Charts = append(s.Charts, bars)
+	if len(lines.Series) > 0 {
+		s.Charts = append(s.Charts, lines)
 	}
 	return s
-}
-
-// barOf is a figure as a bar of ours.
-func barOf(label string, row Figure) plot.Bar {
-	if row.Missing {
-		return plot.Bar{Label: label, Text: "not measured", None: true}
-	}
-	return plot.Bar{Label: label, Value: row.Time, Text: whole(row.Time), Ours: true}
 }
 
 // short are the figures that miss their goal.
