@@ -33,7 +33,7 @@ func crossingGroup() group {
 var (
 	redisPushes     = benchRun{dir: "aggregator/redis", pattern: "^(BenchmarkPush|BenchmarkPushFull|BenchmarkReconcile|BenchmarkBeat|BenchmarkPublish)$", times: 2}
 	redisSplits     = benchRun{dir: "aggregator/redis", pattern: "^BenchmarkSplit$", times: 8}
-	redisHeartbeats = benchRun{dir: "aggregator/redis", pattern: "^BenchmarkHeartbeats$", times: 1}
+	redisHeartbeats = benchRun{dir: "aggregator/redis", pattern: "^BenchmarkHeartbeats$/^nodes=1000$/steady", times: 1}
 	redisStrangers  = benchRun{dir: "aggregator/redis", pattern: "^BenchmarkStrangers$", times: 1}
 )
 

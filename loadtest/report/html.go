@@ -41,11 +41,12 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	page := struct {
 		Style, Charts template.CSS
 		Stamp         string
+		Failed        []string
 		Seed          uint64
 		Full          bool
 		Sections      []drawn
 		Groups        []judged
-	}{Style: template.CSS(css), Charts: plot.Style(), Stamp: r.Time.String(), Seed: r.Seed, Full: r.Full}
+	}{Style: template.CSS(css), Charts: plot.Style(), Stamp: r.Time.String(), Failed: r.Parts.Failed, Seed: r.Seed, Full: r.Full}
 	for _, s := range r.sections() {
 		one := drawn{section: s}
 		for _, c := range s.Charts {

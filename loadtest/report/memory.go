@@ -2,7 +2,7 @@ package report
 
 // memories are the benchmarks of the shard package that fill a table with
 // millions of keys and say what it weighs; each fills it once.
-var memories = benchRun{dir: "shard", pattern: "Memory|Live", times: 1}
+var memories = benchRun{dir: "shard", pattern: "Memory|Live/mix|dense/(v4|v6|16-byte)$", times: 1}
 
 // floods drive a bounded table with more addresses than it can hold.
 var floods = benchRun{dir: "shard", pattern: "Flood/(1|5)$", times: 1}

@@ -39,6 +39,7 @@ func someReport() *Report {
 		},
 	}
 	sentence := judge.Sentence{Requests: 1000, Over: 5, RefusedFalsely: 2, Most: 200, Limit: 100, Least: -5, Greatest: 3}
+	r.Parts.Failed = []string{"tools: not measured: " + evil}
 	r.Parts.Algorithms = &algorithms.Result{
 		Limiters:  []algorithms.LimiterInfo{{Name: "fixed-window", What: "one counter", Stated: "a limit"}, {Name: "ring-1", What: "60 slots", Stated: "one slot"}},
 		Scenarios: []algorithms.Played{{Name: "boundary", Limit: 100, Nodes: 1, Rows: []algorithms.Row{{Limiter: "fixed-window", Sentence: sentence}, {Limiter: "ring-1"}}}},

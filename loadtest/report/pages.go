@@ -31,11 +31,12 @@ func (r *Report) WritePages(folder string) error {
 	missing, all := r.missing()
 	page := struct {
 		Command, Stamp string
+		Failed         []string
 		Sections       []section
 		Groups         []Table
 		Short          *grid
 		Missing, All   int
-	}{r.command(), prose.Replace(r.Time.String()), r.questions(), r.every(), r.short(), missing, all}
+	}{r.command(), prose.Replace(r.Time.String()), r.Parts.Failed, r.questions(), r.every(), r.short(), missing, all}
 	for _, name := range []string{"benchmarks.md", "figures.md"} {
 		var text bytes.Buffer
 		if err := docPages.ExecuteTemplate(&text, name, page); err != nil {

@@ -15,9 +15,11 @@ import (
 	"edgeguard/loadtest/tools"
 )
 
-// Parts are the comparisons of loadtest's own programs. One that was not asked for is
-// nil.
+// Parts are the comparisons of loadtest's own programs. One that was not asked for, or
+// failed, is nil.
 type Parts struct {
+	// Failed says which could not be measured at all, and why.
+	Failed     []string           `json:"failed,omitempty"`
 	Algorithms *algorithms.Result `json:"algorithms,omitempty"`
 	OverRedis  *overredis.Result  `json:"over_redis,omitempty"`
 	Fleet      *fleet.Result      `json:"fleet,omitempty"`
@@ -79,11 +81,11 @@ func partNames() (names []string) {
 	return names
 }
 
-// run takes the parts that are wanted. What a part cannot measure is in its result;
-// an error ends the report.
+// run takes the parts that are wanted. What a part cannot measure is in its result, and
+// one that fails is told; only the end of ctx is an error.
 func (p *Parts) run(ctx context.Context, o Options, notes io.Writer) error {
 	if o.Goals {
-		return nil
+		return ctx.Err()
 	}
 	for _, one := range parts {
 		if !o.wants(one.name, true) {
@@ -91,7 +93,13 @@ func (p *Parts) run(ctx context.Context, o Options, notes io.Writer) error {
 		}
 		begun := time.Now()
 		if err := one.run(ctx, o, notes, p); err != nil {
-			return fmt.Errorf("%s: %w", one.name, err)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			failed := fmt.Sprintf("%s: not measured: %v", one.name, err)
+			p.Failed = append(p.Failed, failed)
+			fmt.Fprintln(notes, failed)
+			continue
 		}
 		fmt.Fprintf(notes, "%s took %s\n", one.name, time.Since(begun).Round(time.Second))
 	}
@@ -100,6 +108,9 @@ func (p *Parts) run(ctx context.Context, o Options, notes io.Writer) error {
 
 // print prints the tables of those that ran.
 func (p *Parts) print(w io.Writer) {
+	for _, failed := range p.Failed {
+		fmt.Fprintf(w, "%s\n\n", failed)
+	}
 	for _, one := range parts {
 		result := one.result(p)
 		if reflect.ValueOf(result).IsNil() {
