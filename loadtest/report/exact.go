@@ -13,12 +13,12 @@ import (
 
 // verdict is what a way to limit a rate did over all scenarios on one node.
 type verdict struct {
-	name, what, stated               string
-	requests, over, refused, overAll int
-	most                             uint64 // to one client in a window, in percent of the limit
-	least, greatest                  float64
-	shortest                         float64 // time in which more than the limit passed, in percent of the window; 100 and more: never
-	asked, untrue                    int
+	name, what, stated      string
+	requests, over, refused int
+	most                    uint64 // to one client in a window, in percent of the limit
+	least, greatest         float64
+	shortest                float64 // time in which more than the limit passed, in percent of the window; 100 and more: never
+	asked, untrue           int
 }
 
 // verdicts adds up what the exact log says of each way.
