@@ -237,7 +237,7 @@ func (s *session) faults() {
 func (s *session) quiets() {
 	perNode, window, sizes := 4, time.Minute, []int{1, 8, 50, 100, 250, 1000}
 	if s.o.Full {
-		perNode, window = 20, 5*time.Minute
+		perNode = 8
 	}
 	if s.o.small {
 		sizes = sizes[:2]
