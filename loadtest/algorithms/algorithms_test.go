@@ -15,6 +15,7 @@ import (
 	"edgeguard/internal/realdata"
 	"edgeguard/loadtest/limiter"
 	"edgeguard/loadtest/traffic"
+	"edgeguard/rules"
 )
 
 // judged is everything judged once, for the tests that look at it.
@@ -117,6 +118,40 @@ func TestWorst(t *testing.T) {
 			v := s.Rows[r.limiterAt(want.limiter)]
 			if most := v.Most * 100 / v.Limit; s.Name == want.scenario && (most < want.least || most > want.greatest) {
 				t.Errorf("%s, slots of %d s: %s admits %d %%, want %d to %d", s.Name, s.SlotS, want.limiter, most, want.least, want.greatest)
+			}
+		}
+	}
+}
+
+// 60 slots that begin anywhere have a limit and no more: who knows the slots gains
+// nothing by it over time.
+func TestNoMoreOverTime(t *testing.T) {
+	all, err := traffic.Scenarios(traffic.Options{Slot: 5 * time.Second, Botnet: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		if s.Nodes > 1 {
+			continue
+		}
+		l, admitted := limiter.NewRing(s.Limit, rules.Guard(1_000_000), s.Window), map[uint32]map[time.Duration]uint32{}
+		for q := range s.Requests(1) {
+			if d, _ := l.Take(clock(q), q.Client, q.Cost); d.Allowed {
+				if admitted[q.Client] == nil {
+					admitted[q.Client] = map[time.Duration]uint32{}
+				}
+				admitted[q.Client][q.At/(5*time.Second)] += uint32(q.Cost)
+			}
+		}
+		for client, slots := range admitted {
+			for first := range slots {
+				sum := uint32(0)
+				for slot := first; slot < first+60; slot++ {
+					sum += slots[slot]
+				}
+				if sum > s.Limit {
+					t.Errorf("%s: client %d has %d of %d in the 60 slots from %d on", s.Name, client, sum, s.Limit, first)
+				}
 			}
 		}
 	}

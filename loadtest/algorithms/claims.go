@@ -71,7 +71,7 @@ func workedExample() Claim {
 	guarded, held := refused("0.95")
 	return Claim{Document: "000", True: one == 2001,
 		Says: "2,000 in 5 minutes: 1,950 requests spread over the window pass, and 100 in one second then trigger mitigation",
-		Found: fmt.Sprintf("guard 1 refuses from request %d on; guard 0.95 from %d on, so also the 50 before the 100 and the 50 after them that the document lets pass",
+		Found: fmt.Sprintf("guard 1 refuses from request %d on; guard 0.95, which the document asks for too, from %d on: so also the last 50 of the 1,950, which it lets pass",
 			one, guarded),
 		Figures: map[string]float64{"first_refused_guard_1": float64(one), "first_refused_guard_0.95": float64(guarded), "refused_below_the_threshold_guard_0.95": float64(held)}}
 }
@@ -138,23 +138,30 @@ func fixedBoundary() Claim {
 
 // memoryClaims are those about bytes, by what was measured.
 func (r *Result) memoryClaims() []Claim {
-	bytes := func(name string, dense bool) (a float64) { // of a key, in the largest table that was measured
+	largest := func(name string, dense bool) (held Held) { // the largest table that was measured
 		for _, m := range r.Memory {
 			if m.Limiter == name && m.Slots > 1 == dense && m.Clients <= documented {
-				a = m.BytesAKey
+				held = m
 			}
 		}
-		return a
+		return held
+	}
+	bytes := func(name string, dense bool) float64 { return largest(name, dense).BytesAKey } // of a key
+	from := func(name string, dense bool) string {
+		if n := largest(name, dense).Clients; n != documented {
+			return fmt.Sprintf(": extrapolated from %d keys", n)
+		}
+		return ""
 	}
 	const giga = 1e9 / float64(documented)
 	cold, dense, two, fixed := bytes(ring, false), bytes(ring, true), bytes("two-counters", false), bytes("fixed-window", false)
 	return []Claim{
 		{Document: "000", Says: "10 million keys of 60 buckets take 2 to 3 GB", True: dense/giga >= 2 && dense/giga <= 3,
-			Found: fmt.Sprintf("%.1f GB where every key has its 60 slots (%.0f bytes a key), %.1f GB where each came once (%.0f)",
-				dense/giga, dense, cold/giga, cold),
+			Found: fmt.Sprintf("%.1f GB where every key has its 60 slots (%.0f bytes a key%s), %.1f GB where each came once (%.0f%s)",
+				dense/giga, dense, from(ring, true), cold/giga, cold, from(ring, false)),
 			Figures: map[string]float64{"dense_bytes_a_key": dense, "cold_bytes_a_key": cold}},
 		{Document: "000", Says: "10 million fixed windows take 160 MB", True: fixed <= 16,
-			Found:   fmt.Sprintf("%.0f MB in a map of Go (%.0f bytes a key)", 1000*fixed/giga, fixed),
+			Found:   fmt.Sprintf("%.0f MB in a map of Go (%.0f bytes a key%s), which is between half and seven eighths full", 1000*fixed/giga, fixed, from("fixed-window", false)),
 			Figures: map[string]float64{"bytes_a_key": fixed}},
 		{Document: "003", Says: "two counters take 16 bytes a user, the same as a fixed window", True: two <= 16,
 			Found:   fmt.Sprintf("%.0f bytes in a map of Go: the key, and the room that a map leaves, are more than the counters", two),

@@ -60,7 +60,7 @@ func (r *Result) conclusions() []string {
 	}
 	return append(out,
 		fmt.Sprintf("Does anybody need a rule with an exact log? Who knows the slots and waits for one to leave gets %d %% of the limit past the ring in one window, "+
-			"but more than the limit in no less than %.1f %% of a window: over time he has at most a sixtieth more than the limit, and the guard of 0.95 keeps back more. "+
+			"but more than the limit in no less than %.1f %% of a window: any 60 slots have a limit and no more, so over time he gets nothing by it. "+
 			"So no rule against abuse needs one. A quota does, of which each request more costs money: that is no limit of a rate.", most, shortest),
 		"The guard refuses by intent what the exact log would admit: up to a twentieth of the limit to each client who asks for all of it.",
 		"Without a shared count each node admits a whole limit (spread): that is the same for all here, and what the fleet is for.")

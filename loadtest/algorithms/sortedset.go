@@ -62,7 +62,9 @@ func logWait() Claim {
 		Figures: map[string]float64{"said_s": float64(said), "true_s": float64(wait)}, True: said == wait}
 }
 
-// mergedMembers: document 004 takes the microsecond for score and member.
+// mergedMembers: document 004 takes the microsecond for score and member. Its script
+// asks Redis for it and takes longer than one: on a real Redis none was seen to
+// merge. Where the time is given, and by a clock of milliseconds, they do.
 func mergedMembers() Claim {
 	s, requests := sortedSet{}, 0
 	for range 2 {
@@ -71,6 +73,6 @@ func mergedMembers() Claim {
 		requests++
 	}
 	return Claim{Document: "004", Says: "the time in microseconds is score and member, which prevents collisions",
-		Found:   fmt.Sprintf("%d requests in the same microsecond are %d member: the other is not counted", requests, len(s)),
+		Found:   fmt.Sprintf("%d requests in the same microsecond are %d member, and the other is not counted; but a Redis that is asked for the time needs longer than that for each", requests, len(s)),
 		Figures: map[string]float64{"requests": float64(requests), "counted": float64(len(s))}, True: len(s) == requests}
 }

@@ -78,8 +78,8 @@ func (r *Report) exact() section {
 		s.Says = append(s.Says, fmt.Sprintf("%s requests of %s (visitors, crowds, brute force, a botnet, bursts at every boundary) for windows of 60 slots of 1, 5 and 10 s, judged by the exact log of what each way let pass.",
 			whole(float64(all[0].requests)), count(len(a.Scenarios), "scenario")))
 	}
-	s.Says = append(s.Says, "Who knows a fixed window or two counters gets twice the limit through in a moment. Who knows the slots and waits for one to leave gets it, too, but never in less than 59 of 60 slots: "+
-		"over time a sixtieth more. The guard of 0.95 keeps back more than that, and so refuses falsely; guard 1 never does.")
+	s.Says = append(s.Says, "Who knows a fixed window gets twice the limit through in a moment. Two counters let one request too many through in a moment, and twice the limit within a window. "+
+		"Who knows the slots and waits for one to leave gets twice the limit, too, but never in less than 59 of 60 slots, and over time nothing: 60 slots have a limit and no more. The guard of 0.95 refuses falsely; guard 1 never does.")
 	return s
 }
 
@@ -92,25 +92,29 @@ func (r *Report) documents() section {
 	}
 	s.Table = &grid{Head: []string{"said", "found", ""}, Texts: true}
 	for _, c := range a.Claims {
-		says := "not so"
-		if c.True {
-			says = "so"
-		}
-		s.Table.add(upper(c.Says), upper(c.Found), says)
+		s.Table.add(upper(c.Says), upper(c.Found), so(c.True))
 	}
 	if o := r.Parts.OverRedis; o != nil {
 		for _, c := range o.Claims {
-			s.Table.add("Redis: "+c.Claim, fmt.Sprintf("%s said, %s %s", withUnit(c.Said, ""), withUnit(c.Is, ""), c.Unit), "not so")
+			s.Table.add("Redis: "+c.Claim, fmt.Sprintf("%s said, %s %s", withUnit(c.Said, ""), withUnit(c.Is, ""), c.Unit), so(c.Said == c.Is))
 		}
 		for _, m := range o.Memory {
 			if m.Said > 0 {
 				s.Table.add(fmt.Sprintf("Redis: %s takes %d bytes of a client or of its request (%s)", m.Way, m.Said, m.State),
-					fmt.Sprintf("%d bytes a client, %d a request", m.Bytes, m.RequestBytes), "not so")
+					fmt.Sprintf("%d bytes a client, %d a request", m.Bytes, m.RequestBytes), so(m.Holds()))
 			}
 		}
 	}
 	s.Says = []string{"edgeguard grew from documents that each argue for another way. This is what they say, tried."}
 	return s
+}
+
+// so is whether what is said holds.
+func so(holds bool) string {
+	if holds {
+		return "so"
+	}
+	return "not so"
 }
 
 // fast is what a decision takes.

@@ -72,7 +72,7 @@ func (p *plan) people() []Scenario {
 	visitors := Scenario{Name: "visitors", Window: p.window, Limit: p.site, Nodes: 1, Attackers: 1, Requests: visits,
 		What: "20,000 addresses, 100 requests a second, the k-th sends 1/k of what the first does (Zipf); the first is over the limit"}
 	return []Scenario{visitors,
-		p.scenario("nat-crowd", "5 addresses with 34 people behind each, who together send nine tenths of the limit", p.site, 0, func(d *draft) {
+		p.scenario("nat-crowd", "5 addresses with 34 people behind each, who together send nine tenths of the limit on average", p.site, 0, func(d *draft) {
 			for head := range crowds * heads {
 				for at := d.within(time.Minute); at < siteTime; at += 20*time.Second + d.within(80*time.Second) {
 					d.burst(at, time.Second, head/heads, 7+d.rng.IntN(8))

@@ -31,6 +31,15 @@ type Filled struct {
 	Extrapolated  bool  `json:"extrapolated"`
 }
 
+// Holds reports whether it takes about what is said, a fifth more at most.
+func (f *Filled) Holds() bool {
+	took := f.Bytes
+	if f.Way == wayLog {
+		took = f.RequestBytes
+	}
+	return took <= f.Said+f.Said/5
+}
+
 // botnetSize is the botnet of the documents.
 const botnetSize = 20_000_000
 

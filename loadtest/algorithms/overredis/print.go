@@ -101,9 +101,9 @@ func (r *Result) printCosts(w io.Writer) {
 	}
 	_ = table.Flush()
 	d := r.Decision
-	fmt.Fprintf(w, "  a decision in memory takes %.0f ns (%s), one script call %.0f ns: %.0f times\n",
+	fmt.Fprintf(w, "  a count in memory takes %.0f ns (%s), one script call %.0f ns: %.0f times\n",
 		d.Memory, between(d.MemoryBounds), d.Script, d.Times)
-	fmt.Fprintf(w, "  Redis' CPU for one request: %.2f µs by pushes of all clients, %.1f µs by the log's script\n", d.PushCPU, d.ScriptCPU)
+	fmt.Fprintf(w, "  Redis' CPU for one request: %.2f µs by pushes of all clients, %.1f µs by a lone script call\n", d.PushCPU, d.ScriptCPU)
 }
 
 // between shows the least and the greatest of some turns.
