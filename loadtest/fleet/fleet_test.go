@@ -9,6 +9,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -208,6 +209,49 @@ func TestExactLog(t *testing.T) {
 	}
 }
 
+// TestJudged: what is said of a client, where it can be counted by hand. The limit is 10 on
+// two nodes, a request comes each second.
+func TestJudged(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		guard rules.Guard
+		away  bool // each node knows its own counts alone
+		each  int
+		nodes int // that it reaches
+		want  Simulated
+	}{
+		{"each node lets pass a limit: 20, of which the first 10 are the client's", 1_000_000, true, 40, 2,
+			Simulated{Crossed: 1, Caught: 1, OverAdmitted: 10, MostOver: 10, ToBlock: []time.Duration{11 * time.Second}}},
+		{"no node ever has a limit", 1_000_000, true, 15, 2, Simulated{Crossed: 1, Missed: 1, OverAdmitted: 5, MostOver: 5}},
+		{"it ends as it crosses", 1_000_000, true, 11, 2, Simulated{Crossed: 1, OverAdmitted: 1, MostOver: 1}},
+		{"below the threshold", 500_000, false, 8, 1, Simulated{FalseBlocks: 1, RefusedEarly: 3}},
+		{"before it crosses", 500_000, false, 12, 1, Simulated{Crossed: 1, Caught: 1, Early: 1, RefusedEarly: 5, ToBlock: []time.Duration{0}}},
+	} {
+		setup := Setup{Seed: 1, Guard: c.guard, Scenario: traffic.Scenario{Name: "two", Limit: 10, Window: time.Minute, Nodes: 2,
+			Requests: func(uint64) iter.Seq[traffic.Request] {
+				return func(yield func(traffic.Request) bool) {
+					for i := range c.each {
+						if !yield(traffic.Request{At: time.Duration(i) * time.Second, Cost: 1, Node: uint16(i % c.nodes)}) {
+							return
+						}
+					}
+				}
+			}}}
+		if c.away {
+			setup.Away = [2]time.Duration{0, time.Hour}
+		}
+		r, err := Simulate(t.Context(), setup)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := Simulated{Crossed: r.Crossed, Caught: r.Caught, Missed: r.Missed, Early: r.Early, FalseBlocks: r.FalseBlocks,
+			OverAdmitted: r.OverAdmitted, MostOver: r.MostOver, RefusedEarly: r.RefusedEarly, ToBlock: r.ToBlock}
+		if !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s:\n got %+v\nwant %+v", c.name, got, c.want)
+		}
+	}
+}
+
 // TestWire: bytes are those of the protocol.
 func TestWire(t *testing.T) {
 	if got, want := frame("FCALL", "0123456789", ""), len("*3\r\n$5\r\nFCALL\r\n$10\r\n0123456789\r\n$0\r\n\r\n"); got != want {
@@ -236,6 +280,14 @@ func TestEndOf(t *testing.T) {
 		if got, beyond := endOf(c.rows); got != c.want || beyond != c.beyond {
 			t.Errorf("%v: ends at %v, %t", c.rows, got, beyond)
 		}
+	}
+	// Quiet ends between the two: it cannot make a Redis end before it does without.
+	stepped := rows(5, 20)
+	for i := range stepped {
+		stepped[i].Quiet, stepped[i].Clients, stepped[i].Reported = true, 1000, 1+999*i
+	}
+	if got, beyond := endOf(stepped); got != 800 || !beyond {
+		t.Errorf("across the end of quiet: ends at %v, %t", got, beyond)
 	}
 }
 

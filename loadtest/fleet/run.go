@@ -265,12 +265,17 @@ func (s *session) quiets() {
 const full = 80
 
 // endOf returns at how many nodes Redis has used up its part of a core: between two
-// runs, or beyond the largest in a line with the one before.
+// runs, or beyond the largest in a line with the one before. Where quiet has ended
+// between the two there is a step and no line: from there on what Redis is asked grows
+// as the nodes do.
 func endOf(rows []Row) (nodes float64, beyond bool) {
 	for i := 1; i < len(rows); i++ {
 		a, b := rows[i-1], rows[i]
 		if last := i == len(rows)-1; b.Core >= full || last {
 			grows := (b.Core - a.Core) / float64(b.Nodes-a.Nodes)
+			if b.Quiet && b.Reported == b.Clients && a.Reported < a.Clients {
+				return round(max(float64(a.Nodes), full*float64(b.Nodes)/b.Core), 1), b.Core < full
+			}
 			return round(float64(a.Nodes)+(full-a.Core)/grows, 1), b.Core < full
 		}
 	}

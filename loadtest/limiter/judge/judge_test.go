@@ -92,6 +92,26 @@ func TestOracle(t *testing.T) {
 	}
 }
 
+// A request leaves the window when it is as old as that, and not a moment before.
+func TestWindowEnds(t *testing.T) {
+	for later, want := range map[time.Duration]Sentence{
+		time.Minute:     {Requests: 2, Allowed: 2, Most: 1, Limit: 1, ShortestMS: -1},
+		time.Minute - 1: {Requests: 2, Allowed: 2, Most: 2, Limit: 1, ShortestMS: 59_999, Over: 1, OverClients: 1},
+	} {
+		j := New(&traffic.Scenario{Limit: 1, Window: time.Minute}, nil)
+		for i, now := range []time.Duration{0, later} {
+			count := float64(1)
+			if i == 1 && later < time.Minute {
+				count = 2
+			}
+			j.See(now, traffic.Request{Cost: 1}, limiter.Decision{Allowed: true, Count: count})
+		}
+		if got := j.Sentence(); got != want {
+			t.Errorf("%v later:\n got %+v\nwant %+v", later, got, want)
+		}
+	}
+}
+
 // slowly is a limiter that allows everything from a time on.
 type slowly struct{ from time.Duration }
 
