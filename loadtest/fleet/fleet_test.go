@@ -224,6 +224,8 @@ func TestJudged(t *testing.T) {
 			Simulated{Crossed: 1, Caught: 1, OverAdmitted: 10, MostOver: 10, ToBlock: []time.Duration{11 * time.Second}}},
 		{"no node ever has a limit", 1_000_000, true, 15, 2, Simulated{Crossed: 1, Missed: 1, OverAdmitted: 5, MostOver: 5}},
 		{"it ends as it crosses", 1_000_000, true, 11, 2, Simulated{Crossed: 1, OverAdmitted: 1, MostOver: 1}},
+		{"as it crosses, and elsewhere a fan-out later", 1_000_000, false, 12, 1,
+			Simulated{Crossed: 1, Caught: 1, ToBlock: []time.Duration{2 * time.Millisecond}}},
 		{"below the threshold", 500_000, false, 8, 1, Simulated{FalseBlocks: 1, RefusedEarly: 3}},
 		{"before it crosses", 500_000, false, 12, 1, Simulated{Crossed: 1, Caught: 1, Early: 1, RefusedEarly: 5, ToBlock: []time.Duration{0}}},
 	} {
@@ -244,10 +246,35 @@ func TestJudged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if l := r.Load(push); l.Keys != l.Calls || c.away != (l.Calls == 0) || r.Full+r.Reconciled > l.Keys/2 {
+			t.Errorf("%s: %+v, %d whole and %d compared: one client is a key in each call", c.name, l, r.Full, r.Reconciled)
+		}
 		got := Simulated{Crossed: r.Crossed, Caught: r.Caught, Missed: r.Missed, Early: r.Early, FalseBlocks: r.FalseBlocks,
 			OverAdmitted: r.OverAdmitted, MostOver: r.MostOver, RefusedEarly: r.RefusedEarly, ToBlock: r.ToBlock}
 		if !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s:\n got %+v\nwant %+v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestSkews: two nodes are as far off as clocks may be, and the others no farther.
+func TestSkews(t *testing.T) {
+	m := simulation{setup: Setup{Skew: time.Second}, rnd: rand.New(rand.NewPCG(1, 1))}
+	for i := range 20 {
+		got := m.skew(i)
+		if i == 0 && got != time.Second || i == 1 && got != -time.Second || got > time.Second || got < -time.Second {
+			t.Errorf("node %d is %v off", i, got)
+		}
+	}
+}
+
+// TestExactLogEnds: a request leaves when it is as old as the window.
+func TestExactLogEnds(t *testing.T) {
+	for later, want := range map[time.Duration]uint32{time.Minute: 1, time.Minute - 1: 2} {
+		var log exact
+		log.add(&traffic.Request{Cost: 1}, time.Minute)
+		if got := log.add(&traffic.Request{At: later, Cost: 1}, time.Minute); got != want {
+			t.Errorf("%v later: %d", later, got)
 		}
 	}
 }

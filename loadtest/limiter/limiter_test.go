@@ -93,6 +93,18 @@ func TestErrorIsAsStated(t *testing.T) {
 	}
 }
 
+// What the log allowed leaves it when it is as old as the window, and not a microsecond
+// before.
+func TestLogEnds(t *testing.T) {
+	for later, want := range map[time.Duration]bool{time.Minute: true, time.Minute - time.Microsecond: false} {
+		l := limiter.NewSlidingLog(1, time.Minute)
+		l.Take(time.Hour, 0, 1)
+		if d, _ := l.Take(time.Hour+later, 0, 1); d.Allowed != want {
+			t.Errorf("%v later: %+v", later, d)
+		}
+	}
+}
+
 // GCRA is a bucket of tokens, computed here token by token.
 func TestGCRAIsATokenBucket(t *testing.T) {
 	r := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
