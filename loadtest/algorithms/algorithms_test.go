@@ -81,6 +81,9 @@ func TestEveryScenario(t *testing.T) {
 			if s.Nodes == 1 && v.Limiter != "60-buckets" && (v.Beyond > 0 || v.Early > 0 || v.Late > 0 || v.Silent > 0) {
 				t.Errorf("%s, slots of %d s, %s: %+v", s.Name, s.SlotS, v.Limiter, v)
 			}
+			if v.Asked < (v.Requests-v.Allowed)/askEvery {
+				t.Errorf("%s, slots of %d s, %s: %d of %d refusals were asked for the time to wait", s.Name, s.SlotS, v.Limiter, v.Asked, v.Requests-v.Allowed)
+			}
 			slot := int64(s.SlotS) * 1000
 			switch {
 			case s.Nodes > 1:
@@ -177,6 +180,29 @@ func TestTheSeedIsAll(t *testing.T) {
 	}
 	if bytes.Equal(first, text(judgedBy(2, printedSlot))) {
 		t.Error("another seed gives the same output")
+	}
+}
+
+// What follows is added up of all scenarios on one node.
+func TestConclusions(t *testing.T) {
+	r := &Result{}
+	allowed := map[string]int{"sliding-log": 20, ring: 25, "ring-0.95": 19, "fixed-window": 40, "two-counters": 21}
+	one, spread := Played{Nodes: 1, WindowS: 60}, Played{Nodes: 8, WindowS: 60}
+	for _, a := range limiter.Algorithms() {
+		r.Limiters = append(r.Limiters, LimiterInfo{Name: a.Name})
+		row := Row{Limiter: a.Name}
+		row.Requests, row.Allowed, row.Over, row.Limit, row.Most, row.ShortestMS = 50, allowed[a.Name], 3, 10, 15, 59_000
+		one.Rows = append(one.Rows, row)
+		row.Allowed = 50
+		spread.Rows = append(spread.Rows, row)
+	}
+	r.Scenarios = []Played{one, spread, one}
+	got := strings.Join(r.conclusions(), "\n")
+	for _, want := range []string{"Of 100 requests on one node the exact log admits 40. The ring admits +10 (+25.0 %) with guard 1, -2 (-5.0 %) with guard 0.95; " +
+		"a fixed window +40 (+100.0 %); two counters +2 (+5.0 %).", "gets 150 % of the limit", "no less than 98.3 % of a window"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in:\n%s", want, got)
+		}
 	}
 }
 
