@@ -4,10 +4,8 @@
 package program
 
 import (
-	"fmt"
+	"context"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"sync"
 )
 
@@ -28,12 +26,7 @@ var Build = sync.OnceValues(func() (string, error) {
 	if err := os.Chmod(built, 0o755); err != nil { // a test may run it as another user
 		return "", err
 	}
-	path := filepath.Join(built, "edgeguard")
-	build := exec.Command("go", "build", "-o", path, "edgeguard/cmd/edgeguard")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%v: %w\n%s", build.Args, err, out)
-	}
-	return path, nil
+	return Compile(context.Background(), built, Edgeguard)
 })
 
 // built is the folder that Build made.

@@ -45,9 +45,9 @@ func (e *edge) start(ctx context.Context) error {
 		*address = fmt.Sprintf("127.0.0.1:%d", port)
 	}
 	if e.program == "" {
-		e.program = filepath.Join(e.dir, "edgeguard")
-		if out, err := exec.CommandContext(ctx, "go", "build", "-o", e.program, "edgeguard/cmd/edgeguard").CombinedOutput(); err != nil {
-			return fmt.Errorf("go build edgeguard/cmd/edgeguard: %w\n%s", err, out)
+		var err error
+		if e.program, err = program.Compile(ctx, e.dir, program.Edgeguard); err != nil {
+			return err
 		}
 	}
 	if err := e.write(); err != nil {

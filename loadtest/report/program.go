@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"edgeguard/internal/program"
 )
 
 // program builds edgeguard once and gives the path of the binary.
@@ -14,12 +16,11 @@ func (r *runner) program() (string, error) {
 	if r.binary != "" {
 		return r.binary, nil
 	}
-	path := filepath.Join(r.dir, "edgeguard")
-	if text, err := r.command(r.root, "go", "build", "-o", path, "./cmd/edgeguard").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build ./cmd/edgeguard: %w: %s", err, firstLine(text))
+	path, err := program.Compile(r.ctx, r.dir, program.Edgeguard)
+	if err == nil {
+		r.binary = path
 	}
-	r.binary = path
-	return path, nil
+	return path, err
 }
 
 // file generates an input, once, and gives its path.

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"time"
 
+	"edgeguard/internal/program"
 	"edgeguard/loadtest/scale"
 )
 
@@ -40,7 +41,7 @@ type runner struct {
 func (r *runner) command(dir, name string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(r.ctx, name, args...)
 	c.Dir, c.Env = dir, append(os.Environ(), "TMPDIR="+r.dir)
-	inGroup(c)
+	program.InGroup(c)
 	c.WaitDelay = 5 * time.Second
 	return c
 }

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -178,13 +177,4 @@ func pause(ctx context.Context, d time.Duration) error {
 	case <-t.C:
 		return nil
 	}
-}
-
-// buildEdgeguard builds the program that operators run.
-func buildEdgeguard(ctx context.Context, file string) error {
-	out, err := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", file, "edgeguard/cmd/edgeguard").CombinedOutput()
-	if err != nil && !errors.Is(err, ctx.Err()) {
-		return fmt.Errorf("go build edgeguard/cmd/edgeguard: %w\n%s", err, out)
-	}
-	return ctx.Err()
 }

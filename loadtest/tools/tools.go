@@ -23,6 +23,7 @@ import (
 	"sync"
 	"time"
 
+	"edgeguard/internal/program"
 	"edgeguard/loadtest/traffic"
 )
 
@@ -80,8 +81,7 @@ func Run(ctx context.Context, o Options, notes io.Writer) (*Result, error) {
 	}
 	if o.Edgeguard == "" {
 		t.note("building edgeguard")
-		t.options.Edgeguard = filepath.Join(t.dir, "edgeguard")
-		if err := buildEdgeguard(ctx, t.options.Edgeguard); err != nil {
+		if t.options.Edgeguard, err = program.Compile(ctx, t.dir, program.Edgeguard); err != nil {
 			return nil, err
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"sync"
 
 	"edgeguard/loadtest/redisserver"
@@ -23,18 +22,6 @@ type fleet struct {
 	redis    *redisserver.Server
 	nodes    []*node
 	ledger   ledger
-}
-
-// buildProgram builds edgeguard, and returns its path.
-func buildProgram(ctx context.Context, folder string) (string, error) {
-	path := filepath.Join(folder, "edgeguard")
-	build := exec.CommandContext(ctx, "go", "build", "-o", path, "edgeguard/cmd/edgeguard")
-	build.Cancel = func() error { return build.Process.Signal(os.Interrupt) } // it then ends its compilers
-	build.WaitDelay = patience
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build edgeguard/cmd/edgeguard: %w: %s", err, oneLine(out))
-	}
-	return path, nil
 }
 
 // oneLine is the last line of what a program said: the error.

@@ -17,6 +17,7 @@ import (
 	"os"
 	"time"
 
+	"edgeguard/internal/program"
 	"edgeguard/internal/sleep"
 	"edgeguard/loadtest/redisserver"
 	"edgeguard/loadtest/traffic"
@@ -79,7 +80,7 @@ func run(ctx context.Context, o Options, notes io.Writer) (*Result, error) {
 	}
 	if f.program == "" {
 		fmt.Fprintln(notes, "building edgeguard")
-		if f.program, err = buildProgram(ctx, folder); err != nil {
+		if f.program, err = program.Compile(ctx, folder, program.Edgeguard); err != nil {
 			return nil, err
 		}
 	}

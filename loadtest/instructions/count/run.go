@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"edgeguard/internal/program"
 )
 
 // Run builds the driver, which is the command instructions, and counts the
@@ -24,9 +26,8 @@ func Run(ctx context.Context, ops []Operation, instructionsOnly bool) (map[strin
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", filepath.Join(dir, "driver"), "edgeguard/loadtest/instructions")
-	build.Env, build.Stderr = append(os.Environ(), "CGO_ENABLED=0", "GOAMD64=v1"), os.Stderr
-	if err := build.Run(); err != nil {
+	driver, err := program.Compile(ctx, dir, "edgeguard/loadtest/instructions", "CGO_ENABLED=0", "GOAMD64=v1")
+	if err != nil {
 		return nil, err
 	}
 	var runs sync.WaitGroup
@@ -37,7 +38,7 @@ func Run(ctx context.Context, ops []Operation, instructionsOnly bool) (map[strin
 		runs.Go(func() {
 			free <- true
 			defer func() { <-free }()
-			f, err := o.figures(ctx, dir, instructionsOnly)
+			f, err := o.figures(ctx, driver, instructionsOnly)
 			mu.Lock()
 			defer mu.Unlock()
 			if rows[o.Name] = f; err != nil {
@@ -51,13 +52,13 @@ func Run(ctx context.Context, ops []Operation, instructionsOnly bool) (map[strin
 
 // figures returns what one item of the operation costs. The shorter run makes an
 // eighth of the calls, so that what only the first ones do is in both.
-func (o *Operation) figures(ctx context.Context, dir string, instructionsOnly bool) (f Figures, err error) {
+func (o *Operation) figures(ctx context.Context, driver string, instructionsOnly bool) (f Figures, err error) {
 	short := o.Calls / 8
-	least, err := o.cachegrind(ctx, dir, short, short+o.Calls, instructionsOnly)
+	least, err := o.cachegrind(ctx, driver, short, short+o.Calls, instructionsOnly)
 	if err != nil {
 		return f, err
 	}
-	most, err := o.cachegrind(ctx, dir, short+o.Calls, short+o.Calls, instructionsOnly)
+	most, err := o.cachegrind(ctx, driver, short+o.Calls, short+o.Calls, instructionsOnly)
 	for i := range f {
 		f[i] = max(0, most[i]-least[i]) / float64(o.Calls*o.Items)
 	}
@@ -67,15 +68,15 @@ func (o *Operation) figures(ctx context.Context, dir string, instructionsOnly bo
 // cachegrind returns the figures of one whole run. The caches are those of a
 // usual server's core, whatever this machine has; the runtime takes no
 // instructions that only some processors have.
-func (o *Operation) cachegrind(ctx context.Context, dir string, made, all int, instructionsOnly bool) (f Figures, err error) {
-	file := filepath.Join(dir, strings.ReplaceAll(o.Name, "/", "_"))
+func (o *Operation) cachegrind(ctx context.Context, driver string, made, all int, instructionsOnly bool) (f Figures, err error) {
+	file := filepath.Join(filepath.Dir(driver), strings.ReplaceAll(o.Name, "/", "_"))
 	simulate := "yes"
 	if instructionsOnly {
 		simulate = "no"
 	}
 	c := exec.CommandContext(ctx, "valgrind", "--tool=cachegrind", "--cache-sim="+simulate, "--branch-sim="+simulate,
 		"--I1=32768,8,64", "--D1=32768,8,64", "--LL=1048576,16,64", "--cachegrind-out-file="+file,
-		filepath.Join(dir, "driver"), "-run", o.Name, "-made", strconv.Itoa(made), "-all", strconv.Itoa(all))
+		driver, "-run", o.Name, "-made", strconv.Itoa(made), "-all", strconv.Itoa(all))
 	c.Env = []string{"GODEBUG=cpu.all=off", "GOGC=off", "GOMAXPROCS=1"}
 	if out, err := c.CombinedOutput(); err != nil {
 		return f, fmt.Errorf("%w: %s", err, out)
