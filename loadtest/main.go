@@ -19,7 +19,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -29,7 +28,6 @@ import (
 	"os/signal"
 	"syscall"
 
-	"edgeguard/internal/atomicfile"
 	"edgeguard/loadtest/report"
 )
 
@@ -53,7 +51,11 @@ var commands = []command{
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // a connection that is lost, but for nohup
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	exit := start(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(exit)
@@ -141,17 +143,10 @@ func parse(flags *flag.FlagSet, args []string) error {
 	case flags.NArg() > 0:
 		return usagef("%s takes flags and no other argument, and got %q", flags.Name(), flags.Arg(0))
 	}
-	return nil
-}
-
-// toFile writes a file, whole or not at all; an empty name writes none.
-func toFile(name string, write func(io.Writer) error) error {
-	if name == "" {
-		return nil
-	}
-	var text bytes.Buffer
-	if err := write(&text); err != nil {
-		return err
-	}
-	return atomicfile.Replace(name, text.Bytes(), atomicfile.Options{Mode: 0o644})
+	flags.Visit(func(f *flag.Flag) { // -compare "$BASE", say, of a BASE that is not set
+		if f.Value.String() == "" {
+			err = usagef("-%s is empty: write what it is to be, or leave it out", f.Name)
+		}
+	})
+	return err
 }

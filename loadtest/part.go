@@ -11,17 +11,13 @@ import (
 // part returns a command that runs parts of the report and nothing else.
 func part(names ...string) func(context.Context, *flag.FlagSet, []string, io.Writer, io.Writer) error {
 	return func(ctx context.Context, flags *flag.FlagSet, args []string, out, notes io.Writer) error {
-		o := report.Options{Root: ".", Only: names}
+		o, files := report.Options{Root: ".", Only: names}, outputs{}
 		shared(flags, &o)
-		json, html := files(flags)
+		files.flags(flags)
 		if err := parse(flags, args); err != nil {
 			return err
 		}
-		r, err := report.Run(ctx, o, notes)
-		if err != nil {
-			return err
-		}
-		return show(r, out, *json, *html)
+		return measure(ctx, &o, &files, out, notes)
 	}
 }
 
@@ -32,16 +28,17 @@ func shared(flags *flag.FlagSet, o *report.Options) {
 	flags.StringVar(&o.Record, "record", "", "a `folder` with an access.log, compressed or not, that is one more scenario")
 }
 
-func files(flags *flag.FlagSet) (json, html *string) {
-	return flags.String("json", "", "the `file` to write all of it to, as JSON"),
-		flags.String("html", "", "the `file` to write a page with plots to")
-}
-
-// show prints a report and writes its files.
-func show(r *report.Report, out io.Writer, json, html string) error {
-	r.Print(out)
-	if err := toFile(json, r.WriteJSON); err != nil {
+// measure measures, and shows what came out.
+func measure(ctx context.Context, o *report.Options, files *outputs, out, notes io.Writer) error {
+	if err := o.Check(); err != nil {
+		return usageError{err}
+	}
+	if err := files.check(); err != nil {
 		return err
 	}
-	return toFile(html, r.WriteHTML)
+	r, err := report.Run(ctx, *o, notes)
+	if err != nil {
+		return err
+	}
+	return files.show(r, out)
 }

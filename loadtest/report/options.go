@@ -16,12 +16,16 @@ package report
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"edgeguard/loadtest/traffic"
 )
 
 // Options say what is measured.
@@ -73,6 +77,14 @@ func (o *Options) Check() error {
 	}
 	if o.Rounds < 0 {
 		return fmt.Errorf("%d rounds: write at least one", o.Rounds)
+	}
+	if _, err := os.Stat(filepath.Join(o.Root, "cmd", "edgeguard")); err != nil {
+		return errors.New("this is not edgeguard's folder: run it where its go.mod is")
+	}
+	if o.Record != "" {
+		if _, err := traffic.Recorded(o.Record); err != nil {
+			return fmt.Errorf("-record: %w", err)
+		}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -145,6 +146,9 @@ func Read(from io.Reader) (*Report, error) {
 	r := new(Report)
 	if err := d.Decode(r); err != nil {
 		return nil, fmt.Errorf("%w: write it with -json of this version", err)
+	}
+	if r.Time.Begun.IsZero() {
+		return nil, errors.New("it holds no report: write it with -json")
 	}
 	return r, nil
 }

@@ -13,17 +13,27 @@ import (
 	"edgeguard/sensor/accesslog"
 )
 
+// Recorded returns the file with the log of a folder: the one that is named access.log,
+// with whatever comes after.
+func Recorded(folder string) (file string, err error) {
+	names, err := filepath.Glob(filepath.Join(folder, "access.log*"))
+	if err == nil && len(names) != 1 {
+		err = fmt.Errorf("%s has %d files access.log*: put one log there", folder, len(names))
+	}
+	if err != nil {
+		return "", err
+	}
+	return names[0], nil
+}
+
 // recorded reads the log of a folder. Its addresses become clients in the order
 // of their first request; the midnight (UTC) before it becomes [Start].
 func (p *plan) recorded(folder string) (Scenario, error) {
-	names, err := filepath.Glob(filepath.Join(folder, "access.log*"))
+	file, err := Recorded(folder)
 	if err != nil {
 		return Scenario{}, fmt.Errorf("the recorded log is left out: %w", err)
 	}
-	if len(names) != 1 {
-		return Scenario{}, fmt.Errorf("the recorded log is left out: %s has %d files access.log*: put one log there", folder, len(names))
-	}
-	all, err := readRecord(names[0])
+	all, err := readRecord(file)
 	if err != nil {
 		return Scenario{}, fmt.Errorf("the recorded log is left out: %w", err)
 	}
