@@ -121,7 +121,7 @@ func seconds(s float64) string {
 // block is how soon a block is in force.
 func (r *Report) block() section {
 	s := section{ID: "block", Question: "How fast does a block reach everybody?", Table: &grid{Head: quoted, Texts: true}, Command: "go run ./loadtest report -only tools,crossing,kernel" + r.full()}
-	s.Says = []string{"In the path, the request that crosses is the first refused. From a log or a table it is as soon as that is read, and in a fleet as soon as the count is pushed."}
+	s.Says = []string{"In the path, the request that crosses is the first refused; but limit_req is a bucket that leaks: what has leaked since the first request passes, too. From a log or a table it is as soon as that is read, and in a fleet as soon as the count is pushed."}
 	if c := r.blockTimes(); c != nil {
 		s.Charts = append(s.Charts, c)
 		for i := range r.Parts.Tools.Arms {

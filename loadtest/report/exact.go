@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"edgeguard/loadtest/algorithms"
@@ -13,7 +14,7 @@ import (
 
 // verdict is what a way to limit a rate did over all scenarios on one node.
 type verdict struct {
-	name, what, stated      string
+	name, what              string
 	requests, over, refused int
 	most                    uint64 // to one client in a window, in percent of the limit
 	least, greatest         float64
@@ -26,7 +27,7 @@ func verdicts(a *algorithms.Result) []verdict {
 	all := make([]verdict, len(a.Limiters))
 	for i, l := range a.Limiters {
 		v := &all[i]
-		v.name, v.what, v.stated, v.shortest = l.Name, l.What, l.Stated, 100
+		v.name, v.what, v.shortest = l.Name, l.What, 100
 		for k := range a.Scenarios {
 			if a.Scenarios[k].Nodes > 1 || i >= len(a.Scenarios[k].Rows) {
 				continue // what no way can know on one node
@@ -73,6 +74,11 @@ func (r *Report) exact() section {
 		s.Table.add(v.name, time, fmt.Sprintf("%d %%", v.most), whole(float64(v.over)), whole(float64(v.refused)), fmt.Sprintf("%.0f to %.0f", v.least, v.greatest), waits)
 		within.Rows = append(within.Rows, plot.Bar{Label: v.name, Value: v.shortest, Text: time, Ours: ours(v.name)})
 	}
+	var whats []string
+	for _, v := range all {
+		whats = append(whats, v.name+" is "+v.what)
+	}
+	s.Says = append(s.Says, strings.Join(whats, "; ")+".")
 	s.Charts = []plot.Chart{r.boundary(), within}
 	if len(all) > 0 {
 		s.Says = append(s.Says, fmt.Sprintf("%s requests of %s (visitors, crowds, brute force, a botnet, bursts at every boundary) for windows of 60 slots of 1, 5 and 10 s, judged by the exact log of what each way let pass.",
@@ -122,7 +128,8 @@ func (r *Report) fast() section {
 	s := section{ID: "fast", Question: "How fast is it?", Command: "go run ./loadtest report -only algorithms,add,decide,log" + r.full()}
 	s.Table = &grid{Head: quoted, Texts: true}
 	s.Says = []string{"A lone request waits for memory, so each count depends on the one before; lines of a log come in batches, and batches overlap their waits. " +
-		"The obvious is a map of rings behind mutexes. Cold keys were seen in one slot, dense ones in all."}
+		"The obvious is a map of rings behind mutexes. Cold keys were seen in one slot, dense ones in all. " +
+		"ring-1 is edgeguard's table as it is, with eviction and a hard limit of memory; the ways beside it are maps of Go that grow, and take less."}
 	if a := r.Parts.Algorithms; a != nil {
 		for _, keys := range []string{"cold", "dense"} {
 			bars := plot.Bars{Title: "ns a decision, " + keys + " keys"}
@@ -142,11 +149,36 @@ func (r *Report) fast() section {
 	for _, row := range s.Table.Rows {
 		row[0] += ", instructions"
 	}
+	r.waysFast(s.Table)
 	r.quote(s.Table, "add", "cold, independent keys, against the obvious", "cold, dependent keys, against the obvious", "cold, batches of 64, against the obvious",
 		"cold, independent, against x/time/rate", "cold, independent, against go-limiter")
 	r.quote(s.Table, "decide", "one verdict, as a multiple of one `shard.Add`")
 	r.quote(s.Table, "log", "against `mawk '{c[$1]++}'`", "against goaccess")
 	return s
+}
+
+// waysFast adds what a decision takes by each way, edgeguard's among them.
+func (r *Report) waysFast(g *grid) {
+	a := r.Parts.Algorithms
+	if a == nil {
+		return
+	}
+	for _, l := range a.Limiters {
+		var all []string
+		for _, one := range a.Speed {
+			if one.Limiter != l.Name || one.Keys == "mixed" {
+				continue
+			}
+			text := one.Keys + ": "
+			if i := slices.IndexFunc(a.Costs, func(c algorithms.Cost) bool { return c.Name == "Take/"+l.Name+"/"+one.Keys }); i >= 0 {
+				text += whole(a.Costs[i].Instructions) + " instructions, "
+			}
+			all = append(all, text+fmt.Sprintf("%s (%s to %s)", withUnit(one.MedianNS, "ns"), withUnit(one.LeastNS, ""), withUnit(one.MostNS, "")))
+		}
+		if len(all) > 0 {
+			g.add("A decision by "+l.Name, "", strings.Join(all, "; "), "")
+		}
+	}
 }
 
 // goroutines is what a decision takes on several of them.

@@ -12,7 +12,7 @@ import (
 var pageFiles embed.FS
 
 var htmlPage = template.Must(template.New("report.html").Funcs(template.FuncMap{
-	"plain": plain.Replace,
+	"plain": plain,
 }).ParseFS(pageFiles, "pages/report.html"))
 
 // drawn is a section with its charts as SVG.

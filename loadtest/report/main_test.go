@@ -21,11 +21,11 @@ func TestGoalsAreShownWithoutMeasuring(t *testing.T) {
 	var out bytes.Buffer
 	r.Print(&out)
 	for _, g := range groups() {
-		if !strings.Contains(out.String(), plain.Replace(g.title)) {
+		if !strings.Contains(out.String(), plain(g.title)) {
 			t.Errorf("the report does not print %q", g.title)
 		}
 		for _, f := range g.lines {
-			if !strings.Contains(out.String(), plain.Replace(f.what)) {
+			if !strings.Contains(out.String(), plain(f.what)) {
 				t.Errorf("the report does not print %q", f.what)
 			}
 		}

@@ -34,6 +34,9 @@ func (p *plan) recorded(folder string) (Scenario, error) {
 		return Scenario{}, fmt.Errorf("the recorded log is left out: %w", err)
 	}
 	all, err := readRecord(file)
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("%s has no request", file)
+	}
 	if err != nil {
 		return Scenario{}, fmt.Errorf("the recorded log is left out: %w", err)
 	}

@@ -37,7 +37,7 @@ type Cost struct {
 	pipelined, single, waits, waitsMax []float64 // of each turn
 }
 
-// Decided is a decision in memory beside one call of a script.
+// Decided is a count in memory beside one call of a script.
 type Decided struct {
 	Memory       float64    `json:"memory_time_ns"` // a count in edgeguard's table, median
 	MemoryBounds [2]float64 `json:"memory_time_ns_bounds"`

@@ -9,7 +9,9 @@ import (
 
 // Print writes the tables for a terminal.
 func (r *Result) Print(w io.Writer) {
-	fmt.Fprintf(w, "\nOver a real Redis %s,\n%s\n", r.Redis, r.Sent)
+	if r.Redis != "" {
+		fmt.Fprintf(w, "Over a real Redis %s,\n%s\n", r.Redis, r.Sent)
+	}
 	if r.Missing != "" {
 		fmt.Fprintf(w, "Not measured, or not all: %s\n", r.Missing)
 	}
@@ -103,7 +105,7 @@ func (r *Result) printCosts(w io.Writer) {
 	d := r.Decision
 	fmt.Fprintf(w, "  a count in memory takes %.0f ns (%s), one script call %.0f ns: %.0f times\n",
 		d.Memory, between(d.MemoryBounds), d.Script, d.Times)
-	fmt.Fprintf(w, "  Redis' CPU for one request: %.2f µs by pushes of all clients, %.1f µs by a lone script call\n", d.PushCPU, d.ScriptCPU)
+	fmt.Fprintf(w, "  Redis' CPU a request: %.2f µs by all clients' pushes in pipelines, %.1f µs by a lone script call\n", d.PushCPU, d.ScriptCPU)
 }
 
 // between shows the least and the greatest of some turns.
