@@ -99,6 +99,7 @@ func (r *runner) build(b benchRun) (binary string, err error) {
 	if _, err := os.Stat(binary); err == nil {
 		return binary, nil // for another pattern
 	}
+	fmt.Fprintf(r.notes, "%s: building its benchmarks\n", b.dir)
 	if text, err := r.command(dir, "go", "test", "-c", "-o", binary, ".").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go test -c in %s: %w: %s", b.dir, err, firstLine(text))
 	}

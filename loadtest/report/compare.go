@@ -37,6 +37,12 @@ func Compare(ctx context.Context, base string, o Options, out, notes io.Writer) 
 }
 
 func compare(ctx context.Context, base string, o Options, out, notes io.Writer) error {
+	names := byTurnsNames()
+	for _, name := range o.Only {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("-compare cannot run %s by turns, only %s", name, strings.Join(names, ", "))
+		}
+	}
 	dir, err := os.MkdirTemp("", "eg-")
 	if err != nil {
 		return err
@@ -151,6 +157,16 @@ func printInstructions(out io.Writer, all []comparison) (grew int) {
 	_ = tw.Flush()
 	fmt.Fprintf(out, "instructions: %d of %d operations are within 5 %%\n\n", len(all)-off, len(all))
 	return grew
+}
+
+// byTurnsNames are the groups whose benchmarks run in two trees.
+func byTurnsNames() (names []string) {
+	for _, g := range groups() {
+		if len(g.runs) > 0 {
+			names = append(names, g.name)
+		}
+	}
+	return names
 }
 
 // compared are the benchmarks that -compare runs if nothing else is said.

@@ -122,6 +122,9 @@ func TestCompareRefusesWhatItCannotCompare(t *testing.T) {
 		}
 		r.left(os.Getenv("TMPDIR"))
 	}
+	if err := compare(t.Context(), whole, Options{Root: r.dir, Only: []string{"add", "tools"}}, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "cannot run tools by turns") {
+		t.Errorf("a part that takes no turns: %v", err)
+	}
 	try("no-such", "-compare no-such: git knows no such commit here")
 	try("--help", "-compare --help: git knows no such commit here")
 	try(empty, "it has no loadtest/instructions to run")
