@@ -26,6 +26,7 @@ func TestWrongCommandLines(t *testing.T) {
 		{"report -from x -json no/such/x.json", "-json no/such/x.json: "},
 		{"report -from x -html .", "-html .: it is a folder"},
 		{"report -from x -write no/such", "-write no/such: "},
+		{"fleet -record x", "flag provided but not defined: -record"},
 		{"fleet", "this is not edgeguard's folder"},
 	} {
 		var out, notes bytes.Buffer

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"flag"
+	"fmt"
 	"io"
+	"slices"
 
 	"edgeguard/loadtest/report"
 )
@@ -13,6 +15,9 @@ func part(names ...string) func(context.Context, *flag.FlagSet, []string, io.Wri
 	return func(ctx context.Context, flags *flag.FlagSet, args []string, out, notes io.Writer) error {
 		o, files := report.Options{Root: ".", Only: names}, outputs{}
 		shared(flags, &o)
+		if slices.Contains(names, report.Algorithms) {
+			recorded(flags, &o)
+		}
 		files.flags(flags)
 		if err := parse(flags, args); err != nil {
 			return err
@@ -25,6 +30,10 @@ func part(names ...string) func(context.Context, *flag.FlagSet, []string, io.Wri
 func shared(flags *flag.FlagSet, o *report.Options) {
 	flags.Uint64Var(&o.Seed, "seed", 1, "of all traffic: the same `number` gives the same traffic")
 	flags.BoolVar(&o.Full, "full", false, "at length: some twenty minutes for the report; without it some five")
+}
+
+// recorded is the flag of commands that limit a recorded log, too.
+func recorded(flags *flag.FlagSet, o *report.Options) {
 	flags.StringVar(&o.Record, "record", "", "a `folder` with an access.log, compressed or not, that is one more scenario")
 }
 
@@ -40,5 +49,11 @@ func measure(ctx context.Context, o *report.Options, files *outputs, out, notes 
 	if err != nil {
 		return err
 	}
-	return files.show(r, out)
+	if err := files.show(r, out); err != nil {
+		return err
+	}
+	if failed := r.Parts.Failed; len(failed) > 0 {
+		return fmt.Errorf("not all was measured: %s", failed[0])
+	}
+	return nil
 }

@@ -15,6 +15,7 @@ import (
 func reportCommand(ctx context.Context, flags *flag.FlagSet, args []string, out, notes io.Writer) error {
 	o, files := report.Options{Root: "."}, outputs{}
 	shared(flags, &o)
+	recorded(flags, &o)
 	files.flags(flags)
 	only := flags.String("only", "", "the `names` of parts and groups to measure, with commas between: "+strings.Join(report.Names(), ", "))
 	flags.IntVar(&o.Rounds, "rounds", 0, "how often what is compared takes turns (3 with -full, else 1)")
