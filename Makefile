@@ -87,7 +87,7 @@ loadtest: ## ways to limit a rate, fleets and other programs on the same traffic
 	@scripts/need valgrind redis-server nginx:nginx-light haproxy fail2ban-server:fail2ban
 	go run ./loadtest report
 
-loadtest-full: ## every figure of docs/benchmarks.md and docs/figures.md beside its goal, in some twenty minutes
+bench loadtest-full: ## every figure of docs/benchmarks.md and docs/figures.md beside its goal, in some twenty minutes
 	@scripts/need valgrind redis-server nginx:nginx-light haproxy fail2ban-server:fail2ban mawk goaccess tcpdump nft:nftables ip:iproute2 unshare:util-linux
 	go run ./loadtest report -full
 
@@ -99,4 +99,4 @@ torture: ## the fault tests at full length, some hours
 clean:
 	rm -rf edgeguard dist
 
-.PHONY: build install dist dist-test test test-box bare race lint generate console-test console-test-short console-vendor envoy-test fuzz instructions instructions-check loadtest loadtest-full torture clean
+.PHONY: build install dist dist-test test test-box bare race lint generate console-test console-test-short console-vendor envoy-test fuzz instructions instructions-check loadtest bench loadtest-full torture clean
