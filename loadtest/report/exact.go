@@ -226,6 +226,11 @@ func (r *Report) memory() section {
 		}
 		s.Table.Rows[at] = append(s.Table.Rows[at], fmt.Sprintf("%s (%s)", withUnit(m.BytesAKey, ""), withUnit(float64(m.TotalBytes)/1e6, "MB")))
 	}
+	for i := range s.Table.Rows {
+		for len(s.Table.Rows[i]) < len(s.Table.Head) {
+			s.Table.Rows[i] = append(s.Table.Rows[i], "-")
+		}
+	}
 	for _, filling := range s.Table.Head[1:] {
 		s.Charts = append(s.Charts, *charts[filling])
 	}

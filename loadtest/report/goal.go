@@ -60,6 +60,8 @@ func withUnit(value float64, unit string) string {
 	case value == float64(int64(value)), value >= 100:
 	case value >= 10:
 		prec = 1
+	case value > 0 && value < 0.01:
+		prec = 4
 	default:
 		prec = 2
 	}
