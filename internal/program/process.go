@@ -12,7 +12,7 @@ import (
 
 // patience bounds every wait for something that must happen. Nothing is
 // measured by it.
-const patience = 60 * time.Second
+const patience = 2 * time.Minute
 
 // Process is a running edgeguard, or one that ran. It is used by the test's
 // goroutine, except for Said.
