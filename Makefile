@@ -87,7 +87,7 @@ loadtest: ## ways to limit a rate, fleets and other programs on the same traffic
 	@scripts/need valgrind redis-server nginx:nginx-light haproxy fail2ban-server:fail2ban
 	go run ./loadtest report
 
-bench loadtest-full: ## every figure of docs/benchmarks.md and docs/figures.md beside its goal, in some twenty minutes
+bench loadtest-full: ## every figure of docs/benchmarks.md and docs/figures.md beside its goal, in some half an hour
 	@scripts/need valgrind redis-server nginx:nginx-light haproxy fail2ban-server:fail2ban mawk goaccess tcpdump nft:nftables ip:iproute2 unshare:util-linux
 	go run ./loadtest report -full
 

@@ -111,7 +111,7 @@ func run(ctx context.Context, args []string, out, notes io.Writer) error {
 	case "":
 		return usagef("say what to do: %s; go run ./loadtest help", names())
 	}
-	return usagef("there is no command %q, there are %s; go run ./loadtest help", name, names())
+	return usagef("no command %q: use %s; go run ./loadtest help", name, names())
 }
 
 func names() (all string) {

@@ -12,7 +12,7 @@ import (
 func TestWrongCommandLines(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"", "say what to do"},
-		{"song", `there is no command "song"`},
+		{"song", `no command "song": use algorithms, fleet, report`},
 		{"report -song", "flag provided but not defined: -song"},
 		{"report song", `takes flags and no other argument, and got "song"`},
 		{"report -seed x", `invalid value "x" for flag -seed`},

@@ -29,7 +29,7 @@ func part(names ...string) func(context.Context, *flag.FlagSet, []string, io.Wri
 // shared are the flags of all commands.
 func shared(flags *flag.FlagSet, o *report.Options) {
 	flags.Uint64Var(&o.Seed, "seed", 1, "of all traffic: the same `number` gives the same traffic")
-	flags.BoolVar(&o.Full, "full", false, "at length: some twenty minutes for the report; without it some five")
+	flags.BoolVar(&o.Full, "full", false, "at length: some half an hour for the report; without it some five minutes")
 }
 
 // recorded is the flag of commands that limit a recorded log, too.

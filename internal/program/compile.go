@@ -25,13 +25,13 @@ func Compile(ctx context.Context, folder, pkg string, env ...string) (path strin
 		return "", ctx.Err()
 	}
 	if err != nil {
-		return "", fmt.Errorf("go build %s: %w: %s", pkg, err, lastLine(out))
+		return "", fmt.Errorf("go build %s: %w: %s", pkg, err, LastLine(out))
 	}
 	return path, nil
 }
 
-// lastLine is the end of what a program said: the error.
-func lastLine(said []byte) string {
+// LastLine is the end of what a program said: the error.
+func LastLine(said []byte) string {
 	said = bytes.TrimSpace(said)
 	return string(said[bytes.LastIndexByte(said, '\n')+1:])
 }

@@ -108,18 +108,13 @@ func (s *Server) answers(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-s.process.Ended():
-			return fmt.Errorf("redis-server ends at once: %s", lastLine(s.process.Said()))
+			return fmt.Errorf("redis-server ends at once: %s", program.LastLine([]byte(s.process.Said())))
 		case <-time.After(5 * time.Millisecond):
 		}
 		if time.Since(begun) > patience {
-			return fmt.Errorf("redis-server at %s does not answer: %s", s.Addr, lastLine(s.process.Said()))
+			return fmt.Errorf("redis-server at %s does not answer: %s", s.Addr, program.LastLine([]byte(s.process.Said())))
 		}
 	}
-}
-
-func lastLine(text string) string {
-	text = strings.TrimSpace(text)
-	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
 // Stop ends the server, and returns when it is gone. It may be called again.

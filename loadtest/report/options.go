@@ -32,7 +32,7 @@ import (
 type Options struct {
 	Root string // the project's folder
 	Seed uint64 // of all traffic
-	// Full measures everything at length, some twenty minutes; without it parts are
+	// Full measures everything at length, some half an hour; without it parts are
 	// short and groups are those that need seconds.
 	Full bool
 	// Only names the parts and groups to measure; none means those of Full or of the

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"edgeguard/config"
+	"edgeguard/internal/program"
 )
 
 // patience bounds waits for what must come. A state of ten million keys takes a
@@ -134,18 +135,7 @@ func (n *node) memory() (int64, error) {
 }
 
 // processor returns the processor time that the node has taken so far.
-func (n *node) processor() (time.Duration, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", n.process.Process.Pid))
-	if err != nil {
-		return 0, err
-	}
-	const tick = 10 * time.Millisecond // of Linux, whatever its own clock is
-	_, behindName, _ := strings.Cut(string(text), ") ")
-	fields := strings.Fields(behindName)
-	user, err := strconv.Atoi(fields[11])
-	system, other := strconv.Atoi(fields[12])
-	return time.Duration(user+system) * tick, errors.Join(err, other)
-}
+func (n *node) processor() (time.Duration, error) { return program.CPU(n.process.Process.Pid) }
 
 // goroutines returns how many the node has.
 func (n *node) goroutines(ctx context.Context) (int, error) {

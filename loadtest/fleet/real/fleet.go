@@ -1,7 +1,6 @@
 package real
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"os/exec"
 	"sync"
 
+	"edgeguard/internal/program"
 	"edgeguard/loadtest/redisserver"
 	"edgeguard/loadtest/traffic"
 )
@@ -22,12 +22,6 @@ type fleet struct {
 	redis    *redisserver.Server
 	nodes    []*node
 	ledger   ledger
-}
-
-// oneLine is the last line of what a program said: the error.
-func oneLine(said []byte) string {
-	said = bytes.TrimSpace(said)
-	return string(said[bytes.LastIndexByte(said, '\n')+1:])
 }
 
 // start starts Redis and the nodes, and returns when all are one fleet. To be
@@ -59,7 +53,7 @@ func (f *fleet) start(ctx context.Context, port int) error {
 func (f *fleet) install(ctx context.Context) error {
 	out, err := exec.CommandContext(ctx, f.program, "fleet", "install", "--redis", "redis://"+f.redis.Addr).CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("edgeguard fleet install: %w: %s", err, oneLine(out))
+		return fmt.Errorf("edgeguard fleet install: %w: %s", err, program.LastLine(out))
 	}
 	return nil
 }

@@ -91,11 +91,11 @@ func (n *node) joined(ctx context.Context, nodes int) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-n.process.Ended():
-			return fmt.Errorf("edgeguard ends at once: %s", oneLine([]byte(n.process.Said())))
+			return fmt.Errorf("edgeguard ends at once: %s", program.LastLine([]byte(n.process.Said())))
 		case <-time.After(20 * time.Millisecond):
 		}
 		if time.Since(begun) > patience {
-			return fmt.Errorf("edgeguard does not join its fleet: %v %v: %s", err, status.Conditions, oneLine([]byte(n.process.Said())))
+			return fmt.Errorf("edgeguard does not join its fleet: %v %v: %s", err, status.Conditions, program.LastLine([]byte(n.process.Said())))
 		}
 	}
 }
