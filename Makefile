@@ -19,7 +19,7 @@ build: ## the binary, in ./edgeguard
 install: build ## the binary, units, manual, completions and an example config, under DESTDIR and PREFIX (/usr/local)
 	@scripts/install ./edgeguard
 
-dist: ## a release in dist/: .deb, .rpm, archives, checksums, for ARCHS (amd64 arm64)
+dist: ## a release in dist/: .deb, .rpm, archives, checksums, for ARCHS (this machine's; or "amd64 arm64")
 	@NFPM=$(NFPM) scripts/dist
 
 dist-test: ## builds twice and compares, then installs, upgrades and removes the packages, in a minute
@@ -34,7 +34,7 @@ bare: ## what the README says, on a minimal Debian with Go and make and nothing 
 
 test-box: ## README.md and docs/operations.md, followed literally in a booted Debian
 	@scripts/need debootstrap /usr/share/keyrings/debian-archive-keyring.gpg:debian-archive-keyring ip:iproute2 unshare:util-linux nsenter:util-linux git
-	@NFPM=$(NFPM) OUT=$(CURDIR)/dist/box ARCHS=$$(go env GOARCH) scripts/dist
+	@NFPM=$(NFPM) OUT=$(CURDIR)/dist/box scripts/dist
 	EDGEGUARD_BOX='$(CURDIR)/dist/box/*.deb' go test -count=1 -v -timeout 30m ./test/box
 
 # Not the tests that only start programs, a hundred commands among them: each start is slow with the detector, and what they run is raced in the packages below. Nor what computes in one goroutine and measures.

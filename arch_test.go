@@ -35,12 +35,13 @@ crawlers:
 crawlers/lookup:       crawlers
 logline:
 blocklist:
+frontdoor:
 haproxy:               rules
 shard:                 ring
 internal/hugepage:     shard
 snapshot:              ring
 tuning:                rules
-detector:              blocklist ring rules shard
+detector:              blocklist frontdoor ring rules shard
 aggregator:            blocklist ring shard
 aggregator/member aggregator/quarantine: aggregator blocklist detector rules shard
 aggregator/redis:      aggregator blocklist clockguard
@@ -52,8 +53,8 @@ config:                config/yaml crawlers feed haproxy logline notify presets 
 admin:                 blocklist crawlers crowdsec detector haproxy notify tuning
 admin/console:         admin aggregator tuning
 node:                  *
-replay:                aggregator aggregator/member aggregator/redis blocklist crawlers detector hostaddr rules shard tuning
-setup:                 config/yaml logline
+replay:                aggregator aggregator/member aggregator/redis blocklist crawlers detector frontdoor hostaddr rules shard tuning
+setup:                 config/yaml frontdoor logline rules
 migrate:               config/yaml rules setup
 cmd:                   *
 test loadtest internal/fleetmodel internal/program internal/realdata internal/redistwin: *

@@ -114,6 +114,9 @@ type Crossing struct {
 	// Held says that nothing came of it because the site failed at that moment: Count is
 	// what the key would have counted. Action is Shadow.
 	Held bool
+	// FrontDoor says whose address the key is if nothing came of it because that stands before the
+	// site: "private", or a CDN's name. Action is Alarm then.
+	FrontDoor string
 	// Stands is the rule of a block that was in force already and stays, because
 	// it is as long or an operator's; otherwise empty.
 	Stands string
@@ -186,3 +189,13 @@ func ValidOwner(text string) bool {
 // operator's unblock does that. The end of an allowance does not, nor does an owner
 // that takes back its own block.
 func (b *Block) Forgets() bool { return b.Lifted && !b.Allow && Owner(b.Rule) == "" }
+
+// SiteFailed is the reason of the tombstones by which a node takes back what its failing
+// site made.
+const SiteFailed = "the site failed"
+
+// Pardons reports whether a record that forgets does so for the counts alone of rules that
+// go by the status: a node whose site fails knows nothing of the others.
+func (b *Block) Pardons() bool {
+	return b.Forgets() && b.Rule != ManualRule && b.Reason == SiteFailed
+}

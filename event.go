@@ -47,17 +47,29 @@ type Event struct {
 	// Proxied says that Addr was taken from a header of a trusted proxy, so
 	// that the kernel would see the proxy and not the client.
 	Proxied bool
+	// Named says that a trusted proxy named Addr, by a header or as it asked. Otherwise Addr is
+	// who connected to the event's source: a client, or what stands before the site.
+	Named bool
 	// Answer says that this is a packet to somebody who spoke first, as a server's are: Port
 	// is then the other's choice. It is set only where it is asked for.
 	Answer bool
 	// Awaited says that Crawler is unknown and may soon be known: a rule that asks
 	// for it counts the event and does not block yet.
 	Awaited bool
+	// Again says that a process before this one may have counted the event, too: it stood
+	// in a log when this one began, and is read once more. So the fleet may know of it.
+	Again bool
+	// TurnedAway says that the status is one with which the event's server turns clients away:
+	// by itself, or as it was told.
+	TurnedAway bool
 	// Source is the number of the source that told of it, where several are told apart.
 	Source uint8
 	// Hits is how many times the event is counted, which its source says; 0 is once. It
 	// multiplies the costs of the rules, and a count of different values has it once.
 	Hits uint16
+	// Stray says that the client sent another protocol in place of a request line, so that it has neither
+	// Method nor Path. 0 where it sent a request, nothing, or what its source does not tell.
+	Stray Stray
 	// Known names the fields below that the source supplied. A field that is
 	// not known satisfies neither a rule's term nor its `not`.
 	Known Field
@@ -89,6 +101,15 @@ func (e *Event) KeepTexts(keep func(string) string) {
 		*text = keep(*text)
 	}
 }
+
+// Stray is what a client sent that was to send an HTTP request.
+type Stray uint8
+
+// What can be told apart.
+const (
+	StrayBytes Stray = 1 + iota // the bytes of another protocol, such as SSH or SMB
+	StrayTLS                    // a hello of TLS
+)
 
 // Kind is a set of the kinds of event. A rule counts exactly one; an event may
 // be of several.

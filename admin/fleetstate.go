@@ -29,8 +29,9 @@ type Fleet struct {
 	Rounds  uint64  `json:"rounds"`
 	Calls   uint64  `json:"calls"`
 	Pushed  uint64  `json:"keys_pushed"`
-	// Dropped counts watched keys that arrived faster than they could be pushed.
-	Dropped uint64 `json:"keys_dropped"`
+	// Delayed counts watched keys that arrived faster than they could be pushed at
+	// once, and went with the next round.
+	Delayed uint64 `json:"keys_delayed"`
 
 	// Quiet: only keys with a share of a limit are pushed.
 	Quiet bool `json:"quiet"`
@@ -59,6 +60,9 @@ type Fleet struct {
 	// Unpublished is how many changes of this node's list are still to be
 	// published: blocks of rules go at a bounded pace.
 	Unpublished int `json:"unpublished"`
+	// Staying is how many blocks of this node's rules are not sent to the others for now,
+	// or for good, because this node may be broken.
+	Staying int `json:"staying"`
 	// Unsigned is how many records of the fleet's list are not signed by its key;
 	// 0 without one. Replaced counts the rejected records in Redis that this node
 	// replaced or removed.

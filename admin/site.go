@@ -5,7 +5,7 @@ import "time"
 // Site is how the site does, as far as its answers say it.
 type Site struct {
 	Parts []SiteFigures `json:"parts,omitempty"` // those with a success so far
-	// FailedSeconds is how many seconds of the last hour some part failed, at most 600.
+	// FailedSeconds is how many seconds of the last hour the part failed that did so longest, at most 720.
 	FailedSeconds int `json:"failed_seconds"`
 	// Late answers came more than a minute late: they say nothing, and are always counted.
 	Late uint64 `json:"late_answers"`

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"fmt"
 	"time"
 
 	"edgeguard/admin/watch"
@@ -8,6 +9,7 @@ import (
 	"edgeguard/crowdsec"
 	"edgeguard/detector"
 	"edgeguard/haproxy"
+	"edgeguard/internal/words"
 	"edgeguard/notify"
 )
 
@@ -76,7 +78,8 @@ type Stats struct {
 	Fleet *Fleet `json:"fleet,omitempty"`
 }
 
-// Totals is what became of all events.
+// Totals is what became of all events. One request is one: a question where a log counts, and
+// an answer in a log where another source counts the request, are none.
 type Totals struct {
 	Decided  uint64 `json:"decided"`
 	Passed   uint64 `json:"passed"`
@@ -88,6 +91,9 @@ type Totals struct {
 	Spared uint64 `json:"spared"` // of the passed: allowed or protected
 	Late   uint64 `json:"late"`   // older than the window of a meter: not counted
 	Early  uint64 `json:"early"`  // from the future: counted now
+	// Unknown are answers with which clients are turned away that came too late to tell whether
+	// this node had refused them: counted.
+	Unknown uint64 `json:"unknown"`
 }
 
 // Tables is the memory of all meters together.
@@ -112,9 +118,15 @@ type Tables struct {
 type Source struct {
 	Name   string `json:"name"`
 	Events uint64 `json:"events"`
+	// Refused is how many of a proxy's questions were answered with a refusal, whichever
+	// source counts the requests.
+	Refused uint64 `json:"refused,omitempty"`
 	// Late is how many questions of a proxy were answered after it had stopped waiting, at
 	// least: it let those requests pass, unless it is to refuse them.
 	Late uint64 `json:"late,omitempty"`
+	// FrontDoor says whose the source's addresses are where it shows only what stands before the
+	// site: "private", or a CDN's name. Nobody in it is blocked.
+	FrontDoor string `json:"front_door,omitempty"`
 }
 
 // Uncounted is how many requests of a source were not counted, or only by some
@@ -126,7 +138,7 @@ type Uncounted struct {
 }
 
 // Decisions counts verdicts of one source ("auth 127.0.0.1:9180", "log FILE"),
-// by action and by the rule that decided (empty for a pass).
+// by action and by the rule that decided (empty for a pass): each request once, as in Totals.
 type Decisions struct {
 	Source string `json:"source"`
 	Action string `json:"action"`
@@ -225,6 +237,21 @@ type Reload struct {
 	OK      bool      `json:"ok"`
 	Error   string    `json:"error,omitempty"`
 	Success time.Time `json:"last_success,omitzero"` // the last that succeeded
+	// Silenced are the rules that block no more since then, and had blocks in force.
+	Silenced []Silenced `json:"silenced,omitempty"`
+}
+
+// Silenced is a rule that a reload took away, or that blocks no more: its blocks stay in force
+// until they end, or somebody lifts them.
+type Silenced struct {
+	Rule   string `json:"rule"`
+	Blocks int    `json:"blocks"` // at the reload
+}
+
+// String says it with the command that lifts them.
+func (s Silenced) String() string {
+	return fmt.Sprintf("rule %s blocks no more, and %s in force until the end: to lift all, edgeguard blocks remove --rule %[1]s --all",
+		s.Rule, words.Plural(s.Blocks, "block of it stays", "blocks of it stay"))
 }
 
 // Reloaded is the answer to a reload that succeeded.

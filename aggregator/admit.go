@@ -44,6 +44,7 @@ func (p *suspects) displace(rank uint32, watched bool) bool {
 		return false
 	}
 	delete(p.known, lowest)
+	delete(p.remainders, lowest)
 	p.stale = true
 	if len(p.list) > 2*len(p.known)+sampled {
 		p.tidy() // Collect does not run while Redis is away

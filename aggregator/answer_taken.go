@@ -1,6 +1,7 @@
 package aggregator
 
 import (
+	"math"
 	"time"
 
 	"edgeguard/ring"
@@ -20,13 +21,20 @@ type Outcome struct {
 	// Watch: ask the fleet to watch the key, of which the total is near the limit or
 	// has just crossed it.
 	Watch bool
+	// WatchLater: the same, but another node's push has brought the total there, which
+	// asks. Ask if it has not ([Totals.AskWatch]).
+	WatchLater bool
 	// Over: the peak is over the lowest limit of the meter's rules, and this node has
 	// counted some of it. Nothing follows before the split proves it (see [Totals.Prove]).
 	// A node that has counted nothing has no evidence of its own: it has the other nodes'
 	// records, which are weighed.
 	Over bool
-	// Renew: a rule refuses each event by the total, and less of the others' part
-	// is proven in the present slot than Redis has.
+	// Crossed: it may be this push that brought the peak over that limit. So this node
+	// proves it at once, and the others only if no block has come from it.
+	Crossed bool
+	// Renew: a rule acts at each event while the total is over its limit, of the others'
+	// part less is proven in the present slot than Redis has, and by what is proven the
+	// key is soon below the limit.
 	Renew bool
 	// Forget, if not 0, is a cleared-before mark that Redis does not have: the
 	// slots below it were forgotten here by an unblock, and Redis still counts
@@ -60,9 +68,11 @@ func (n *Totals) Answered(p *Push, a Answer, now time.Time) Outcome {
 	}
 	m := &n.meters[id.meter]
 	out, known := n.apply(id, m, p, a)
+	if known && (out.Watch || out.WatchLater) {
+		n.watch(id, m.slot(now), out.Watch)
+	}
 	if known && out.Watch {
 		n.watchesSent.Add(1)
-		n.watch(id, m.slot(now))
 	}
 	return out
 }
@@ -115,26 +125,58 @@ func (n *Totals) apply(id suspectID, m *meter, p *Push, a Answer) (out Outcome, 
 		out.Forget = uint32(int64(s.clearedBefore) + n.epochOffset(m))
 	} else {
 		s.restAt = 0
+		part.doubt(id, p, a)
 		if here && head == p.head {
 			own := (*ring.Counts)(&counts).Sum()
-			s.rest, s.restAt = a.Total-min(a.Total, own), p.head
-			out.Renew = m.Refuses && own+s.rest > m.Limit && s.rest > s.proof(p.head)
+			n.takeRest(part, id, &s, p, own, a.Total)
+			out.Renew = own+s.rest > m.Renews && s.renews((*ring.Counts)(&counts), n.remainder(part, id), m.Renews, p.head)
 		}
 		out.Over = a.Peak > m.Limit && p.Sum > 0
-		out.Watch = n.asks(&s, m, p, a.Peak)
+		out.Crossed = p.crosses(a.Peak, m.Limit)
+		out.Watch, out.WatchLater = n.asks(&s, m, p, a.Peak)
 	}
 	part.known[id] = s
 	return out, true
 }
 
 // asks reports whether the fleet is to be asked to watch a key, and remembers it. A
-// reconcile of nothing asks nobody: a watch was its cause. Nodes whose last push came
+// reconcile of nothing asks nobody: a watch was its cause. The node whose push brought the
+// total near the limit asks now, the others later, if nobody has. Nodes whose last push came
 // before the limit was crossed do not know that it was: so that their own counts prove
-// it there, too, they are asked once more.
-func (n *Totals) asks(s *suspect, m *meter, p *Push, peak uint32) bool {
+// it there, too, they are asked once more by the node whose push crossed.
+func (n *Totals) asks(s *suspect, m *meter, p *Push, peak uint32) (now, later bool) {
 	crossed := !s.told && p.crosses(peak, m.Limit)
 	s.told = peak > m.Limit && (s.told || crossed)
-	return n.near(m, peak) && p.Sum > 0 && (s.watchSent == 0 || p.head >= s.watchSent+watchAgainAfter || crossed)
+	nearly := n.nearly(m)
+	if peak < nearly || p.Sum == 0 {
+		return false, false
+	}
+	lacks := s.lacksWatch(p.head)
+	now = crossed || lacks && (nearly == 0 || p.crosses(peak, nearly-1))
+	return now, lacks && !now
+}
+
+// lacksWatch reports whether nobody has asked the fleet lately to watch a key.
+func (s *suspect) lacksWatch(slot uint32) bool {
+	return s.watchSent == 0 || slot >= s.watchSent+watchAgainAfter
+}
+
+// AskWatch reports whether the fleet is still to be asked to watch a key, and remembers
+// that it is asked. now is local time.
+func (n *Totals) AskWatch(k Key, now time.Time) bool {
+	id, ok := n.id(k)
+	if !ok {
+		return false
+	}
+	slot, part := n.meters[id.meter].slot(now), n.part(id)
+	part.mu.Lock()
+	s, known := part.known[id]
+	part.mu.Unlock()
+	if !known || !s.lacksWatch(slot) {
+		return false
+	}
+	n.watchesSent.Add(1)
+	return n.watch(id, slot, true)
 }
 
 // explained reports whether an unblock explains a mark in Redis.
@@ -158,11 +200,11 @@ func (n *Totals) countRequest(p *Push, a Answer) {
 	}
 }
 
-// near reports whether total leaves no more room below the limit than the nodes
-// may hold unreported. This applies without Quiet, too: what was counted since
+// nearly returns the least total that leaves no more room below the limit than the
+// nodes may hold unreported. This applies without Quiet, too: what was counted since
 // the last pushes is unreported for up to an interval.
-func (n *Totals) near(m *meter, total uint32) bool {
-	return float64(total) >= (1-n.config.Share)*float64(m.Limit)-1e-9
+func (n *Totals) nearly(m *meter) uint32 {
+	return uint32(math.Ceil(max((1-n.config.Share)*float64(m.Limit)-1e-9, 0)))
 }
 
 // Watch records that the fleet watches a key. From now on every count of the
@@ -178,15 +220,35 @@ func (n *Totals) Watch(k Key, now time.Time) (Push, bool) {
 		return Push{}, false
 	}
 	n.watchesReceived.Add(1)
-	if !n.watch(id, n.meters[id.meter].slot(now)) {
+	if !n.watch(id, n.meters[id.meter].slot(now), true) {
 		return Push{}, false
 	}
 	return n.pushOne(id, now, sumOnly)
 }
 
-// watch marks a key as watched for a window from slot on; false if there is no
-// room for it.
-func (n *Totals) watch(id suspectID, slot uint32) bool {
+// WatchLater is [Totals.Watch] for a key that cannot be pushed now: the next Collect does.
+// It takes no memory but the suspect's.
+func (n *Totals) WatchLater(k Key, now time.Time) {
+	id, ok := n.id(k)
+	if !ok {
+		return
+	}
+	n.watchesReceived.Add(1)
+	if !n.watch(id, n.meters[id.meter].slot(now), true) {
+		return
+	}
+	part := n.part(id)
+	part.mu.Lock()
+	defer part.mu.Unlock()
+	if s, known := part.known[id]; known {
+		part.mark(id, &s)
+		part.known[id] = s
+	}
+}
+
+// watch marks a key as watched for a window from slot on, asked says by the fleet too;
+// false if there is no room for it.
+func (n *Totals) watch(id suspectID, slot uint32, asked bool) bool {
 	n.watching.Lock()
 	defer n.watching.Unlock()
 	part := n.part(id)
@@ -195,7 +257,9 @@ func (n *Totals) watch(id suspectID, slot uint32) bool {
 	s, known := part.known[id]
 	fresh := s.watchedUntil == 0
 	s.watchedUntil = max(s.watchedUntil, slot+ring.Slots)
-	s.watchSent = max(s.watchSent, slot)
+	if asked {
+		s.watchSent = max(s.watchSent, slot)
+	}
 	if !known && !n.admit(part, id, &s, 0) {
 		return false
 	}

@@ -23,6 +23,7 @@ func (n *Totals) Collect(now time.Time, most int) iter.Seq[[]Push] {
 		if n.scan.Swap(false) {
 			n.scanTables(now)
 		}
+		n.urgent.take(mostUrgent) // they go with the others
 		var ids []suspectID
 		var taken []suspect
 		var out []Push

@@ -19,6 +19,20 @@ import (
 type SplitField struct {
 	Name  string // a node's ID, or what another client wrote
 	Count uint32
+	// Slots are what Count is the sum of, oldest first, in one byte each or in two; "" where
+	// they were not asked for.
+	Slots string
+}
+
+// slot returns the i-th of the slots.
+func (f *SplitField) slot(i int) uint16 {
+	switch len(f.Slots) {
+	case ring.Slots:
+		return uint16(f.Slots[i])
+	case 2 * ring.Slots:
+		return uint16(f.Slots[2*i])<<8 | uint16(f.Slots[2*i+1])
+	}
+	return 0
 }
 
 // ID returns the ID of the node that may have made the field; false if it has
@@ -30,14 +44,29 @@ func (f SplitField) ID() (id [8]byte, ok bool) {
 	return [8]byte([]byte(f.Name)), true
 }
 
-// SplitFields parses an answer of the split function. It ignores what is no field.
+// SplitFields parses an answer of the split function, of counts or of slots. It ignores what
+// is no field.
 func SplitFields(answer []any) []SplitField {
 	var fields []SplitField
 	for ; len(answer) >= 2; answer = answer[2:] {
 		name, isText := answer[0].(string)
-		count, isNumber := answer[1].(int64)
-		if isText && isNumber && count > 0 && count <= math.MaxUint32 {
-			fields = append(fields, SplitField{name, uint32(count)})
+		if !isText {
+			continue
+		}
+		f := SplitField{Name: name}
+		switch count := answer[1].(type) {
+		case int64:
+			if count > 0 && count <= math.MaxUint32 {
+				f.Count = uint32(count)
+			}
+		case string:
+			f.Slots = count
+			for i := range ring.Slots {
+				f.Count += uint32(f.slot(i))
+			}
+		}
+		if f.Count > 0 {
+			fields = append(fields, f)
 		}
 	}
 	return fields

@@ -25,7 +25,9 @@ func judge() SplitJudge {
 
 func id(name string) [8]byte { return [8]byte([]byte(strings.Repeat(name, 8))) }
 
-func field(name string, count uint32) SplitField { return SplitField{strings.Repeat(name, 8), count} }
+func field(name string, count uint32) SplitField {
+	return SplitField{Name: strings.Repeat(name, 8), Count: count}
+}
 
 // Only nodes with heartbeats count, this node with no more than it claims, and of
 // several windows the one with most of that.
@@ -41,7 +43,7 @@ func TestWhatCounts(t *testing.T) {
 		{"nodes", [][]SplitField{{a, b, o}}, 99, SplitSum{Counted: 60, Fields: []SplitField{a, b, o}}},
 		{"more than this node claims", [][]SplitField{{a, o}}, 5, SplitSum{Counted: 15, Fields: []SplitField{a, field("o", 5)}}},
 		{"a stranger", [][]SplitField{{x, a, field("y", 7)}}, 99, SplitSum{Counted: 10, Fields: []SplitField{a}, Stranger: x}},
-		{"a name that no node has", [][]SplitField{{{"f", 9}, {"", 3}, {strings.Repeat("a", 9), 8}}}, 99, SplitSum{Stranger: SplitField{"f", 9}}},
+		{"a name that no node has", [][]SplitField{{{Name: "f", Count: 9}, {Count: 3}, {Name: strings.Repeat("a", 9), Count: 8}}}, 99, SplitSum{Stranger: SplitField{Name: "f", Count: 9}}},
 		{"the best window", [][]SplitField{{x, a}, {a, b}, {b}}, 99, SplitSum{Counted: 30, Fields: []SplitField{a, b}, At: 1}},
 		{"a sum that saturates", [][]SplitField{{field("a", math.MaxUint32), b}}, 99, SplitSum{Counted: math.MaxUint32, Fields: []SplitField{field("a", math.MaxUint32), b}}},
 	} {
@@ -57,7 +59,7 @@ func TestWhatCounts(t *testing.T) {
 // What is no field of a split is passed over.
 func TestFields(t *testing.T) {
 	answer := []any{"a", int64(3), "b", "4", 5, int64(6), "c", int64(0), "d", int64(-1), "e", int64(1 << 32), "g", int64(math.MaxUint32), "odd"}
-	want := []SplitField{{"a", 3}, {"g", math.MaxUint32}}
+	want := []SplitField{{Name: "a", Count: 3}, {Name: "g", Count: math.MaxUint32}}
 	if got := SplitFields(answer); !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
@@ -78,7 +80,9 @@ func TestAround(t *testing.T) {
 // is over when the total is proven or a minute has passed without it.
 func TestDoubts(t *testing.T) {
 	var d Doubts
-	see := func(k int, now time.Duration) { d.See(evidenceKey(k), SplitField{"\x1b[2Jabcd", 1000}, at(now)) }
+	see := func(k int, now time.Duration) {
+		d.See(evidenceKey(k), SplitField{Name: "\x1b[2Jabcd", Count: 1000}, at(now))
+	}
 	due := func(when string, now time.Duration, again int, alarms string) {
 		t.Helper()
 		keys, _, text := d.due(at(now), nobody)
@@ -117,7 +121,7 @@ func nobody([8]byte) bool { return false }
 // is, however many they are, and the others are not.
 func TestLateHeartbeat(t *testing.T) {
 	var d Doubts
-	late, invented := SplitField{"edge-lat", 100}, SplitField{"edge-inv", 100}
+	late, invented := SplitField{Name: "edge-lat", Count: 100}, SplitField{Name: "edge-inv", Count: 100}
 	for i := range 3 * mostAgain {
 		d.See(evidenceKey(i), late, start)
 		d.See(evidenceKey(-1-i), invented, start)

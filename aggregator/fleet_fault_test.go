@@ -53,7 +53,7 @@ func (s *sim) fault() {
 	case 20:
 		s.kill(n)
 	case 21, 22:
-		s.Snapshot(n)
+		s.snapshot(n)
 	case 23: // Redis is full
 		s.Redis.Evict(c.bytes)
 		s.felt(simWhole)

@@ -2,6 +2,7 @@ package aggregator_test
 
 import (
 	"net/netip"
+	"slices"
 	"strconv"
 	"time"
 
@@ -119,6 +120,7 @@ func (s *sim) event(n *fleetmodel.Node, c *simClient, late uint32, times int) {
 		op := shard.Op{Addr: c.prefix.Addr(), With: c.with, Now: now, Slot: now - late, Cost: 1}
 		count, rest := s.Count(n, c.at, &op)
 		if !count.Late {
+			s.logged[n] = append(s.logged[n], logged{c, op.Slot})
 			s.accepted(n, c, op.Slot)
 		}
 		if count.Count+rest > c.meter.limit {
@@ -195,6 +197,9 @@ func (s *sim) unblock(c *simClient) {
 	tablesFirst := s.rnd.IntN(2) == 0
 	s.Unblock(c.at, c.key, c.with, at, tablesFirst, func() bool { return s.rnd.IntN(4) > 0 })
 	c.unsure()
+	for n, all := range s.logged { // what is read again would count again, as before a restart
+		s.logged[n] = slices.DeleteFunc(all, func(l logged) bool { return l.simClient == c })
+	}
 	clear(c.all[0])
 	clear(c.all[1])
 	c.high, c.blocked, c.since = 0, false, time.Time{}

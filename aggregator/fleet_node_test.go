@@ -1,10 +1,12 @@
 package aggregator_test
 
 import (
+	"slices"
 	"time"
 
 	"edgeguard/internal/fleetmodel"
 	"edgeguard/ring"
+	"edgeguard/shard"
 )
 
 // join starts a node of a new name.
@@ -23,8 +25,44 @@ func (s *sim) leave(n *fleetmodel.Node) {
 }
 
 // restart ends a node cleanly and starts it again, kill as a power failure does.
-func (s *sim) restart(n *fleetmodel.Node, keep bool) { s.replaced(n, s.Restart(n, keep)) }
-func (s *sim) kill(n *fleetmodel.Node)               { s.replaced(n, s.Kill(n)) }
+func (s *sim) restart(n *fleetmodel.Node, keep bool) {
+	s.replaced(n, s.Restart(n, keep))
+	delete(s.logged, n)
+}
+
+func (s *sim) kill(n *fleetmodel.Node) {
+	logged := s.logged[n]
+	delete(s.logged, n)
+	after := s.Kill(n)
+	s.replaced(n, after)
+	if s.rnd.IntN(2) == 0 {
+		s.readAgain(after, logged)
+		s.logged[after] = slices.Clone(logged) // until the next snapshot
+	}
+}
+
+// readAgain has a node count what the one before read of a log since its snapshot.
+func (s *sim) readAgain(n *fleetmodel.Node, logged []logged) {
+	for _, l := range logged {
+		now := l.meter.slot(s.Local(n))
+		op := shard.Op{Addr: l.prefix.Addr(), With: l.with, Now: now, Slot: min(l.slot, now-1), Cost: 1}
+		if count, rest := s.Count(n, l.at, &op); count.Count+rest > l.meter.limit {
+			s.block(l.simClient, "read again", rest)
+		}
+	}
+}
+
+// logged is an event that stands in a log.
+type logged struct {
+	*simClient
+	slot uint32
+}
+
+// snapshot has a node save what it has, and how far it has read.
+func (s *sim) snapshot(n *fleetmodel.Node) {
+	s.Snapshot(n)
+	delete(s.logged, n)
+}
 
 // replaced remembers what a node goes on with that has the place of another.
 func (s *sim) replaced(before, after *fleetmodel.Node) {

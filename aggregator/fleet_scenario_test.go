@@ -86,7 +86,7 @@ func (s *sim) weather() {
 		}
 	case 4: // a power failure, with a snapshot of a moment ago
 		for _, n := range nodes {
-			s.Snapshot(n)
+			s.snapshot(n)
 		}
 		s.steps(s.rnd.IntN(4))
 		for _, n := range slices.Clone(s.Nodes) {

@@ -58,6 +58,7 @@ type sim struct {
 	steady  time.Time        // until when Redis' clock does not step again
 	round   int
 	meters  []*simMeter
+	logged  map[*fleetmodel.Node][]logged // since its newest snapshot
 	faults  bool
 	phase   map[string]int // in which of two steps a node pushes, by name
 	clients []*simClient
@@ -74,7 +75,7 @@ func (s *sim) fatalf(format string, args ...any) {
 
 func newSim(t *testing.T, seed uint64) *sim {
 	rnd := rand.New(rand.NewPCG(seed, 4))
-	s := &sim{t: t, seed: seed, rnd: rnd, phase: make(map[string]int), index: make(map[aggregator.Key]*simClient), calls: fnv.New64a()}
+	s := &sim{t: t, seed: seed, rnd: rnd, phase: make(map[string]int), index: make(map[aggregator.Key]*simClient), logged: make(map[*fleetmodel.Node][]logged), calls: fnv.New64a()}
 	now := time.Unix(1_700_000_000+rnd.Int64N(1000), rnd.Int64N(1e9)).UTC()
 	c := fleetmodel.Config{Quiet: rnd.IntN(3) > 0, Seed: seed, Fate: s.fate, Called: s.called, Answered: s.answered, Over: s.over}
 	s.faults = rnd.IntN(3) > 0

@@ -27,8 +27,8 @@ func TestForged(t *testing.T) {
 		"an unblock is on its way": {before: func(b *bench) { b.Forget(netip.PrefixFrom(visitor, 32), boot.Add(-width*time.Second)) }, a: Answer{Status: more}},
 		"an unblock arrived": {before: func(b *bench) { b.Forget(netip.PrefixFrom(visitor, 32), boot.Add(-width*time.Second)) },
 			a: Answer{Status: more | StatusCleared, ClearedBefore: slotOf(boot)}, forged: true},
-		"another boot":          {before: func(b *bench) { b.Restored(boot.Add(-width * time.Second)) }, a: Answer{Status: more}},
-		"another boot long ago": {before: func(b *bench) { b.Restored(boot.Add(-61 * width * time.Second)) }, a: Answer{Status: more}, forged: true},
+		"another boot":          {before: func(b *bench) { b.Redrawn(boot.Add(-width * time.Second)) }, a: Answer{Status: more}},
+		"another boot long ago": {before: func(b *bench) { b.Redrawn(boot.Add(-61 * width * time.Second)) }, a: Answer{Status: more}, forged: true},
 	} {
 		b := newBench(t, nil)
 		b.Sweep(boot)

@@ -10,17 +10,29 @@ import (
 // their keys, to be forgotten in Redis, too. The caller clears the detector's
 // counts.
 func (n *Totals) Forget(prefix netip.Prefix, at time.Time) []Key {
+	return n.forget(prefix, at, everyMeter)
+}
+
+// Pardon is Forget for the guarded meters alone: a site failed.
+func (n *Totals) Pardon(prefix netip.Prefix, at time.Time) []Key {
+	return n.forget(prefix, at, isGuarded)
+}
+
+func everyMeter(*meter) bool  { return true }
+func isGuarded(m *meter) bool { return m.Guarded }
+
+func (n *Totals) forget(prefix netip.Prefix, at time.Time, applies func(*meter) bool) []Key {
 	if !prefix.IsValid() {
 		return nil
 	}
 	prefix = prefix.Masked()
-	n.mark(&n.cleared, prefix, func(m *meter) uint32 { return n.localSlot(m, m.slot(at)+1) })
+	n.mark(&n.cleared, prefix, applies, func(m *meter) uint32 { return n.localSlot(m, m.slot(at)+1) })
 	var keys []Key
 	for i := range n.suspects {
 		p := &n.suspects[i]
 		p.mu.Lock()
 		for id := range p.known {
-			if id.prefix().Overlaps(prefix) {
+			if applies(&n.meters[id.meter]) && id.prefix().Overlaps(prefix) {
 				keys = append(keys, n.key(id))
 				n.drop(p, id)
 			}
@@ -35,15 +47,20 @@ func (n *Totals) Forget(prefix netip.Prefix, at time.Time) []Key {
 // counted of a prefix that was unblocked. From then on Redis has more in this node's
 // name than the node itself: an unblock covers the slots up to its own time, and what
 // was counted after it and pushed before it arrived here stays.
-func (n *Totals) Cleared(prefix netip.Prefix, now time.Time) {
-	n.mark(&n.emptied, prefix.Masked(), func(m *meter) uint32 { return m.slot(now) + 1 }) // the slot may end before it has
+func (n *Totals) Cleared(prefix netip.Prefix, now time.Time) { n.empty(prefix, now, everyMeter) }
+
+// Pardoned is Cleared for the guarded meters alone.
+func (n *Totals) Pardoned(prefix netip.Prefix, now time.Time) { n.empty(prefix, now, isGuarded) }
+
+func (n *Totals) empty(prefix netip.Prefix, now time.Time, applies func(*meter) bool) {
+	n.mark(&n.emptied, prefix.Masked(), applies, func(m *meter) uint32 { return m.slot(now) + 1 }) // the slot may end before it has
 }
 
 // mark sets the marks of a prefix, by meter.
-func (n *Totals) mark(marks *cleared, prefix netip.Prefix, slot func(*meter) uint32) {
+func (n *Totals) mark(marks *cleared, prefix netip.Prefix, applies func(*meter) bool, slot func(*meter) uint32) {
 	for i := range n.meters {
 		m := &n.meters[i]
-		if m.Limit == 0 {
+		if m.Limit == 0 || !applies(m) {
 			continue
 		}
 		if key := m.prefix(prefix.Addr()); key.Bits() < prefix.Bits() {

@@ -21,7 +21,7 @@ func TestHoldBack(t *testing.T) {
 		"nothing happens":  {then: func(*bench) {}, held: true},
 		"not quiet":        {change: func(c *Config) { c.Quiet = false }, then: func(*bench) {}},
 		"a share more":     {then: func(b *bench) { b.hit(visitor, boot, 1) }},
-		"watched":          {then: func(b *bench) { b.watch(b.known(), slotOf(boot)) }},
+		"watched":          {then: func(b *bench) { b.watch(b.known(), slotOf(boot), true) }},
 		"the node leaves":  {then: func(b *bench) { b.Leave() }},
 		"a new connection": {then: func(b *bench) { b.Lost() }},
 		"a smaller share":  {then: func(b *bench) { b.SetNodes(6, boot) }},

@@ -1,6 +1,7 @@
 package aggregator
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"net/netip"
@@ -76,4 +77,9 @@ func (k Key) Partition(n int) int {
 // so that it has one written form.
 func canonical(p netip.Prefix) bool {
 	return p.IsValid() && p == p.Masked() && !p.Addr().Is4In6()
+}
+
+// compare orders keys: for what must not depend on the order of a map.
+func (k Key) compare(other Key) int {
+	return cmp.Or(cmp.Compare(k.Meter, other.Meter), k.Prefix.Compare(other.Prefix), cmp.Compare(k.With, other.With))
 }

@@ -2,8 +2,10 @@ package aggregator
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"net/netip"
+	"time"
 )
 
 // Ledger holds which block records Redis has; a heartbeat's digest is compared
@@ -150,6 +152,19 @@ func (l *Ledger) Digest(cutoff int64) string {
 		all ^= e.hash
 	}
 	return fmt.Sprintf("%016x", all)
+}
+
+// Ahead returns by how much a record of a block ends after the one that Redis has of the
+// same version, in force as well; false if it has none, or has no MAC where sign says that
+// this one would have one.
+func (l *Ledger) Ahead(prefix, record string, sign bool) (time.Duration, bool) {
+	e, ok := l.entries[prefix]
+	order := orderOf(prefix, record)
+	if !ok || e.judged.Wrong || sign && !e.judged.Signed || order[8] == 1 || order[recordOrder-1] == 1 ||
+		string(order[:9]) != string(e.order[:9]) || e.order[recordOrder-1] == 1 {
+		return 0, false
+	}
+	return time.Duration(binary.BigEndian.Uint64(order[9:]) - binary.BigEndian.Uint64(e.order[9:])), true
 }
 
 // Missing reports whether Redis may lack this record of the prefix and a

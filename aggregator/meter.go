@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"edgeguard"
 	"edgeguard/ring"
 	"edgeguard/shard"
 )
@@ -19,9 +20,11 @@ type Meter struct {
 	// Limit is the lowest limit of its rules with scope fleet; 0: there is
 	// none, and the meter is not reported.
 	Limit uint32
-	// Refuses says that one of them refuses each event while the total is over its
-	// limit, so that the total has to be proven again and again.
-	Refuses bool
+	// Renews is the lowest limit of those of them that act at each event while the total
+	// is over it, so that the total has to be proven again and again; 0: there is none.
+	Renews uint32
+	// Guarded says that its rules go by the status.
+	Guarded bool
 	// V4 and V6 are the prefix lengths of its keys, as in shard.Config; 0 means
 	// 32 and 64.
 	V4, V6 uint8
@@ -40,7 +43,7 @@ type meter struct {
 	// step of the clock: after a step back, slots up to it have numbers for the
 	// second time. Redis may store more under these than belongs to a sum.
 	stepped atomic.Uint32
-	// redrawn is the first slot after the node, which had counts, got another
+	// redrawn is the first slot after the node had to draw another
 	// boot; lost is what the table had evicted at the last look, and lostAt the
 	// slot in which that had last become more.
 	redrawn, lostAt atomic.Uint32
@@ -101,6 +104,28 @@ func (m *meter) read(id suspectID, now uint32) (counts [ring.Slots]uint16, head 
 		counts = next
 	}
 	return counts, head, false
+}
+
+// moveBefore moves what the table has of a slot and of those after it to the slot
+// before it; where that is full, to the next older one.
+func (m *meter) moveBefore(first uint32) {
+	m.Table.Windows(func(prefix netip.Prefix, with uint64, head uint32, counts *ring.Counts) bool {
+		var moving uint32
+		for slot := head; slot >= first && head-slot < ring.Slots; slot-- {
+			moving += uint32(counts[slot%ring.Slots])
+			counts[slot%ring.Slots] = 0
+		}
+		if moving == 0 || first < ring.Slots {
+			return true
+		}
+		counts.Advance(head, first-1)
+		for slot := first - 1; moving > 0 && slot > first-1-ring.Slots; slot-- {
+			moving -= uint32(counts.Add(slot, uint16(min(moving, ring.Max))))
+		}
+		m.Table.ClearEntry(shard.Entry{Key: edgeguard.Key{Prefix: prefix}, With: with})
+		m.Table.Restore(prefix, with, first-1, counts)
+		return true
+	})
 }
 
 // precedes reports whether next is what counts becomes when one more slot

@@ -12,7 +12,7 @@ import (
 )
 
 // TestMutants checks that the model finds each of these mistakes within 2,000
-// runs. It takes minutes: go test -tags mutants -run TestMutants -timeout 1h.
+// runs. It takes minutes: go test -tags mutants -run 'Mutants$' -timeout 1h.
 func TestMutants(t *testing.T) {
 	for _, m := range []struct{ name, file, text, mistake string }{
 		{"the first slot of a kept boot moves to the restart", "totals.go",
@@ -20,7 +20,11 @@ func TestMutants(t *testing.T) {
 		{"a marker is believed after a kill", "../internal/fleetmodel/restart.go",
 			"const believesMarkers = false", "const believesMarkers = true"},
 		{"restored counts are pushed by another boot", "totals.go",
-			"n.meters[i].since.Store(n.meters[i].slot(now) + 1)", "n.meters[i].since.Store(0)"},
+			"m.since.Store(m.slot(now))", "m.since.Store(0)"},
+		{"restored counts of the first slot are pushed", "totals.go",
+			"m.moveBefore(m.slot(now))", ""},
+		{"a boot pushes from its second slot on", "totals.go",
+			"m.since.Store(m.slot(now))", "m.since.Store(m.slot(now) + 1)"},
 		{"a step of the clock leaves old slots to be pushed", "totals.go",
 			"m.since.Store(max(m.since.Load(), m.slot(now)+1))", ""},
 		{"the share goes by the nodes alive now", "nodes.go",
@@ -34,18 +38,56 @@ func TestMutants(t *testing.T) {
 		{"held back by any answer", "answer_taken.go",
 			"		// The answer to an older push says nothing of the newest, which may be", "s.base, s.waiting = p.base, false"},
 		{"a total proves itself", "proof.go",
-			"return max(s.proof(slot), limit-min(count, limit))", "return s.rest"},
+			"return max(s.proof(slot), limit-min(count, limit), floor)", "return s.rest"},
 		{"every field of a split counts", "../internal/fleetmodel/fleet.go",
 			"return f.ids[id]", "return true"},
 		{"a reload forgets what it took over", "reload.go",
 			"p.mark(id, &s)", ""},
 	} {
-		t.Run(m.name, func(t *testing.T) { mutate(t, m.file, m.text, m.mistake) })
+		t.Run(m.name, func(t *testing.T) { mutate(t, m.file, m.text, m.mistake, "-run", "^TestFleet$", ".") })
 	}
 }
 
-// mutate runs the model with one text of one file replaced.
-func mutate(t *testing.T, file, text, mistake string) {
+// TestRefusalMutants is TestMutants for what is left of the others' counts: the clients of a
+// fleet that refuses find each mistake, or the package's own tests do.
+func TestRefusalMutants(t *testing.T) {
+	for _, m := range []struct {
+		name, file, text, mistake string
+		own                       bool
+	}{
+		{"what remains does not leave", "remainder.go",
+			"for _, n := range f.leaves[slot-f.at:] {", "for _, n := range f.leaves {", false},
+		{"an unblock leaves what remains", "remainder.go",
+			"if f == nil || f.at < max(n.cleared.of(id), n.emptied.of(id)) {", "if f == nil {", true},
+		{"what Redis lost remains", "remainder.go",
+			"a.Total-min(a.Total, push.Sum) < f.of(push.head)", "false", false},
+		{"what an earlier boot pushed is the others'", "remainder.go",
+			"rest := others - min(others, here-min(here, mine))", "rest := others", false},
+		{"a split of after a step says what remains", "remainder.go",
+			"slot < from || m.partial(slot)", "slot < from", false},
+		{"a split of after a step proves", "proof.go",
+			"at == slot && !m.partial(slot)", "at == slot", false},
+		{"Retry-After by what is proven alone", "until.go",
+			"f.heard.Add(slot, uint16(min(rest-known, ring.Max)))", "", false},
+		{"what was heard does not leave", "until.go",
+			"f.heard.Advance(f.head, slot)", "", true},
+		{"what is known nowhere else does not stay", "until.go",
+			"told += s.rest // what more of the others is known nowhere else", "", true},
+		{"an extension by what is not proven", "until.go",
+			"if here+sure > limit {", "if here+sure+told > limit {", false},
+	} {
+		t.Run(m.name, func(t *testing.T) {
+			if m.own {
+				mutate(t, m.file, m.text, m.mistake, "-run", "^Test(Until|Hear|Remainder)", ".")
+			} else {
+				mutate(t, m.file, m.text, m.mistake, "-run", "^Test(Deny|Retry|WhileOver)", "../internal/fleetmodel", "-denyruns", "400")
+			}
+		})
+	}
+}
+
+// mutate runs tests with one text of one file replaced.
+func mutate(t *testing.T, file, text, mistake string, args ...string) {
 	path, err := filepath.Abs(file)
 	if err != nil {
 		t.Fatal(err)
@@ -69,10 +111,10 @@ func mutate(t *testing.T, file, text, mistake string) {
 	if err := os.WriteFile(list, overlay, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run := exec.CommandContext(t.Context(), "go", "test", "-overlay", list, "-run", "^TestFleet$", "-timeout", "20m", ".")
+	run := exec.CommandContext(t.Context(), "go", append([]string{"test", "-overlay", list, "-timeout", "20m"}, args...)...)
 	run.Env = append(os.Environ(), "SEED=1", "RUNS=2000")
 	out, err := run.CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "seed ") {
+	if err == nil || !strings.Contains(string(out), "--- FAIL: ") {
 		t.Errorf("survived, or did not build:\n%.2000s", out)
 		return
 	}

@@ -12,21 +12,22 @@ import (
 // heartbeats, in the window of one slot. The split is read when an answer says that
 // the key is over the limit, and not before: a key that is far from it costs
 // nothing. Within the window of that slot counts only grow, so what was proven
-// is a floor.
+// is a floor; what will be left of it in a later one is [remainder].
 
 // mostRefuted bounds the wait for another look at a key: 2, 4 and 8 seconds.
 const mostRefuted = 3
 
 // allowed returns how much of the others' part may be added to a count in the
 // window that ends at slot.
-func (s *suspect) allowed(count, limit, slot uint32) uint32 {
+// floor is what is proven in that window by a split of another one.
+func (s *suspect) allowed(count, limit, slot, floor uint32) uint32 {
 	if s.restAt != slot {
-		return 0
+		return floor
 	}
 	if count+s.rest <= limit { // each at most 60 times 65,535
-		return s.rest
+		return max(s.rest, floor)
 	}
-	return max(s.proof(slot), limit-min(count, limit))
+	return max(s.proof(slot), limit-min(count, limit), floor)
 }
 
 // proof returns how much of the others' part is proven in the window that ends at
@@ -100,8 +101,9 @@ func (n *Totals) Prove(k Key, head, counted uint32) (over bool) {
 	if over = counted > m.Limit; !known {
 		return over
 	}
-	if here && at == slot {
-		// All that is counted here by now is in the sum, or came after it.
+	if here && at == slot && !m.partial(slot) {
+		// All that is counted here by now is in the sum, or came after it. After a step of
+		// the clock the sum may have what others counted before the window.
 		s.proven, s.provenAt = counted-min(counted, (*ring.Counts)(&counts).Sum()), slot
 	}
 	s.refuted = min(s.refuted+1, mostRefuted)

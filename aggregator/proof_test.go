@@ -65,6 +65,26 @@ func TestAProofIsNoTotal(t *testing.T) {
 	}
 }
 
+// After a step of the clock what was counted before has slots of after: until they have left the
+// window, a split proves nothing that lets a rule refuse.
+func TestNoProofAfterAStep(t *testing.T) {
+	for name, back := range map[string]bool{"back": true, "none": false} {
+		b := newBench(t, nil)
+		if back {
+			b.SetOffset(-10*width*time.Second, boot.Add(-time.Second))
+		}
+		at := boot.Add(5 * width * time.Second)
+		b.hit(visitor, at, 10)
+		p, _ := answeredBy(t, b, at, 500)
+		if !b.Prove(p.Key, p.Head(), 500) {
+			t.Errorf("%s: 500 is not over the limit", name)
+		}
+		if rest := b.hit(visitor, at, 1); (rest > 100) == back {
+			t.Errorf("%s: rest %d", name, rest)
+		}
+	}
+}
+
 // The split of a key is asked for at once where it is over the limit, after 2, 4 and
 // 8 seconds where it proved too little, and each second for a proof alone.
 func TestAsk(t *testing.T) {
@@ -103,8 +123,7 @@ func TestAsk(t *testing.T) {
 // total grows.
 func TestRenew(t *testing.T) {
 	b := newBench(t, nil)
-	m := &b.Totals.meters[0]
-	m.Refuses = true
+	b.Totals.meters[0].Renews = 100
 	b.hit(visitor, boot, 10)
 	p, out := answeredBy(t, b, boot, 200)
 	if !out.Renew {

@@ -30,17 +30,18 @@ func (n *Totals) takeOver(old *Totals) {
 		p := &old.suspects[i]
 		p.mu.Lock()
 		for id, s := range p.known {
+			f := p.remainders[id]
 			if j, ok := move[id.meter]; ok {
 				id.meter = j
-				n.adopt(id, s)
+				n.adopt(id, s, f)
 			}
 		}
 		p.mu.Unlock()
 	}
 }
 
-// adopt takes over one suspect, to be pushed again.
-func (n *Totals) adopt(id suspectID, s suspect) {
+// adopt takes over one suspect, to be pushed again, and its remainder.
+func (n *Totals) adopt(id suspectID, s suspect, f *remainder) {
 	p := n.part(id)
 	if !n.admit(p, id, &s, s.rank) {
 		return
@@ -48,6 +49,11 @@ func (n *Totals) adopt(id suspectID, s suspect) {
 	s.listed, s.compared = false, false
 	p.mark(id, &s)
 	p.known[id] = s
+	if f != nil && n.meters[id.meter].Renews > 0 {
+		after := *f
+		after.sent = 0 // pushes are numbered from the start again
+		p.keep(id, &after)
+	}
 	if s.watchedUntil != 0 {
 		n.watched.Load().add(n.hash(id))
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"edgeguard/ring"
 	"edgeguard/shard"
 )
 
@@ -78,6 +79,43 @@ func TestMarksComeBeforeAKeptBootPushes(t *testing.T) {
 	b = b.again(next, nil)
 	b.Forget(netip.PrefixFrom(visitor, 32), boot)
 	one(t, b.Collect(next, true), 0, 0)
+	b.hit(visitor, next, 1)
+	one(t, b.Collect(next, true), slotOf(next), 1, 1)
+}
+
+// TestANewBootPushesItsFirstSlot: without what was restored of that slot, which a boot
+// before may have pushed, and which this node goes on counting.
+func TestANewBootPushesItsFirstSlot(t *testing.T) {
+	for _, restored := range []uint16{0, 20, ring.Max} {
+		b := newBench(t, nil)
+		slot := slotOf(boot)
+		for _, at := range []uint32{slot - 1, slot} {
+			b.table.Add(&shard.Op{Addr: visitor, Now: slot, Slot: at, Cost: restored})
+		}
+		b.table.Add(&shard.Op{Addr: stranger, Now: slot, Slot: slot, Cost: 9})
+		b.Restored(boot)
+		b.hit(visitor, boot, 12)
+		one(t, b.Collect(boot, true), slot, 12, 12)
+		if here := b.Own(Key{Meter: 7, Prefix: netip.PrefixFrom(visitor, 32)}, boot); here != 2*uint32(restored)+12 {
+			t.Errorf("with %d restored in two slots the node counts %d", restored, here)
+		}
+		b.hit(visitor, boot, 1) // a line of the slot before, as one that is read again
+		b.table.Add(&shard.Op{Addr: visitor, Now: slot, Slot: slot - 1, Cost: 5})
+		next := boot.Add(width * time.Second)
+		b.hit(visitor, next, 1)
+		one(t, b.Collect(next, true), slot, 14, 13, 1)
+	}
+}
+
+// TestAnotherBootPushesNoSlotTwice: of a boot that is drawn while the node counts, the
+// present slot was pushed under the one before.
+func TestAnotherBootPushesNoSlotTwice(t *testing.T) {
+	b := newBench(t, nil)
+	b.hit(visitor, boot, 20)
+	b.Redrawn(boot)
+	b.hit(visitor, boot, 20)
+	one(t, b.Collect(boot, true), 0, 0)
+	next := boot.Add(width * time.Second)
 	b.hit(visitor, next, 1)
 	one(t, b.Collect(next, true), slotOf(next), 1, 1)
 }

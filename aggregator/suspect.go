@@ -69,6 +69,7 @@ type suspect struct {
 	dirty         bool   // counted since the last Collect
 	due           bool   // not to be held back
 	waiting       bool   // pushed, and not answered
+	hurried       bool   // among the urgent keys since its newest push
 	listed        bool   // in the list that Collect visits
 	told          bool   // the fleet was asked when the total crossed the limit, over which it still is
 	compared      bool   // an answer since the last visit showed that Redis stores all of it
@@ -84,7 +85,9 @@ type suspects struct {
 	// says that some were evicted, and may be in it twice.
 	list  []suspectID
 	stale bool
-	_     [64 - 41]byte // fills a cache line
+	// remainders are of keys over the limit of a rule that acts at each event.
+	remainders map[suspectID]*remainder
+	_          [64 - 56]byte // fills a cache line
 }
 
 // mark records that there is something to push, and that it cannot wait. The
@@ -98,7 +101,7 @@ func (p *suspects) mark(id suspectID, s *suspect) {
 // the push before it. The caller holds the lock.
 func (p *suspects) send(id suspectID, s *suspect, sent *atomic.Uint32) {
 	p.enlist(id, s)
-	s.dirty, s.due, s.waiting, s.sent = false, false, true, sent.Add(1)
+	s.dirty, s.due, s.hurried, s.waiting, s.sent = false, false, false, true, sent.Add(1)
 	unanswered := *s
 	unanswered.base = base{}
 	p.known[id] = unanswered

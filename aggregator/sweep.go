@@ -38,6 +38,11 @@ func (n *Totals) sweepPart(p *suspects, now time.Time) {
 			idle = append(idle, id)
 		}
 	}
+	for id, f := range p.remainders {
+		if f.head+ring.Slots <= n.meters[id.meter].slot(now) {
+			delete(p.remainders, id)
+		}
+	}
 	p.mu.Unlock()
 	idle = slices.DeleteFunc(idle, func(id suspectID) bool { return n.counts(id, now) })
 	if len(idle) == 0 {
@@ -65,6 +70,7 @@ func (n *Totals) counts(id suspectID, now time.Time) bool {
 func (n *Totals) drop(p *suspects, id suspectID) {
 	if _, known := p.known[id]; known {
 		delete(p.known, id)
+		delete(p.remainders, id)
 		n.size.Add(-1)
 	}
 }

@@ -27,6 +27,7 @@ type Totals struct {
 	cleared    cleared
 	emptied    cleared // the slots up to which the detector forgot counts
 	reconciler reconciler
+	urgent     urgent
 	rejoined   atomic.Bool // since the last Collect
 	leaving    atomic.Bool // nothing is held back
 	alive      aliveNodes
@@ -54,6 +55,7 @@ func New(c Config) *Totals {
 	for i := range n.suspects {
 		n.suspects[i].known = make(map[suspectID]suspect)
 	}
+	n.urgent.news = make(chan struct{}, 1)
 	for i := range n.meters {
 		m := &n.meters[i]
 		m.Meter = c.Meters[i]
@@ -122,10 +124,26 @@ func (n *Totals) Since() map[uint64]uint32 {
 }
 
 // Restored reports that the tables were filled with what an earlier boot had
-// counted up to now, local time, and that this one is another. Pushing begins
-// with the next slot of each meter: this boot must not push what that one may
-// have pushed of a slot.
+// counted up to now, local time, that this one is another, and that it counts from
+// now on: it must not push what that one may have pushed. So what the tables have of
+// the present slot of each meter moves to the slot before, which is not pushed: here
+// it leaves the window a slot early. To remember it beside the table, key by key, would
+// be exact there, too, and take as much memory again where a slot has 24 minutes.
+// Nothing else may use the tables meanwhile.
 func (n *Totals) Restored(now time.Time) {
+	for i := range n.meters {
+		m := &n.meters[i]
+		m.since.Store(m.slot(now))
+		if m.Limit > 0 {
+			m.moveBefore(m.slot(now))
+		}
+	}
+}
+
+// Redrawn reports that another process may have counted under this boot, and that this
+// one has drawn another, at now in local time. Pushing begins with the next slot of
+// each meter: of the present one, part was pushed under the boot before.
+func (n *Totals) Redrawn(now time.Time) {
 	for i := range n.meters {
 		n.meters[i].since.Store(n.meters[i].slot(now) + 1)
 		n.meters[i].redrawn.Store(n.meters[i].slot(now) + 1)
@@ -157,11 +175,7 @@ func (n *Totals) count(meter int, op *shard.Op, count uint32, worth bool) (rest 
 	if m.Limit == 0 {
 		return 0
 	}
-	var with uint64
-	if m.With {
-		with = shard.Fingerprint(op.With)
-	}
-	id := newSuspectID(meter, m.prefix(op.Addr), with)
+	id := m.suspectOf(meter, op)
 	hash := n.hash(id)
 	if !worth && !n.watched.Load().has(hash) {
 		return 0
@@ -178,7 +192,12 @@ func (n *Totals) count(meter int, op *shard.Op, count uint32, worth bool) (rest 
 		p.enlist(id, &s)
 		p.known[id] = s
 	}
-	return s.allowed(count, m.Limit, op.Now)
+	rest = s.allowed(count, m.Limit, op.Now, n.remainder(p, id).of(op.Now))
+	if s.hurries(m, count, rest, op.Now) && n.urgent.add(id) {
+		s.hurried = true
+		p.known[id] = s
+	}
+	return rest
 }
 
 // Rest returns what Count would, for a key of which nothing was counted now, and changes
@@ -188,16 +207,21 @@ func (n *Totals) Rest(meter int, op *shard.Op, count uint32) (rest uint32) {
 	if m.Limit == 0 || count < m.share.Load() && n.watched.Load().count.Load() == 0 {
 		return 0
 	}
-	var with uint64
-	if m.With {
-		with = shard.Fingerprint(op.With)
-	}
-	id := newSuspectID(meter, m.prefix(op.Addr), with)
+	id := m.suspectOf(meter, op)
 	p := n.part(id)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.known[id] // of one that is not known there is nothing
-	return s.allowed(count, m.Limit, op.Now)
+	return s.allowed(count, m.Limit, op.Now, n.remainder(p, id).of(op.Now))
+}
+
+// suspectOf returns the ID of the key that op counts or asks about; meter is m's index.
+func (m *meter) suspectOf(meter int, op *shard.Op) suspectID {
+	var with uint64
+	if m.With {
+		with = shard.Fingerprint(op.With)
+	}
+	return newSuspectID(meter, m.prefix(op.Addr), with)
 }
 
 // Own returns what this node counts of a key in the window that ends at now, local

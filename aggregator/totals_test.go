@@ -135,7 +135,7 @@ func TestQuietOffTellsAll(t *testing.T) {
 	if p.Key.Prefix.String() != "2001:db8::/64" {
 		t.Errorf("key %v", p.Key)
 	}
-	if out := b.Answered(&p, Answer{Peak: 90, Total: 90}, boot); out != (Outcome{Watch: true}) {
+	if out := b.Answered(&p, Answer{Peak: 50, Total: 50}, boot); out != (Outcome{Watch: true}) {
 		t.Errorf("%+v: what the others have not pushed yet is requested immediately", out)
 	}
 	if p, ok := b.Watch(p.Key, boot); !ok || !p.IsReconcile() {
@@ -214,7 +214,7 @@ func TestOutcomes(t *testing.T) {
 		{"sent a moment ago", Answer{Peak: 60, Total: 60}, Outcome{}},
 		{"at the limit", Answer{Peak: 100, Total: 100}, Outcome{}},
 		{"over it before this push", Answer{Peak: 111, Total: 12}, Outcome{Over: true}},
-		{"over it by this push", Answer{Peak: 110, Total: 12}, Outcome{Over: true, Watch: true}},
+		{"over it by this push", Answer{Peak: 110, Total: 12}, Outcome{Over: true, Crossed: true, Watch: true}},
 		{"asked twice, repeated once", Answer{Status: StatusSendFull, Peak: 10}, Outcome{}},
 	} {
 		if out := b.Answered(&p, c.a, boot); out != c.want {
@@ -256,8 +256,34 @@ func TestOneNodeAsksForAll(t *testing.T) {
 	if out := b.Answered(&p, Answer{Peak: 102, Total: 102}, boot); !out.Watch {
 		t.Error("these two brought it over the limit")
 	}
-	if p.head += watchAgainAfter; !b.Answered(&p, Answer{Peak: 60, Total: 60}, boot).Watch {
-		t.Error("not asked for again a quarter of a window later")
+	quarter := boot.Add(watchAgainAfter * width * time.Second)
+	if p.head += watchAgainAfter; b.Answered(&p, Answer{Peak: 60, Total: 60}, quarter) != (Outcome{WatchLater: true}) {
+		t.Error("a quarter of a window later another node asks, whose push brought it from 49 to 50, or this one after a moment")
+	}
+	if !b.AskWatch(p.Key, quarter) || b.AskWatch(p.Key, quarter) {
+		t.Error("not asked once by then")
+	}
+	if out := b.Answered(&p, Answer{Peak: 60, Total: 60}, quarter); out != (Outcome{}) {
+		t.Errorf("asked for a moment ago: %+v", out)
+	}
+	if p.added = 11; b.Answered(&p, Answer{Peak: 60, Total: 60}, quarter).Watch {
+		t.Error("asked for again at once")
+	}
+}
+
+// TestOneNodeAsksFirst: of the nodes that see a total near its limit that one asks whose push
+// brought it there. The others ask if nobody has by their turn.
+func TestOneNodeAsksFirst(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.Quiet = false })
+	b.hit(visitor, boot, 3)
+	p := b.Collect(boot, false)[0]
+	if out := b.Answered(&p, Answer{Peak: 60, Total: 60}, boot); out != (Outcome{WatchLater: true}) {
+		t.Errorf("60, of which this push brought 3: %+v", out)
+	}
+	heard := p.Key
+	b.Watch(heard, boot)
+	if b.AskWatch(heard, boot) {
+		t.Error("asked for what another node has asked")
 	}
 }
 
@@ -346,7 +372,7 @@ func TestForget(t *testing.T) {
 	if rest := b.hit(visitor, next, 1); rest != 0 {
 		t.Errorf("rest %d of what was forgotten", rest)
 	}
-	if out := b.Answered(&p, Answer{Status: StatusCleared, Peak: 101, Total: 101, ClearedBefore: slotOf(next)}, next); out != (Outcome{Over: true, Watch: true}) {
+	if out := b.Answered(&p, Answer{Status: StatusCleared, Peak: 101, Total: 101, ClearedBefore: slotOf(next)}, next); out != (Outcome{Over: true, Crossed: true, Watch: true}) {
 		t.Errorf("Redis has heard: %+v", out)
 	}
 	b.Sweep(next.Add((Kept + 1) * width * time.Second))
@@ -530,5 +556,24 @@ func TestConcurrentUse(t *testing.T) {
 	b.Sweep(boot.Add(time.Hour))
 	if s := b.Stats(); s.Suspects != 0 || s.Watched != 0 {
 		t.Errorf("left after an hour: %+v", s)
+	}
+}
+
+// TestWatchLater: a watched key that cannot be pushed now goes with the next round, also if
+// all of it was pushed before.
+func TestWatchLater(t *testing.T) {
+	b := newBench(t, nil)
+	b.hit(visitor, boot, 10)
+	p := b.Collect(boot, false)[0]
+	b.Answered(&p, Answer{Peak: 10, Total: 10}, boot)
+	if left := b.Collect(boot, false); len(left) != 0 {
+		t.Fatalf("%d are pushed, and nothing is new", len(left))
+	}
+	b.WatchLater(p.Key, boot)
+	if later := b.Collect(boot, false); len(later) != 1 || later[0].Key != p.Key {
+		t.Errorf("%+v", later)
+	}
+	if b.AskWatch(p.Key, boot) {
+		t.Error("asked for what the fleet watches")
 	}
 }

@@ -25,6 +25,7 @@ type Config struct {
 	TrustedProxies []netip.Prefix
 	Allowlist      []netip.Prefix // never blocked
 	Protected      []netip.Prefix // not blocked without force, besides what the host finds out itself
+	Clients        []netip.Prefix // networks that are no front door's
 	OwnHosts       []string       // the site's names, which a Referer is compared with; nil: not known
 	Wide           rules.Wide     // of the rules that do not say
 	Memory         int64          // bytes for all meters together
@@ -53,6 +54,10 @@ type Config struct {
 	// the path of their field, without [0]. The fields above have their values.
 	Variables map[string]string
 
+	// Asked says that a proxy is likely to ask about each request while it waits.
+	Asked bool
+	// Requests says that a source reports requests: an answer alone is then of one of these.
+	Requests bool
 	// Warnings are settings that are valid but may not do what their author
 	// expects.
 	Warnings []yaml.Fault
@@ -82,6 +87,8 @@ func (c *Config) keys(r *reader) key.List {
 		key.Prefixes("trusted_proxies", &c.TrustedProxies, "the proxies that may name their client").Usual("loopback"),
 		key.Prefixes("allowlist", &c.Allowlist, "what is never blocked and never counted. It wins over everything. For the whole fleet, at run time: `edgeguard allow`"),
 		key.Prefixes("protected", &c.Protected, "what is blocked only with `--force` on this node, besides what is found on the host; see below"),
+		key.Prefixes("clients", &c.Clients, "networks whose addresses are clients, such as `[10.0.0.0/8]` of an office's network. Other private addresses are "+
+			"[not blocked while a source shows no public client](operations.md#a-log-that-knows-only-the-front-door), nor a CDN's where a source shows no other").If(c.Clients != nil),
 		key.Of("own_hosts", &c.OwnHosts, yaml.Node.Words, yaml.Flow, "names", "the names of your site, such as `[example.org, \"*.example.org\"]`. "+
 			"Rules tell by them whether a Referer is your own: [what a page can provoke](rules.md#what-a-page-can-provoke); and each is judged for itself [when the site itself fails](rules.md#when-the-site-itself-fails)").If(c.OwnHosts != nil),
 		key.Of("wide", &c.Wide, readWide, rules.Wide.String, "`default`, `off`, `report`, `strict`", "what rules do about IPv6 networks wider than their keys, "+
@@ -131,13 +138,23 @@ func Load(path string) (*Config, error) {
 }
 
 // Parse checks the content of a file; name is what problems call it. The error
-// is always an [*Errors].
+// is always an [*Errors]. A file without a key is one: the defaults in its place
+// would turn monitor into enforce, and drop its rules, lists and logs.
 func Parse(name string, data []byte) (*Config, error) {
-	r := &reader{File: yaml.OpenFile(name)}
-	c := defaults()
-	if root, ok := r.Document(data); ok {
+	r, c := &reader{File: yaml.OpenFile(name)}, defaults()
+	root, ok := r.Document(data)
+	switch {
+	case ok && !root.IsEmpty():
 		c.keys(r).Read(root)
+	case len(r.Problems()) == 0:
+		return nil, &Errors{Problems: []yaml.Fault{{File: name, Text: "has no key: it is empty or was cut short",
+			Fix: "add at least one key, such as `mode: monitor`; the defaults apply only where there is no file"}}}
 	}
+	return r.complete(c)
+}
+
+// complete fills in and checks what depends on more than one key.
+func (r *reader) complete(c *Config) (*Config, error) {
 	r.settle(c)
 	r.checkCrawlers(c)
 	c.Rules = r.compile(c.Specs)
@@ -150,14 +167,16 @@ func Parse(name string, data []byte) (*Config, error) {
 	r.brief(c)
 	r.low(c)
 	r.unshared(c)
-	c.Variables, c.Warnings = r.Variables(), r.Warnings()
+	r.sparesAll("allowlist", c.Allowlist)
+	r.sparesAll("protected", c.Protected)
+	c.Asked, c.Requests, c.Variables, c.Warnings = r.asks(c), c.tellsRequests(), r.Variables(), r.Warnings()
 	return c, nil
 }
 
 // Default returns the configuration of a node without a file: one rule, 2000
 // requests per 5 minutes, and no fleet.
 func Default() *Config {
-	c, err := Parse("default", nil)
+	c, err := (&reader{File: yaml.OpenFile("default")}).complete(defaults())
 	if err != nil {
 		panic(errors.Join(errors.New("config: the defaults do not pass their own check"), err))
 	}
@@ -238,6 +257,7 @@ func (c *Config) yield() {
 func (c *Config) Follow(file, format string) {
 	c.Sensors.AccessLog = append(c.Sensors.AccessLog, AccessLog{File: file, Format: format, Emit: logSource(format).kinds})
 	c.yield()
+	c.Requests = c.tellsRequests()
 }
 
 // hostName returns the host's name, or "localhost" where it has none.

@@ -143,7 +143,7 @@ func changesOf(all []shippedRule) yaml.Fields {
 // disarm removes what only blocks have from a rule that does not block any more.
 func (s *shippedRule) disarm() {
 	if s.spec.Action == edgeguard.ActionShadow || s.spec.Action == edgeguard.ActionDeny {
-		s.spec.Escalate, s.spec.WhileOver = nil, false
+		s.spec.Escalate, s.spec.ProvokedFor, s.spec.WhileOver = nil, 0, false
 	}
 }
 

@@ -91,7 +91,7 @@ presets:
         wide: strict
         match: {host: shop.example, not: {path: /wp-login.php}}
         candidates: 30
-    without: [login-day, login-net, refused, xmlrpc-browser, xmlrpc-agents, xmlrpc, xmlrpc-day, authors, forms, files]
+    without: [login-day, login-net, refused, xmlrpc-browser, xmlrpc-agents, xmlrpc, xmlrpc-day, authors, forms, files, assets, xmlrpc-refused]
 `)
 	if got := names(c); !slices.Equal(got, []string{"wordpress/login"}) {
 		t.Fatalf("rules %v", got)
@@ -119,6 +119,7 @@ func TestPresetAction(t *testing.T) {
 		"wordpress/refused": edgeguard.ActionBlock, "wordpress/xmlrpc": edgeguard.ActionBlock, "wordpress/xmlrpc-browser": edgeguard.ActionBlock,
 		"wordpress/xmlrpc-agents": edgeguard.ActionBlock, "wordpress/xmlrpc-day": edgeguard.ActionShadow, "wordpress/authors": edgeguard.ActionBlock,
 		"wordpress/forms": edgeguard.ActionShadow, "wordpress/files": edgeguard.ActionBlock,
+		"wordpress/assets": edgeguard.ActionShadow, "wordpress/xmlrpc-refused": edgeguard.ActionBlock,
 	}
 	for _, r := range c.Rules.Rules {
 		if r.Action != want[r.Name] {
@@ -168,7 +169,7 @@ func TestPresetsUnsupplied(t *testing.T) {
 	}
 	c := parse(t, "presets: [web, joomla]\nlisten: {auth: 'unix:/run/a.sock'}\n")
 	got := texts(c)
-	if len(got) != 2 || !strings.Contains(got[0], "yaml:1:11: presets[0]: web/payments, web/scripts, web/scripts-any, web/scripts-net, web/hidden, web/forms, web/probing, web/probing-any count nothing: no configured sensor reports response events") ||
+	if len(got) != 2 || !strings.Contains(got[0], "yaml:1:11: presets[0]: web/payments, web/misdirected, web/misdirected-tls, web/scripts, web/scripts-any, web/scripts-net, web/scripts-day, web/scripts-again, web/hidden, web/forms, web/probing, web/probing-any count nothing: no configured sensor reports response events") ||
 		!strings.Contains(got[1], "yaml:1:16: presets[1]: the preset joomla counts nothing: no configured sensor reports response events") {
 		t.Errorf("%q", got)
 	}
@@ -257,7 +258,8 @@ func TestPresetsWideValues(t *testing.T) {
 	}
 	want := map[string]string{"web/scripts": "/56", "web/hidden": "/56", "web/queries": "/56", "web/forms": "/56/48", "wordpress/files": "/56/48",
 		"wordpress/authors": "/56", "wordpress/xmlrpc-agents": "/56/48",
-		"web/scripts-any": "", "web/scripts-net": "", "web/probing": "", "web/probing-any": "", "web/scraping": ""}
+		"web/scripts-any": "", "web/scripts-net": "", "web/probing": "", "web/probing-any": "", "web/scraping": "", "web/scripts-day": "",
+		"web/api-scraping": "", "wordpress/assets": ""}
 	for name, widths := range want {
 		if w, known := got[name]; !known || w != widths {
 			t.Errorf("%s is counted for %q, and the page says %q", name, w, widths)

@@ -20,14 +20,17 @@ func (c *Config) YAML() string {
 }
 
 // RulesDigest returns 16 hex digits that are the same for configs of one version with
-// the same rules and limits, in the same order. Candidates are left out: they change
-// nothing, nor does what is known of people.
+// the same rules and limits, in the same order, which count the same: also what own_hosts
+// makes of their terms. Candidates are left out: they change nothing, nor does what is known
+// of people.
 func (c *Config) RulesDigest() string {
 	p := printer{new(yaml.Printer)}
 	for i := range c.Specs {
 		rule := c.Rules.Rules[i]
 		rule.Candidates, rule.People = nil, rules.People{}
-		p.rule(&c.Specs[i], &rule, &c.Rules.Meters[rule.Meter])
+		meter := &c.Rules.Meters[rule.Meter]
+		p.rule(&c.Specs[i], &rule, meter)
+		p.Field(2, "meter", meter.Fingerprint)
 	}
 	sum := sha256.Sum256([]byte(p.String()))
 	return hex.EncodeToString(sum[:8])
@@ -87,7 +90,7 @@ func (p *printer) rule(spec *rules.Spec, rule *rules.Rule, meter *rules.Meter) {
 	}
 }
 
-// steps writes how long later blocks last, and whether they last while the count is over.
+// steps writes how long later blocks last, how long those that a page provoked, and whether they last while the count is over.
 func (p *printer) steps(rule *rules.Rule) {
 	if len(rule.Escalate) > 0 {
 		var steps []string
@@ -95,6 +98,9 @@ func (p *printer) steps(rule *rules.Rule) {
 			steps = append(steps, yaml.Duration(step))
 		}
 		p.Field(2, "escalate", "["+strings.Join(steps, ", ")+"]")
+	}
+	if rule.ProvokedFor > 0 {
+		p.Field(2, "provoked_for", yaml.Duration(rule.ProvokedFor))
 	}
 	if rule.WhileOver {
 		p.Field(2, "while_over", "true")

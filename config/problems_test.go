@@ -133,6 +133,7 @@ func TestProblems(t *testing.T) {
 		{"socket with a long path", "listen: {auth: 'unix:/" + strings.Repeat("a", 120) + "'}\n", "1:16", "cannot listen"},
 		{"log that emits nothing", "sensors: {accesslog: {file: a, emit: []}}\n", "1:32", "empty list"},
 		{"log that emits nonsense", "sensors: {accesslog: {file: a, emit: refusal}}\n", "1:38", "request, response"},
+		{"zone that is none", "sensors: {accesslog: {file: a, zone: Europe/Bonn}}\n", "1:38", "Europe/Berlin"},
 		{"status that is none", "sensors: {accesslog: {file: a, refused_with: [99]}}\n", "1:47", "200 to 599"},
 		{"UDP from anywhere", "sensors: {accesslog: {listen: 'udp:0.0.0.0:514'}}\n", "1:11", "set from"},
 		{"UDP without a host", "sensors: {accesslog: {listen: 'udp::514'}}\n", "1:11", "set from"},
@@ -391,6 +392,34 @@ func TestLowWarnings(t *testing.T) {
 		})
 		if got != want {
 			t.Errorf("%s: %v", fields, c.Warnings)
+		}
+	}
+}
+
+// TestSparesAllWarnings holds which lists are asked about: those that leave nobody to block.
+func TestSparesAllWarnings(t *testing.T) {
+	for prefixes, want := range map[string]string{
+		"[0.0.0.0/0]":                          "[0]",
+		"0.0.0.0/0":                            "[0]",
+		"[192.0.2.0/24, '::/0', 64.0.0.0/7]":   "[1] [2]",
+		"['2000::/3', '2a00::/15']":            "[0] [1]",
+		"[10.0.0.0/8, 'fc00::/7', 'ff00::/8']": "none",
+		"['2a00::/16', 203.0.113.0/24]":        "none",
+	} {
+		for _, key := range []string{"allowlist", "protected"} {
+			c, err := config.Parse("c", []byte(key+": "+prefixes+"\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := "none"
+			for _, w := range c.Warnings {
+				if at, of := strings.CutPrefix(w.Path, key); of && strings.Contains(w.Text, "nobody of it is ever blocked") && strings.Contains(w.Fix, "mode: monitor") {
+					got = strings.TrimPrefix(got, "none") + " " + at
+				}
+			}
+			if got = strings.TrimSpace(got); got != want {
+				t.Errorf("%s: %s: %q, want %q: %v", key, prefixes, got, want, c.Warnings)
+			}
 		}
 	}
 }

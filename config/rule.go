@@ -56,6 +56,7 @@ func ruleFields(spec *rules.Spec) yaml.Fields {
 			spec.Escalate = []time.Duration{}
 			n.List(func(n yaml.Node) { spec.Escalate = append(spec.Escalate, n.Duration(leastBlock)) })
 		},
+		"provoked_for":  func(n yaml.Node) { spec.ProvokedFor = n.Duration(leastBlock) },
 		"while_over":    func(n yaml.Node) { spec.WhileOver = n.Truth() },
 		"when":          func(n yaml.Node) { spec.When, _ = n.Literal() },
 		"wide":          func(n yaml.Node) { spec.Wide = readWide(n) },
@@ -130,6 +131,7 @@ func matchTerms(match *rules.Match) yaml.Fields {
 		"referer":    func(n yaml.Node) { match.Referer = n.Words() },
 		"fetch_site": func(n yaml.Node) { match.FetchSite = n.Words() },
 		"crawler":    func(n yaml.Node) { match.Crawler = n.Words() },
+		"target":     func(n yaml.Node) { match.Target = n.Words() },
 	}
 }
 

@@ -25,6 +25,7 @@ type AccessLog struct {
 	yaml.Access              // to Listen
 	UDP
 	Format string // "combined" by default
+	Zone   string // of times that name none; empty for the host's, or UTC where only that fits
 	// Emit is what a line may count as. The default is all that the format can
 	// report.
 	Emit edgeguard.Kind
@@ -64,8 +65,10 @@ func (l *AccessLog) keys() key.List {
 	}, accessKeys(&l.Access, groupMode), key.List{
 		key.Prefixes("from", &l.From, "the senders of `udp:`. On loopback only this host sends, and it is refused").If(l.From != nil).Usual("required beyond loopback"),
 		key.Size("receive_buffer", &l.ReceiveBuffer, leastReceive, "of `udp:`. The kernel gives at most `net.core.rmem_max`").If(l.ReceiveBuffer != 0).Usual("`4MiB`"),
-		key.Text("format", &l.Format, literal, "see [formats.md](formats.md#names)", "a name such as `json` or `haproxy`, `auto`, or an nginx `log_format` or "+
-			"Apache `LogFormat` in full; before any of these an envelope, such as `docker:`"),
+		key.Text("format", &l.Format, literal, "see [formats.md](formats.md#names)", "a name such as `json` or `haproxy`, `auto`, or an nginx `log_format`, HAProxy's `log-format` or "+
+			"an Apache `LogFormat` in full; before any of these an envelope, such as `docker:`"),
+		key.Text("zone", &l.Zone, readZone, "a name such as `Europe/Berlin` or `UTC`, or an offset such as `+05:30`", "of times that name none; see [formats.md](formats.md#times-without-a-zone)").
+			Usual("the host's, or UTC if that is what makes the lines fresh"),
 		key.Of("emit", &l.Emit, readEmit, kindsText, "a list of kinds", "what a line counts as. `response` alone beside forward auth that counts the requests").
 			Usual("all that the format reports: `[request, response]` of an access log"),
 		key.Of("refused_with", &l.RefusedWith, readStatuses, portsText, "statuses from 200 to 599", "statuses with which this server turns a blocked client away, "+
@@ -93,6 +96,17 @@ func (l *AccessLog) readListen(n yaml.Node) yaml.Address {
 	l.Listen = n.Address("unixgram", "unix", "tcp", "udp")
 	l.warnOpen(n)
 	return l.Listen
+}
+
+func readZone(n yaml.Node) string {
+	text, ok := n.Text()
+	if !ok {
+		return ""
+	}
+	if _, err := ParseZone(text); err != nil {
+		n.Wrong(fmt.Sprintf("%q is no zone", yaml.Clip(text)), "use a name such as Europe/Berlin or UTC, or an offset such as \"+05:30\"; without zone it is the host's")
+	}
+	return text
 }
 
 func readEmit(n yaml.Node) (kinds edgeguard.Kind) {

@@ -33,5 +33,5 @@ func (r *reader) unshared(c *Config) {
 // allRequests reports whether a rule counts every request.
 func allRequests(s *rules.Spec) bool {
 	m := &s.Match
-	return s.When == "" && m.Not == nil && len(m.Host)+len(m.Method)+len(m.Path)+len(m.Status)+len(m.Port)+len(m.Crawler) == 0
+	return s.When == "" && m.Not == nil && len(m.Host)+len(m.Method)+len(m.Path)+len(m.Status)+len(m.Port)+len(m.Crawler)+len(m.Target) == 0
 }

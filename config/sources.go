@@ -2,6 +2,9 @@ package config
 
 import (
 	"fmt"
+	"net/netip"
+	"slices"
+	"time"
 
 	"edgeguard"
 	"edgeguard/config/yaml"
@@ -53,6 +56,12 @@ func (c *Config) sources() []source {
 	return all
 }
 
+// tellsRequests reports whether a source reports requests.
+func (c *Config) tellsRequests() bool {
+	return c.peersCount()&edgeguard.KindRequest != 0 ||
+		slices.ContainsFunc(c.sources(), func(s source) bool { return s.kinds&edgeguard.KindRequest != 0 })
+}
+
 // unsupplied warns of rules that no configured source can ever satisfy. It says
 // nothing of a file that names no source: the command line may.
 func (r *reader) unsupplied(c *Config) {
@@ -84,12 +93,16 @@ func (r *reader) unsupplied(c *Config) {
 	}
 }
 
+// longBlock is from where on a block is no pause that somebody mistook for the window: who does it
+// again after that is blocked anew.
+const longBlock = time.Hour
+
 // brief warns of rules whose blocks are shorter than what is looked back over.
 func (r *reader) brief(c *Config) {
 	for i := range c.Rules.Rules {
 		rule := &c.Rules.Rules[i]
 		window := c.Rules.Meters[rule.Meter].Window
-		if rule.Action != edgeguard.ActionBlock || rule.WhileOver || rule.BlockFor >= window {
+		if rule.Action != edgeguard.ActionBlock || rule.WhileOver || rule.BlockFor >= min(window, longBlock) {
 			continue
 		}
 		r.Warn(r.rulePath(i),
@@ -114,6 +127,18 @@ func (r *reader) low(c *Config) {
 		r.Warn(r.rulePath(i),
 			fmt.Sprintf("threshold %d is for all requests of an address: one page with its images, styles and scripts may exceed it", rule.Threshold),
 			"raise it, set match to the requests that it is about, or try it with action: shadow")
+	}
+}
+
+// sparesAll warns of a list that spares more of the Internet than any site has: a /7 of IPv4, or
+// 2000::/15, and all wider ones. Private networks are no part of that.
+func (r *reader) sparesAll(key string, prefixes []netip.Prefix) {
+	internet6 := netip.MustParsePrefix("2000::/3")
+	for i, p := range prefixes {
+		if p.Addr().Is4() && p.Bits() < 8 || p.Addr().Is6() && p.Bits() < 16 && p.Overlaps(internet6) {
+			r.Warn(yaml.ItemPath(key, i), fmt.Sprintf("%s is so wide that most clients, and who attacks, are in it: nobody of it is ever blocked", p),
+				"name the addresses that must not be blocked; a node that is to refuse nothing has mode: monitor")
+		}
 	}
 }
 

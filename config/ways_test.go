@@ -19,8 +19,8 @@ var ways = map[string]any{"sensors": config.Sensors{}, "enforce": config.Enforce
 
 // noWays are the other fields of a config, and a list of ways. One that is added goes here, or to ways.
 var noWays = []string{
-	"Blocklists", "Node", "Monitor", "Listen", "TrustedProxies", "Allowlist", "Protected", "OwnHosts", "Wide", "Memory", "MaxBlocks", "MaxImported", "RollUp", "State", "Overlay",
-	"Samples", "SamplesForReaders", "Log", "Specs", "Rules", "Floods", "Crawlers", "Fleet", "Variables", "Warnings",
+	"Blocklists", "Node", "Monitor", "Listen", "TrustedProxies", "Allowlist", "Protected", "Clients", "OwnHosts", "Wide", "Memory", "MaxBlocks", "MaxImported", "RollUp", "State", "Overlay",
+	"Samples", "SamplesForReaders", "Log", "Specs", "Rules", "Floods", "Crawlers", "Fleet", "Variables", "Asked", "Requests", "Warnings",
 }
 
 // withoutRow are keys that do nothing in this version, with a config that has them;

@@ -47,13 +47,11 @@ func (c *decision) askRules(look bool) {
 		return
 	}
 	asked := c.d.config.Rules.Asked()
-	var room [setWords]uint64
+	var room [rules.Sets * setWords]uint64
 	c.asking = true
-	for i := range asked.MayMatch(c.event, room[:]).All {
+	for i := range asked.Matches(c.event, look, c.event.Addr.Is6() && !c.d.config.Past, room[:]) {
 		of := &asked.Rules[i]
-		if (look || of.Answers) && (!of.Wide || c.event.Addr.Is6() && !c.d.config.Past) && asked.Match(i, c.event) {
-			c.askRule(&c.d.meters[of.Meter], of)
-		}
+		c.askRule(&c.d.meters[of.Meter], of)
 	}
 	c.asking = false
 }
@@ -104,13 +102,13 @@ func (c *decision) refuse(m *meter, table *shard.Table, with string, action edge
 		return
 	}
 	c.say(action, x)
-	if action != edgeguard.ActionDeny {
+	if action != edgeguard.ActionDeny || c.quiet {
 		return
 	}
 	if c.inline {
-		slot := m.slot(c.nowSec)
-		slots := table.Until(c.event.Addr, with, slot, x.limit-min(x.limit, x.rest))
-		c.retryAfter = max(c.retryAfter, m.begin(slot+slots).Sub(c.now))
+		source := source{m, table, x.limit, m.fleet && table == m.proven && c.d.rules[x.rule].Scope == rules.ScopeFleet}
+		_, most := c.d.falls(&source, c.event.Addr, with, c.nowSec, x.limit)
+		c.retryAfter = max(c.retryAfter, most.Sub(c.now))
 	}
 	if c.d.statistics.refused.Add(1)%sampleEvery == 1 {
 		c.sample(x.prefix, time.Time{})
@@ -123,7 +121,6 @@ func (c *decision) restOf(m *meter, text []byte, slot, own uint32) uint32 {
 	room.op = shard.Op{Addr: c.event.Addr, Now: slot, Slot: slot}
 	room.op.With = unsafetext.String(append(room.text[:0], text...))
 	rest := c.d.config.Rest(m.index, &room.op, own)
-	room.op = shard.Op{}
-	c.d.rooms.pool.Put(room)
+	c.d.rooms.put(room)
 	return rest
 }

@@ -249,6 +249,7 @@ func TestAskedAllocates(t *testing.T) {
 		if fleet {
 			c.Fleet = func(int, *shard.Op, uint32) uint32 { return 3 }
 			c.Rest = c.Fleet
+			c.Until = func(int, *shard.Op, uint32) (least, most uint32) { return 1, 2 }
 		}
 		d := detector.New(c)
 		for range 12 {

@@ -8,6 +8,7 @@ import (
 	"edgeguard"
 	"edgeguard/blocklist"
 	"edgeguard/internal/unsafetext"
+	"edgeguard/rules"
 	"edgeguard/shard"
 )
 
@@ -47,9 +48,22 @@ type batch struct {
 	// event armed or disarmed a scope, and locked that the guard is locked.
 	held           set
 	turned, locked bool
-	// asked are the events of which each meter is asked, and meters the room to find them.
-	asked  []set
-	meters []uint64
+	// fails are those with an answer that is a failure, and scopes the guard's of all that have
+	// an answer.
+	fails  set
+	scopes [batchSize]uint8
+	// ours are those with an answer that this node had the client told.
+	ours set
+	// shown is how many the front doors were shown.
+	shown int
+	// asked are the events of which each meter is asked. Where an event is not asked of every
+	// meter, these are the ones that it matches, with their costs, and matched are the meters of
+	// each event. words is how many of those an event has, and room is to find them.
+	asked   []set
+	matched []uint64
+	costs   []uint16
+	words   int
+	room    []uint64
 
 	// counts holds what each meter counted, meter by meter, of the events in
 	// counted. late are those that some meter did not count as too old, and
@@ -80,17 +94,22 @@ func (d *Detector) takeBatch() *batch {
 	if b, ok := d.idle.pool.Get().(*batch); ok {
 		return b
 	}
+	words := (len(d.meters) + 63) / 64
 	b := &batch{
 		counts:  make([][batchSize]count, len(d.meters)),
 		counted: make([]set, len(d.meters)),
 		asked:   make([]set, len(d.meters)),
-		meters:  make([]uint64, len(d.meters)/64+1),
+		words:   words,
+		room:    make([]uint64, rules.Sets*words),
 		wide:    make([][]wideCounts, len(d.meters)),
 		ops:     make([]shard.Op, 0, batchSize),
 		at:      make([]uint8, 0, batchSize),
 	}
 	for i := range d.meters {
 		b.wide[i] = make([]wideCounts, len(d.meters[i].wide))
+	}
+	if d.indexed {
+		b.matched, b.costs = make([]uint64, batchSize*words), make([]uint16, batchSize*len(d.meters))
 	}
 	return b
 }
@@ -125,7 +144,6 @@ func (b *batch) decide(d *Detector, nows []time.Time, events []edgeguard.Event, 
 		b.decideAll(d, nows, events, verdicts)
 	}
 	b.notes.late += b.late.len()
-	b.notes.spared += b.spared.len()
 	d.statistics.add(&b.notes)
 	b.forget()
 	return n
@@ -139,6 +157,9 @@ func (b *batch) decideAll(d *Detector, nows []time.Time, events []edgeguard.Even
 		b.counted[i] = 0
 		for k := range b.wide[i] {
 			b.wide[i][k].counted = 0
+		}
+		if m.answers {
+			b.asked[i] &^= b.ours
 		}
 		if m.exact || b.asked[i] == 0 {
 			continue
@@ -154,7 +175,7 @@ func (b *batch) decideAll(d *Detector, nows []time.Time, events []edgeguard.Even
 // open sets the seconds, asks the blocklist, and shows the guard the answers. It returns
 // how many of the events are to be decided now.
 func (b *batch) open(d *Detector, nows []time.Time, events []edgeguard.Event) int {
-	b.known, b.spared, b.six, b.late, b.over, b.held, b.turned = 0, 0, 0, 0, 0, 0, false
+	b.known, b.spared, b.six, b.late, b.over, b.held, b.fails, b.ours, b.turned, b.shown = 0, 0, 0, 0, 0, 0, 0, 0, false, 0
 	empty := d.listless()
 	for i := 0; i < len(events) && !b.turned; i++ {
 		ev := &events[i]
@@ -168,6 +189,9 @@ func (b *batch) open(d *Detector, nows []time.Time, events []edgeguard.Event) in
 		if !empty {
 			b.look(d, i, nows[i], ev)
 		}
+		if ev.TurnedAway {
+			b.own(d, i, nows[i], ev)
+		}
 		b.notes.sample(d, ev, at, b.spared.has(i))
 		if d.guard != nil && !b.spared.has(i) && b.see(d, i, ev) {
 			b.turned, events = true, events[:i+1]
@@ -180,23 +204,6 @@ func (b *batch) open(d *Detector, nows []time.Time, events []edgeguard.Event) in
 	return len(events)
 }
 
-// ask finds the events that no list exempts and that each meter may match.
-func (b *batch) ask(d *Detector, events []edgeguard.Event) {
-	heard := ^set(0) >> (batchSize - len(events)) &^ b.spared
-	if !d.indexed {
-		for i := range b.asked {
-			b.asked[i] = heard
-		}
-		return
-	}
-	clear(b.asked)
-	for i := range heard.all {
-		for m := range d.config.Rules.MayMatch(&events[i], b.meters).All {
-			b.asked[m].add(i)
-		}
-	}
-}
-
 // look notes how an event's address stands, if the blocklist knows of it.
 func (b *batch) look(d *Detector, i int, now time.Time, ev *edgeguard.Event) {
 	standing, hit := d.ask(now, ev.Addr)
@@ -207,6 +214,17 @@ func (b *batch) look(d *Detector, i int, now time.Time, ev *edgeguard.Event) {
 	b.standings[i], b.hits[i] = standing, hit
 	if isSpared(standing) {
 		b.spared.add(i)
+	}
+}
+
+// own notes whether an event's answer is what this node had the client told.
+func (b *batch) own(d *Detector, i int, now time.Time, ev *edgeguard.Event) {
+	ours, unknown := d.turnedAway(now, b.moments[i], ev)
+	if ours {
+		b.ours.add(i)
+	}
+	if unknown {
+		b.notes.unknown++
 	}
 }
 
@@ -224,11 +242,13 @@ func (b *batch) judge(d *Detector, nows []time.Time, events []edgeguard.Event, v
 	clear(verdicts)
 	blocked, c := false, &b.decision
 	for i := range events {
-		if !blocked && !d.exact && !(b.known | b.over).has(i) {
+		if !blocked && !d.exact && !(b.known | b.over | b.ours).has(i) {
 			continue
 		}
+		b.show(d, events, i)
 		*c = decision{} // and field by field: a literal would be made beside it and copied
-		c.d, c.event, c.now, c.moment, c.batched, c.events = d, &events[i], nows[i], b.moments[i], true, 1
+		c.d, c.event, c.now, c.moment, c.events = d, &events[i], nows[i], b.moments[i], 1
+		c.fails, c.scope = b.fails.has(i), b.scopes[i]
 		if blocked {
 			c.look()
 		} else if b.known.has(i) {
@@ -237,14 +257,16 @@ func (b *batch) judge(d *Detector, nows []time.Time, events []edgeguard.Event, v
 		}
 		if !c.spared() {
 			b.weigh(c, i)
+			c.repeatDenial(b.ours.has(i))
 			blocked = blocked || c.changed
 		}
 		if !c.passes() {
 			verdicts[i] = c.settle()
 		}
 	}
+	b.show(d, events, len(events)-1)
 	for i := range verdicts {
-		b.notes.actions[verdicts[i].Action]++
+		b.notes.noteVerdict(d.IsAnswer(&events[i]), b.spared.has(i), verdicts[i].Action)
 	}
 }
 
@@ -262,7 +284,8 @@ func (b *batch) weigh(c *decision, i int) {
 		if c.d.asks && c.waits() {
 			c.askRules(false)
 		}
-		if c.countAll(); c.late {
+		c.ours = b.ours.has(i) || c.refusesRecorded()
+		if b.countExact(c, i); c.late {
 			b.late.add(i)
 		}
 	}
@@ -280,7 +303,8 @@ func (b *batch) count(d *Detector, m *meter, table *shard.Table, events []edgegu
 			continue
 		}
 		op := &b.ops[:len(b.ops)+1][len(b.ops)]
-		if !m.fill(op, ev, b.moments[i]) {
+		cost, matched := b.costOf(d, m, i, ev)
+		if !matched || !m.set(op, ev, b.moments[i], cost) {
 			continue
 		}
 		text, known := m.attributes(ev, b.text)
@@ -293,6 +317,9 @@ func (b *batch) count(d *Detector, m *meter, table *shard.Table, events []edgegu
 	if len(b.ops) > 0 {
 		table.AddBatch(b.ops, b.outs[:len(b.ops)])
 		b.note(d, m, table, events)
+		if m.side != nil && b.fails != 0 && table == m.proven && len(m.Attributes) == 0 {
+			b.noteFailed(d, m, events)
+		}
 		if m.wide != nil && b.six != 0 && table == m.proven {
 			b.countWide(m)
 		}

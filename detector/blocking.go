@@ -5,23 +5,32 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/internal/unsafetext"
 	"edgeguard/ring"
+	"edgeguard/rules"
 	"edgeguard/shard"
 )
 
 // block merges a block that rule r makes, for as long as its steps have it and, for
 // a while_over rule, until this node's count will have fallen to the limit. old is
 // the block of exactly the same prefix whose place it takes, nil if there is none.
-// It reports until when. The rule's part of the block is filled in here.
-func (d *Detector) block(now time.Time, r *rule, b edgeguard.Block, old *edgeguard.Block) (until time.Time, changed bool, err error) {
+// It reports until when. The rule's part of the block is filled in here. scope is that of
+// the event that crossed, and provoked says that a page may have made a browser send it.
+func (d *Detector) block(now time.Time, r *rule, b edgeguard.Block, old *edgeguard.Block, scope uint8, provoked bool) (until time.Time, changed bool, err error) {
 	step, before := d.step(now, r, b.Prefix), Step{}
 	source := d.source(r, b.Prefix)
 	b.Rule, b.Limit = r.Name, source.limit
-	b.Since, b.Until = now, now.Add(r.Blocked(step.Blocks-1))
+	blocks, lasts := r.StepOf(step.Blocks, provoked)
+	step.Blocks, b.Since, b.Until = blocks, now, now.Add(lasts)
 	if r.WhileOver {
-		if falls := source.falls(b.Prefix.Addr(), seconds(now), source.limit); falls.After(b.Until) {
-			b.Until = falls
+		if least, _ := d.falls(&source, b.Prefix.Addr(), "", seconds(now), source.limit); least.After(b.Until) {
+			b.Until = least
 		}
+	}
+	// The first address of a network around keys says nothing of who is in it: no lift for it.
+	guarded := d.guard != nil && source.meter.side != nil
+	if guarded {
+		d.mayTravel(&b, scope)
 	}
 	if old == nil {
 		b, changed, err = d.config.List.Add(b, false, now)
@@ -34,8 +43,8 @@ func (d *Detector) block(now time.Time, r *rule, b edgeguard.Block, old *edgegua
 		before = d.steps.last(r.Name, b.Prefix, now)
 		d.steps.note(step)
 	}
-	if changed && err == nil && d.guard != nil && source.meter.side != nil {
-		d.guard.note(made{r.Name, b.Prefix, b.Prefix.Addr(), now, before})
+	if changed && err == nil && guarded && source.table == source.meter.proven {
+		d.guard.note(made{r.Name, b.Prefix, b.Prefix.Addr(), now, before, scope})
 	}
 	if changed && err == nil {
 		d.rollUp(now, b)
@@ -49,6 +58,7 @@ type source struct {
 	meter *meter
 	table *shard.Table
 	limit uint32
+	fleet bool // the limit is that of the whole fleet's count
 }
 
 // source returns that of a key of r, or of a network around its keys.
@@ -57,11 +67,11 @@ func (d *Detector) source(r *rule, prefix netip.Prefix) source {
 	if prefix.Addr().Is6() && prefix.Bits() != int(m.V6) {
 		for k, w := range r.Widths {
 			if int(w.Bits) == prefix.Bits() {
-				return source{m, m.wide[k].Table, w.Limit}
+				return source{m, m.wide[k].Table, w.Limit, false}
 			}
 		}
 	}
-	return source{m, m.proven, r.Limit}
+	return source{m, m.proven, r.Limit, m.fleet && r.Scope == rules.ScopeFleet}
 }
 
 // blocks reports whether the source's rule blocks an address by this prefix.
@@ -73,10 +83,21 @@ func (s *source) blocks(addr netip.Addr, prefix netip.Prefix) bool {
 }
 
 // falls returns the instant at which the count of an address is at most n, if nothing
-// more comes: in the past if it is already.
-func (s *source) falls(addr netip.Addr, sec, n uint32) time.Time {
+// more comes, in the past if it is already: that of the whole fleet as far as it is proven,
+// and as far as this node was told. with are the attributes of the key.
+func (d *Detector) falls(s *source, addr netip.Addr, with string, sec, n uint32) (least, most time.Time) {
 	now := s.meter.slot(sec)
-	return s.meter.begin(now + s.table.Until(addr, "", now, n))
+	if !s.fleet || d.config.Until == nil {
+		least = s.meter.begin(now + s.table.Until(addr, with, now, n))
+		return least, least
+	}
+	room := d.rooms.take()
+	room.op = shard.Op{Addr: addr, Now: now, Slot: now}
+	room.op.With = unsafetext.String(append(room.text[:0], with...))
+	from, to := d.config.Until(s.meter.index, &room.op, n)
+	room.op = shard.Op{}
+	d.rooms.pool.Put(room)
+	return s.meter.begin(now + from), s.meter.begin(now + to)
 }
 
 // prevails finds among the blocks that cover prefix the one that stays when r
@@ -126,7 +147,9 @@ func (d *Detector) nominal(b *edgeguard.Block) time.Duration {
 
 // extend keeps the block of a while_over rule until the count will have fallen to
 // the limit, if nothing more comes. What comes is counted, though it is denied, and
-// moves that on: by one slot for each that passes, and up to a window at first.
+// moves that on: by one slot for each that passes, and up to a window at first. The
+// version stays: each node of a fleet extends the block by what it counts itself, and of
+// one version the latest end stands, so that no node's extension ends another's sooner.
 func (c *decision) extend(r *rule, prefix netip.Prefix) {
 	source := c.d.source(r, prefix)
 	m := source.meter
@@ -140,11 +163,10 @@ func (c *decision) extend(r *rule, prefix netip.Prefix) {
 		return // not its own, or no later end is possible
 	}
 	block := *old
-	block.Until = source.falls(c.event.Addr, c.nowSec, source.limit)
+	block.Until, _ = c.d.falls(&source, c.event.Addr, "", c.nowSec, source.limit)
 	if !block.Until.After(old.Until) || c.d.config.List.Trust(prefix).Forced {
 		return
 	}
-	block.Version++ // as in block
 	if changed, err := c.d.config.List.Merge(block, c.now); err != nil || !changed {
 		return
 	}
@@ -177,7 +199,8 @@ func (c *decision) wait(addr netip.Addr) time.Duration {
 		cost = min(cost, source.meter.share) // a key adds no more to the networks around it
 	}
 	room := source.limit - min(source.limit, cost)
-	return max(end, source.falls(addr, seconds(c.now), room).Sub(c.now))
+	_, most := d.falls(&source, addr, "", seconds(c.now), room)
+	return max(end, most.Sub(c.now))
 }
 
 // costOf is what the event costs a meter, and 1 if the meter does not count it.

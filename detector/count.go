@@ -5,6 +5,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/internal/unsafetext"
+	"edgeguard/rules"
 	"edgeguard/shard"
 )
 
@@ -19,14 +20,14 @@ func (d *Detector) Count(now time.Time, event *edgeguard.Event, rule int) (count
 	var buf [attributesSize]byte
 	var op shard.Op
 	with, known := m.attributes(event, buf[:0])
-	if !known || !m.fill(&op, event, at) {
+	cost, matched := m.Match(event)
+	if !known || !matched || !m.set(&op, event, at, cost) {
 		return 0, false
 	}
 	return m.table(event).Count(event.Addr, unsafetext.String(with), op.Now), true
 }
 
-// countAll counts the event in every meter that matches, and in a batch in those
-// that are exact.
+// countAll counts the event in every meter that matches.
 func (c *decision) countAll() {
 	if c.d.config.Fleet != nil {
 		c.countInFleet()
@@ -36,14 +37,10 @@ func (c *decision) countAll() {
 		c.countIndexed()
 		return
 	}
-	meters := c.d.meters
-	for i := range meters {
-		m := &meters[i]
-		if c.batched && !m.exact {
-			continue
-		}
-		if n := m.add(c); n.cost > 0 {
-			c.take(m, n)
+	for i := range c.d.meters {
+		m := &c.d.meters[i]
+		if cost, matched := m.Match(c.event); matched {
+			c.take(m, m.add(c, cost))
 		}
 	}
 }
@@ -51,10 +48,9 @@ func (c *decision) countAll() {
 // countIndexed is countAll where the rules name many paths. A function of its own, so
 // that nobody else pays for the room.
 func (c *decision) countIndexed() {
-	var room [setWords]uint64
-	for i := range c.d.config.Rules.MayMatch(c.event, room[:]).All {
-		if m := &c.d.meters[i]; !c.batched || m.exact {
-			c.take(m, m.add(c))
-		}
+	var room [rules.Sets * setWords]uint64
+	for i, cost := range c.d.config.Rules.Matches(c.event, room[:]) {
+		m := &c.d.meters[i]
+		c.take(m, m.add(c, cost))
 	}
 }

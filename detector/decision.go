@@ -26,14 +26,19 @@ type decision struct {
 	early, late bool
 	inline      bool // a client waits for the verdict, and Retry-After may be sent
 	elsewhere   bool // another program counted what this decides, and nothing but the address is known
-	batched     bool // all was counted before, except for exact meters
+	ours        bool // the answer is this node's own refusal; unknown: it may be
+	unknown     bool
+	quiet       bool // nothing is refused now
 	asking      bool // rules are asked that do not count the event
 
 	standing blocklist.Standing
 	hit      *blocklist.Hit   // the standing block, if there is one
 	block    *edgeguard.Block // that of hit
 	made     bool             // a rule has blocked for this event
+	fails    bool             // the answer is a failure, in scope
+	scope    uint8            // the guard's, of an event with an answer
 	held     bool             // the site fails: guarded meters do not count the event
+	charged  uint32           // what that spared the client, as in spared
 	changed  bool             // this event made or extended a block
 
 	events uint32 // how many events this decides: of those elsewhere, many with the same verdict
@@ -77,9 +82,11 @@ type excess struct {
 func (c *decision) open(d *Detector, now time.Time, event *edgeguard.Event) {
 	c.d, c.event, c.now, c.events = d, event, now, 1
 	c.moment, c.early = newMoment(now, event.Time)
+	d.config.Doors.See(event, c.nowSec)
 	if !d.listless() {
 		c.look()
 	}
+	c.ours, c.unknown = d.turnedAway(now, c.moment, event)
 	if d.guard != nil && !c.spared() {
 		if a := answerOf(event); a != noAnswer {
 			c.saw(a)
@@ -93,8 +100,7 @@ func (c *decision) look() {
 	c.block = c.hit.Block()
 }
 
-// spared reports whether the address is allowed or protected: then no rule
-// looks at it and nothing is counted.
+// spared reports whether a list exempts the address: no rule looks at it, and nothing counts.
 func (c *decision) spared() bool { return isSpared(c.standing) }
 
 func isSpared(s blocklist.Standing) bool {
@@ -106,6 +112,9 @@ func isSpared(s blocklist.Standing) bool {
 func (c *decision) take(m *meter, n count) {
 	if n.cost == 0 {
 		return
+	}
+	if c.fails && m.side != nil {
+		c.noteFailed(m, n.added)
 	}
 	c.takeKey(m, n)
 	if m.wide != nil && c.event.Addr.Is6() {
@@ -232,24 +241,14 @@ func (c *decision) overLimit(m *meter, x excess) {
 		c.say(action, &x)
 	}
 	if action == edgeguard.ActionDeny && x.crossed && m.side != nil && len(m.Attributes) == 0 {
-		c.d.guard.note(made{rule: r.Name, prefix: x.prefix, addr: c.event.Addr, since: c.now})
+		c.d.guard.note(made{rule: r.Name, prefix: x.prefix, addr: c.event.Addr, since: c.now, scope: c.d.guard.scope(c.event)})
 	}
 	if action == edgeguard.ActionDeny && x.passes(sampleEvery) {
 		c.sample(x.prefix, time.Time{})
 	}
 	if c.inline && action == edgeguard.ActionDeny {
-		c.retryAfter = max(c.retryAfter, m.retryAfter(c, r.Limit-min(r.Limit, x.rest)))
+		c.retryAfter = max(c.retryAfter, m.retryAfter(c, r))
 	}
-}
-
-// does is what rule r does about this address's count over its limit: the address of
-// another node, by its signed heartbeat, is not refused.
-func (c *decision) does(r *rule) edgeguard.Action {
-	action := c.d.action(r)
-	if c.standing == blocklist.Peer && action >= edgeguard.ActionDeny {
-		return edgeguard.ActionAlarm
-	}
-	return action
 }
 
 // say keeps what a rule does to this event alone, if it is the strongest so far, or as strong
@@ -300,7 +299,7 @@ func (c *decision) blockFor(m *meter, x *excess) {
 	if x.width == nil || !list.HoldsProtected(x.prefix) {
 		until, changed, err = c.d.block(c.now, r, edgeguard.Block{
 			Prefix: x.prefix, Reason: x.reason(m, r.Rule), Origin: c.node(), Proxied: c.event.Proxied, Count: x.count.count, Limit: x.limit,
-		}, old)
+		}, old, c.d.guard.scope(c.event), rules.Provokable(c.event, c.d.config.Own))
 	}
 	switch {
 	case err != nil:
@@ -313,14 +312,6 @@ func (c *decision) blockFor(m *meter, x *excess) {
 		c.report(m, x, edgeguard.Crossing{Action: edgeguard.ActionBlock, Until: until})
 	}
 	c.look()
-}
-
-// reason says why a prefix is blocked.
-func (x *excess) reason(m *meter, r *rules.Rule) string {
-	if x.width != nil {
-		return reasonWide(x.width)
-	}
-	return m.reason(x.count, r)
 }
 
 // report reports a crossing; told holds what came of it.
@@ -337,6 +328,9 @@ func (c *decision) report(m *meter, x *excess, told edgeguard.Crossing) {
 	if x.width != nil {
 		told.Key.Prefix, told.Wide = x.prefix, x.width.Bits
 	}
+	if told.Action == edgeguard.ActionAlarm {
+		told.FrontDoor = c.door()
+	}
 	hear(told)
 }
 
@@ -352,6 +346,10 @@ func (c *decision) node() string {
 // have in mode monitor.
 func (c *decision) settle() edgeguard.Verdict {
 	switch {
+	case c.standing == blocklist.Blocked && c.d.IsAnswer(c.event):
+		if c.made {
+			c.sample(c.block.Prefix, c.block.Until)
+		}
 	case c.standing == blocklist.Blocked:
 		if c.inline {
 			c.hit.Asked(c.events)

@@ -14,6 +14,7 @@ import (
 	"edgeguard"
 	"edgeguard/blocklist"
 	"edgeguard/blocklist/imported"
+	"edgeguard/frontdoor"
 	"edgeguard/rules"
 	"edgeguard/shard"
 )
@@ -32,12 +33,20 @@ type Config struct {
 	// Node is the name that blocks and crossings carry if the event names no
 	// node.
 	Node string
+	// Unasked says that no proxy asks before it answers, so that rules that deny refuse nothing.
+	Unasked bool
+	// Requests says that a source reports requests: an answer alone is then of one of these.
+	Requests bool
 	// Monitor turns every deny into a shadow.
 	Monitor bool
 	// RollUp blocks an IPv6 /56 if a quarter of its /64s are blocked.
 	RollUp bool
 	// Peaks makes the tables keep each key's greatest count.
 	Peaks bool
+	// Doors tell which addresses are a front door's, and are shown each event; nil spares none.
+	// Clients are the networks that are clients nevertheless.
+	Doors   *frontdoor.Sources
+	Clients []netip.Prefix
 	// Past says that the events are recorded ones: of a batch nobody will ask who sent most
 	// ([Detector.Sample], [Detector.Dominant]), and each request was answered. A rule that
 	// denies by answers refuses one as if a proxy had asked about it before, and not for what
@@ -64,6 +73,9 @@ type Config struct {
 	// Own is the names of the site, each of which may fail for itself; nil for none. Events
 	// of other hosts, and of none, are told apart by their source.
 	Own *rules.Hosts
+	// Spared is how many limits of failures a client is spared in a day while the site fails,
+	// for measurements; 0 for [SparedLimits].
+	Spared int
 	// Turned is called when a part of the site begins or ends to fail. Lifted is called with
 	// the rule and prefix of each block that is taken back for that, before its count is
 	// forgotten. Both are called in the order of the events, on the decision path and
@@ -85,18 +97,24 @@ type Config struct {
 	// Rest returns what Fleet would, for a key that is only asked about: nothing is
 	// counted. It is set if Fleet is, and called likewise.
 	Rest func(meter int, op *shard.Op, count uint32) (rest uint32)
+	// Until returns after how many slots from op.Now on the key is at most at a limit in the
+	// whole fleet, if nothing more comes: at least, by what is proven, and at most, as far as
+	// this node was told. Nil: by the count here alone. It is called likewise.
+	Until func(meter int, op *shard.Op, limit uint32) (least, most uint32)
 }
 
 // Detector decides events. It is safe for concurrent use.
 type Detector struct {
-	config Config
-	meters []meter
-	rules  []rule
-	idle   idleBatches
-	rooms  rooms
-	named  map[string]int // rules by name
-	exact  bool           // a meter is exact
-	asks   bool           // Decide asks the rules that deny by answers
+	config       Config
+	meters       []meter
+	rules        []rule
+	idle         idleBatches
+	rooms        rooms
+	named        map[string]int // rules by name
+	exact        bool           // a meter is exact
+	exacts       []uint64       // which are, a bit each
+	asks         bool           // Decide asks the rules that deny by answers
+	denyRequests bool           // a rule denies requests for what it counts of requests
 	// indexed says that an event is not asked of every meter.
 	indexed bool
 	// longest is the longest window.
@@ -109,14 +127,19 @@ type Detector struct {
 	steps      *steps
 	crossings  *crossings
 	lost       *atomic.Bool // the fleet
-	guard      *guard       // nil where no meter is guarded
+	// resumed is when the node began to count for the fleet beside what was restored, in
+	// nanoseconds since 1970; 0: nothing was.
+	resumed *atomic.Int64
+	guard   *guard // nil where no meter is guarded
 }
 
 // New returns a detector. Its tables are empty, except those that it takes over.
 func New(c Config) *Detector {
-	d := &Detector{config: c, statistics: new(statistics), steps: newSteps(), crossings: newCrossings(), lost: new(atomic.Bool)}
+	d := &Detector{config: c, statistics: new(statistics), steps: newSteps(), crossings: newCrossings(),
+		lost: new(atomic.Bool), resumed: new(atomic.Int64)}
 	if old := c.Previous; old != nil {
 		d.statistics, d.steps, d.crossings, d.lost = old.statistics, old.steps, old.crossings, old.lost
+		d.resumed = old.resumed
 	}
 	d.guard = newGuard(&c)
 	d.config.Previous = nil // its own tables must not be kept alive
@@ -127,11 +150,17 @@ func New(c Config) *Detector {
 		d.named[c.Rules.Rules[i].Name] = i
 	}
 	for _, of := range c.Rules.Asked().Rules {
+		d.denyRequests = d.denyRequests || !of.Answers && !of.Wide
 		d.asks = d.asks || of.Answers && !(c.Past && of.Wide)
 	}
+	d.exacts = make([]uint64, (len(c.Rules.Meters)+63)/64)
 	for i := range c.Rules.Meters {
 		d.meters = append(d.meters, newMeter(&c, i))
-		d.exact = d.exact || d.meters[i].exact
+		d.meters[i].resumed = d.resumed
+		if d.meters[i].exact {
+			d.exact = true
+			d.exacts[i>>6] |= 1 << (i & 63)
+		}
 		d.longest = max(d.longest, d.meters[i].Window)
 	}
 	d.proxied = make([]atomic.Bool, len(d.meters))
@@ -190,6 +219,7 @@ func (d *Detector) Decide(now time.Time, event *edgeguard.Event) (v edgeguard.Ve
 		if d.asks && c.waits() {
 			c.askRules(false)
 		}
+		c.ours = c.ours || c.refusesRecorded()
 		c.countAll()
 		if c.overs > 0 {
 			c.judge()

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"time"
 
+	"edgeguard"
 	"edgeguard/ring"
 )
 
@@ -58,6 +59,61 @@ func (d *Detector) step(now time.Time, r *rule, prefix netip.Prefix) Step {
 		}
 	}
 	return s
+}
+
+// Received notes a block of another node that is in force here now as a step of its rule,
+// if that escalates: whoever returns on this node climbs on from there. How many blocks
+// the key had by then the record does not say, but how long the step's are; of steps that
+// last as long it is the next of those that are known here. A block that began before the
+// last one known had ended is the same, or stands in its place, and may end later.
+//
+// Where no more keys are remembered, it is left out: what others write forgets nothing
+// that this node has seen itself.
+func (d *Detector) Received(now time.Time, b *edgeguard.Block) {
+	i, known := d.named[b.Rule]
+	if !known || b.Lifted || b.Allow || len(d.rules[i].Escalate) == 0 {
+		return
+	}
+	r := &d.rules[i]
+	last := d.steps.last(r.Name, b.Prefix, now)
+	if last.Blocks > 0 && b.Since.Before(last.Until) {
+		if b.Until.After(last.Until) {
+			d.steps.prolong(r.Name, b.Prefix, b.Until)
+		}
+		return
+	}
+	step := Step{Rule: r.Name, Prefix: b.Prefix, Since: b.Since, Until: b.Until, Blocks: last.Blocks + 1}
+	if !r.WhileOver { // whose length says how long the client went on
+		step.Blocks = stepOf(r, b.Until.Sub(b.Since), step.Blocks)
+	}
+	source := d.source(r, b.Prefix)
+	slot := source.meter.slot(seconds(now))
+	if age := slot - min(slot, source.meter.slot(seconds(b.Since))); age < ring.Slots {
+		counts, _ := source.table.Ring(b.Prefix.Addr(), "", slot)
+		step.Counted = uint32(counts[ring.Slots-1-age])
+	}
+	if last.Blocks > 0 || !d.steps.full() {
+		d.steps.note(step)
+	}
+}
+
+// stepOf returns the number of a block of this length: next, if that step lasts as long,
+// or else the nearest that does.
+func stepOf(r *rule, length time.Duration, next int) int {
+	first := 1
+	for n := 2; n <= len(r.Escalate)+1; n++ {
+		if made := r.Blocked(n - 1); made > r.Blocked(first-1) && made <= length {
+			first = n
+		}
+	}
+	last := first
+	for last <= len(r.Escalate) && r.Blocked(last) == r.Blocked(first-1) {
+		last++
+	}
+	if last > len(r.Escalate) {
+		return max(first, next) // the last step, which all later blocks stand on
+	}
+	return min(max(first, next), last)
 }
 
 // over reports whether the counts of the last slots, from the one that is age slots

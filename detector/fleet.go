@@ -20,7 +20,7 @@ import (
 type room struct {
 	op     shard.Op
 	text   [attributesSize]byte
-	meters [setWords]uint64
+	meters [rules.Sets * setWords]uint64
 }
 
 // rooms keeps rooms for the next caller.
@@ -33,33 +33,41 @@ func (r *rooms) take() *room {
 	return new(room)
 }
 
+// put keeps a room. Attributes longer than it must not be kept alive.
+func (r *rooms) put(room *room) {
+	room.op = shard.Op{}
+	r.pool.Put(room)
+}
+
 // countInFleet is countAll on a node with a fleet, which adds to every count. One
 // loop for both, with the operation copied for the fleet, costs such a node 30 ns
 // an event.
 func (c *decision) countInFleet() {
 	room := c.d.rooms.take()
 	if c.d.indexed {
-		for i := range c.d.config.Rules.MayMatch(c.event, room.meters[:]).All {
-			c.countOneInFleet(&c.d.meters[i], room)
+		for i, cost := range c.d.config.Rules.Matches(c.event, room.meters[:]) {
+			c.countOneInFleet(&c.d.meters[i], cost, room)
 		}
 	} else {
 		for i := range c.d.meters {
-			c.countOneInFleet(&c.d.meters[i], room)
+			m := &c.d.meters[i]
+			if cost, matched := m.Match(c.event); matched {
+				c.countOneInFleet(m, cost, room)
+			}
 		}
 	}
-	room.op = shard.Op{} // attributes longer than the room must not be kept alive
-	c.d.rooms.pool.Put(room)
+	c.d.rooms.put(room)
 }
 
-func (c *decision) countOneInFleet(m *meter, room *room) {
-	if c.batched && !m.exact {
+func (c *decision) countOneInFleet(m *meter, cost uint16, room *room) {
+	if m.skips(c) {
 		return
 	}
 	if m.holds(c) {
-		c.hold(m)
+		c.hold(m, cost)
 		return
 	}
-	with, ok := m.prepare(&room.op, c, room.text[:0])
+	with, ok := m.prepare(&room.op, c, cost, room.text[:0])
 	if !ok {
 		return
 	}
@@ -81,6 +89,20 @@ func (d *Detector) askFleet(m *meter, op *shard.Op, event *edgeguard.Event, n *c
 	if proxied := &d.proxied[m.index]; event.Proxied && !proxied.Load() {
 		proxied.Store(true)
 	}
+}
+
+// Resumed says that the tables have what a process before counted, and that this one begins
+// to count at now. What comes again, and may have been reported to the fleet by that one, is
+// counted in slots before now's: from now's on, the fleet is told.
+func (d *Detector) Resumed(now time.Time) { d.resumed.Store(now.UnixNano()) }
+
+// unreported returns the slot in which an event counts that another process may have reported.
+func (m *meter) unreported(slot uint32) uint32 {
+	resumed := m.resumed.Load()
+	if resumed == 0 {
+		return slot
+	}
+	return min(slot, m.slot(uint32(resumed/int64(time.Second)))-1)
 }
 
 // as returns the count that a rule of the scope is about.
@@ -201,9 +223,13 @@ func (d *Detector) fleetBlock(now time.Time, r *rule, told *edgeguard.Crossing, 
 		told.Action, told.Stands, told.Until = edgeguard.ActionDeny, by.Rule, by.Until
 		return by.Rule != r.Name
 	}
+	if told.FrontDoor = d.fleetDoor(now, r, prefix); told.FrontDoor != "" {
+		told.Action = edgeguard.ActionAlarm
+		return true
+	}
 	until, changed, err := d.block(now, r, edgeguard.Block{
 		Prefix: prefix, Reason: reason, Origin: d.config.Node, Proxied: d.proxied[r.Meter].Load(), Count: told.Count,
-	}, old)
+	}, old, noScope, true)
 	if err != nil {
 		told.Action = edgeguard.ActionAlarm
 		return true

@@ -30,7 +30,12 @@ func newFleet(tb testing.TB, specs ...rules.Spec) *fleet {
 	f := &fleet{bench: newBench(tb, specs...)}
 	f.config.Crossed = func(c edgeguard.Crossing) { f.crossings = append(f.crossings, c) }
 	f.config.Fleet = func(int, *shard.Op, uint32) uint32 { f.asked++; return f.rest }
+	var tables []detector.Table
+	f.config.Until = func(meter int, op *shard.Op, limit uint32) (least, most uint32) {
+		return 0, untilOf(tables, meter, op, limit, f.rest)
+	}
 	f.Detector = detector.New(f.config)
+	tables = f.Tables()
 	return f
 }
 
@@ -303,7 +308,7 @@ func TestFleetCountOfNothing(t *testing.T) {
 // TestFleetAllocations: a decision with a fleet allocates nothing.
 func TestFleetAllocations(t *testing.T) {
 	f := newFleet(t, rules.Spec{Name: "r", Threshold: 60_000},
-		rules.Spec{Name: "api", Threshold: 60_000, Key: rules.Group{With: []string{"host"}}, Action: edgeguard.ActionDeny})
+		rules.Spec{Name: "api", Threshold: 5, Guard: "1", Key: rules.Group{With: []string{"host"}}, Action: edgeguard.ActionDeny})
 	ev := request(someone, epoch)
 	ev.Known, ev.Host = edgeguard.FieldHost, "a.org"
 	events, nows, verdicts := slices.Repeat([]edgeguard.Event{ev}, 64), slices.Repeat([]time.Time{epoch}, 64), make([]edgeguard.Verdict, 64)
@@ -345,7 +350,9 @@ func TestFleetConcurrent(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if list.Len() == 0 {
-		t.Error("nobody was blocked")
+	d.SetFleetLost(false) // who decided may have done so while it was lost
+	at := epoch.Add(500 * time.Second)
+	if d.FleetCount(at, 0, host(someone), 0, 20, ""); list.Of(at, host(someone)) == nil {
+		t.Error("not blocked")
 	}
 }

@@ -127,7 +127,7 @@ func (w *FloodWatch) noteSome(events []edgeguard.Event) {
 	var hashes [batchSize]uint64
 	var rest set
 	for i := range events {
-		hashes[i%batchSize] = w.hash(events[i].Addr)
+		hashes[i%batchSize] = sourceHash(events[i].Addr, w.seed)
 	}
 	for i := range events {
 		if events[i].Verified != 0 || !w.seen.has(hashes[i%batchSize]) {
@@ -173,9 +173,9 @@ func (w *FloodWatch) credit() {
 	}
 }
 
-// hash returns the hash of what counts as one source: an IPv4 address, or an IPv6
+// sourceHash returns the hash of what counts as one source: an IPv4 address, or an IPv6
 // /64, which is one host's.
-func (w *FloodWatch) hash(addr netip.Addr) uint64 {
+func sourceHash(addr netip.Addr, seed uint64) uint64 {
 	var source uint64
 	if addr.Is4() {
 		b := addr.As4()
@@ -184,7 +184,7 @@ func (w *FloodWatch) hash(addr netip.Addr) uint64 {
 		b := addr.As16()
 		source = binary.LittleEndian.Uint64(b[:8])
 	}
-	return floodMix(floodMix(source^w.seed, 0x9e3779b97f4a7c15), w.seed|1)
+	return floodMix(floodMix(source^seed, 0x9e3779b97f4a7c15), seed|1)
 }
 
 // floodMix is the step of wyhash (Wang Yi, 2019): a full multiplication, folded.

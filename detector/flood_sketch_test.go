@@ -45,7 +45,7 @@ func TestSourcesTakenForKnown(t *testing.T) {
 			if twin.add() {
 				twins++
 			}
-			if !s.add(w.hash(source(n))) {
+			if !s.add(sourceHash(source(n), w.seed)) {
 				wrong++
 				if n >= sketchMost-last {
 					late++

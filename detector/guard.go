@@ -1,6 +1,7 @@
 package detector
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"sync"
@@ -10,35 +11,40 @@ import (
 	"edgeguard/blocklist"
 	"edgeguard/detector/outage"
 	"edgeguard/rules"
+	"edgeguard/shard"
 )
 
 const (
 	// mostHosts is how many of the site's names have a scope of their own; the rest of the
-	// scopes are the sources'. The hosts of other names are in the scope of their source: a
-	// client that makes up hosts makes no scopes.
+	// scopes are the sources'. The hosts of the other names are in the scope of their source.
 	mostHosts = 48
 	// liftBack is how long before a site was found to fail the blocks are lifted that its
 	// failures may have made.
 	liftBack = 2 * time.Minute
 	// mostMade is how many blocks and denials of the last liftBack are remembered.
 	mostMade = 4096
+	// foreign is the scope of what names a host that is none of ours: it never fails.
+	foreign = outage.MostScopes
 	// behind is how far behind the clock the guard's may fall while nothing is answered.
 	behind = 2 * time.Minute
-	// siteFailed is the reason of the records that lift blocks.
-	siteFailed = "the site failed"
 )
 
 // guard finds out while the site fails, by its answers, so that what clients do then is
 // not counted against them. It is nil where no meter goes by the status. A reload keeps
 // it. It is safe for concurrent use.
 type guard struct {
-	own   *rules.Hosts
-	hosts int // how many of own have a scope
+	own    *rules.Hosts
+	hosts  int // how many of own have a scope
+	travel *travel
+	most   uint32 // that a client is spared in a day, as in spared
 
-	mu    sync.Mutex // guards all below
-	core  *outage.Guard
-	turns []Turn // of the last look, not told yet
-	made  []made // blocks of guarded rules, and what they deny, the oldest first
+	mu     sync.Mutex // guards all below
+	core   *outage.Guard
+	turns  []Turn // of the last look, not told yet
+	begun  uint64 // which scopes were armed by these, a bit each
+	spared spared
+	failed failed
+	made   []made // blocks of guarded rules, and what they deny, the oldest first
 }
 
 // Turn is a scope that begins or ends to be armed.
@@ -66,6 +72,7 @@ type made struct {
 	addr   netip.Addr // who must have succeeded for this to be taken back
 	since  time.Time
 	before Step
+	scope  uint8 // of the event that crossed
 }
 
 // newGuard returns the guard of a config: that of the detector before if the scopes are
@@ -81,7 +88,8 @@ func newGuard(c *Config) *guard {
 	if old := c.Previous; old != nil && old.guard != nil && old.guard.own.Same(c.Own) {
 		return old.guard
 	}
-	g := &guard{own: c.Own, hosts: min(c.Own.Len(), mostHosts), core: outage.New(c.Seed)}
+	g := &guard{own: c.Own, hosts: min(c.Own.Len(), mostHosts), core: outage.New(c.Seed), travel: newTravel(c), most: uint32(cmp.Or(c.Spared, SparedLimits)) * sparedUnit}
+	g.spared.seed = c.Seed
 	g.core.Armed = func(scope uint8, sec uint32) { g.turn(scope, sec, true) }
 	g.core.Disarmed = func(scope uint8, sec uint32) { g.turn(scope, sec, false) }
 	return g
@@ -89,13 +97,24 @@ func newGuard(c *Config) *guard {
 
 // turn notes that a scope is armed or not from a second on. It needs the lock.
 func (g *guard) turn(scope uint8, sec uint32, armed bool) {
+	if armed {
+		g.begun |= 1 << scope
+	}
 	g.turns = append(g.turns, Turn{g.partOf(scope), armed, time.Unix(int64(sec), 0).UTC()})
 }
 
-// scope returns the number of an event's scope.
+// scope returns the number of an event's scope; foreign for one that names a host which is
+// none of ours: hardly anybody visits it, so that a few strangers could have it fail. Who
+// names no host is not foreign: logs without one would have no scope.
 func (g *guard) scope(ev *edgeguard.Event) uint8 {
-	if g.hosts > 0 && ev.Known&edgeguard.FieldHost != 0 {
-		if i, ok := g.own.Which(ev.Host); ok && i < g.hosts {
+	if g == nil {
+		return noScope
+	}
+	if g.hosts > 0 && ev.Known&edgeguard.FieldHost != 0 && ev.Host != "" {
+		switch i, own := g.own.Which(ev.Host); {
+		case !own:
+			return foreign
+		case i < g.hosts:
 			return uint8(i)
 		}
 	}
@@ -112,23 +131,20 @@ func (g *guard) partOf(number uint8) SitePart {
 
 // see shows the core an answer, and reports whether what it says of its client is held
 // back. Of a client that a list refuses nothing is shown: we answered. It needs the lock.
-func (g *guard) see(ev *edgeguard.Event, at moment, refused bool, a answer) (held bool) {
+func (g *guard) see(scope uint8, addr netip.Addr, at moment, refused bool, a answer) (held bool) {
 	switch {
 	case !refused && a != otherFailure:
-		return g.core.See(g.scope(ev), at.eventSec, ev.Addr, a == success) && a == failure
+		return g.core.See(scope, at.eventSec, addr, a == success) && a == failure
 	case a != success:
-		return g.core.Held(g.scope(ev), at.eventSec)
+		return g.core.Held(scope, at.eventSec)
 	}
 	return false
 }
 
-// take returns the turns that were not told yet, and whether a scope was armed by one. It
+// take returns the turns that were not told yet, and which scopes were armed by them. It
 // needs the lock.
-func (g *guard) take() (turns []Turn, armed bool) {
-	turns, g.turns = g.turns, nil
-	for i := range turns {
-		armed = armed || turns[i].Armed
-	}
+func (g *guard) take() (turns []Turn, armed uint64) {
+	turns, armed, g.turns, g.begun = g.turns, g.begun, nil, 0
 	return turns, armed
 }
 
@@ -142,18 +158,25 @@ func (g *guard) note(m made) {
 	g.made = append(g.made, m)
 }
 
-// harmed returns the blocks to be lifted at the instant now at which a scope was armed:
-// the later ones of addresses that had succeeded, the last first, so that of one key the
-// step before the first of them stays. The others are forgotten.
-func (g *guard) harmed(now time.Time) (out []made) {
+// harmed returns the blocks to be lifted at the instant now at which scopes were armed: the
+// later ones of addresses that had succeeded, by events of these scopes or by what a fleet
+// counted; the last first, so that of one key the step before the first of them stays. They
+// and the older ones are forgotten.
+func (g *guard) harmed(now time.Time, scopes uint64) (out []made) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, m := range slices.Backward(g.made) {
-		if now.Sub(m.since) <= liftBack && g.core.Succeeded(m.addr, seconds(now)) {
+	recent := g.made[:0]
+	for _, m := range g.made {
+		switch {
+		case now.Sub(m.since) > liftBack:
+		case m.scope != noScope && scopes>>m.scope&1 == 0:
+			recent = append(recent, m)
+		case g.core.Succeeded(m.addr, seconds(now)):
 			out = append(out, m)
 		}
 	}
-	g.made = g.made[:0]
+	g.made = recent
+	slices.Reverse(out)
 	return out
 }
 
@@ -168,10 +191,12 @@ func (g *guard) pass(now time.Time) {
 // back.
 func (c *decision) saw(a answer) {
 	g := c.d.guard
+	c.scope, c.fails = g.scope(c.event), a != success
 	g.mu.Lock()
-	c.held = g.see(c.event, c.moment, c.standing == blocklist.Blocked, a)
+	c.held = g.see(c.scope, c.event.Addr, c.moment, c.standing == blocklist.Blocked, a)
 	turned := len(g.turns) > 0
 	g.mu.Unlock()
+	c.held = c.held && g.spares(c.event.Addr, c.nowSec)
 	if turned {
 		c.d.turned(c.now)
 		c.look() // its block may be lifted
@@ -189,50 +214,119 @@ func (d *Detector) turned(now time.Time) {
 			hear(t)
 		}
 	}
-	if armed {
-		for _, m := range d.guard.harmed(now) {
-			d.lift(now, m)
+	if armed != 0 {
+		taken := make(map[netip.Prefix]bool)
+		for _, m := range d.guard.harmed(now, armed) {
+			if taken[m.prefix] {
+				d.lift(now, now.Add(-liftBack), m, 0) // what failed was taken with another block of the key
+			} else {
+				taken[m.prefix] = d.lift(now, now.Add(-liftBack), m, armed)
+			}
 		}
 	}
 }
 
-// lift takes back a block that a failing site may have made, as an operator's unblock
-// does. What guarded rules counted of the key is forgotten, or its next failure would block
-// it again: by this rule, or by another that crossed while it was blocked. So is the step
-// that the block took. That is so too where the block has ended.
-func (d *Detector) lift(now time.Time, m made) {
+// madeOf returns the remembered block of what was sent.
+func (g *guard) madeOf(s sent) (m made, known bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, m := range g.made {
+		if m.prefix == s.prefix && m.since.Equal(s.since) {
+			return m, true
+		}
+	}
+	return m, false
+}
+
+// lift takes back a block that a failing site may have made, with what guarded rules
+// counted of the key by failures of these scopes from an instant on: or its next failure
+// would block it again, by this rule or by another that crossed while it was blocked. The step
+// that the block took is forgotten, also where the block has ended. A key that is over its limit
+// without that, or that was spared all that it may be in a day, stays blocked: then it is false.
+func (d *Detector) lift(now, from time.Time, m made, scopes uint64) bool {
 	i, known := d.named[m.rule]
 	if !known {
-		return
+		return false
+	}
+	r, sec := &d.rules[i], seconds(now)
+	own := d.source(r, m.prefix)
+	takesBack := func(s source) back {
+		return s.takesBack(m.prefix.Addr(), sec, seconds(from), d.guard.failedOf(s.meter, m.prefix, scopes, seconds(from)))
+	}
+	all := []back{takesBack(own)}
+	if all[0].keeps > own.limit {
+		return false
+	}
+	for k := range d.meters {
+		if o := &d.meters[k]; o.pardons(m.prefix) && o.proven != own.table {
+			all = append(all, takesBack(source{meter: o, table: o.proven, limit: o.limit}))
+		}
+	}
+	most := uint32(0)
+	for k := range all {
+		most = max(most, shareOf(all[k].taken+d.restOf(all[k].meter, m.prefix.Addr(), sec), all[k].limit))
+	}
+	if !d.guard.spend(m.addr, sec, most) {
+		return false
 	}
 	if b := d.config.List.Of(now, m.prefix); b != nil && b.Rule == m.rule && b.Since.Equal(m.since) {
-		d.config.List.Lift(m.prefix, now, siteFailed, d.config.Node)
+		d.config.List.Lift(m.prefix, now, edgeguard.SiteFailed, d.config.Node)
 	}
-	r := &d.rules[i]
 	if hear := d.config.Lifted; hear != nil {
 		hear(now, r.Name, m.prefix)
 	}
-	source := d.source(r, m.prefix)
-	source.table.Clear(m.prefix.Addr(), "")
-	d.crossings.forget(crossingKey{rule: r.Name, prefix: m.prefix})
-	for k := range d.meters {
-		d.meters[k].pardon(d, m.prefix)
+	for k := range all {
+		all[k].apply(m.prefix)
+		for _, n := range all[k].meter.rules {
+			d.crossings.forget(crossingKey{rule: d.rules[n].Name, prefix: m.prefix})
+		}
 	}
 	if len(r.Escalate) > 0 {
-		m.before.Counted = 0 // it was just forgotten
+		m.before.Counted = min(m.before.Counted, all[0].leaves(seconds(m.before.Since)))
 		d.steps.undo(r.Name, m.prefix, m.before)
 	}
+	return true
+}
+
+// restOf is what the rest of a fleet counted of a meter's key, and forgets as a block is
+// lifted here, whatever it came from. See [Detector.Pardon].
+func (d *Detector) restOf(m *meter, addr netip.Addr, sec uint32) uint32 {
+	if d.config.Rest == nil || !m.fleet {
+		return 0
+	}
+	room, slot := d.rooms.take(), m.slot(sec)
+	room.op = shard.Op{Addr: addr, Now: slot, Slot: slot}
+	rest := d.config.Rest(m.index, &room.op, m.proven.Count(addr, "", slot))
+	d.rooms.put(room)
+	return rest
+}
+
+// Pardon forgets what guarded rules counted of a prefix whose block another node has taken
+// back because the site failed there, and the step of the rule that the block was.
+func (d *Detector) Pardon(now time.Time, rule string, prefix netip.Prefix) {
+	if i, known := d.named[rule]; known {
+		d.source(&d.rules[i], prefix).table.Clear(prefix.Addr(), "")
+	}
+	for k := range d.meters {
+		d.meters[k].pardon(d, prefix)
+	}
+	d.steps.takeBack(rule, prefix, now)
 }
 
 // pardon forgets what the meter counted of a key, if the meter is guarded.
 func (m *meter) pardon(d *Detector, prefix netip.Prefix) {
-	if m.side == nil || len(m.Attributes) > 0 || m.Key(prefix.Addr(), "").Prefix != prefix {
+	if !m.pardons(prefix) {
 		return
 	}
 	m.proven.Clear(prefix.Addr(), "")
 	for _, i := range m.rules {
 		d.crossings.forget(crossingKey{rule: d.rules[i].Name, prefix: prefix})
 	}
+}
+
+// pardons reports whether a lift of a prefix takes back what the meter counted of it.
+func (m *meter) pardons(prefix netip.Prefix) bool {
+	return m.side != nil && len(m.Attributes) == 0 && m.Key(prefix.Addr(), "").Prefix == prefix
 }
 
 // Outage is what is known of one scope.

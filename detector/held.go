@@ -1,6 +1,7 @@
 package detector
 
 import (
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -21,11 +22,13 @@ type side struct {
 func (m *meter) guards(former *meter) {
 	switch {
 	case !m.Guarded():
+		return
 	case former != nil && former.side != nil:
 		m.side = former.side
 	default:
 		m.side = new(side)
 	}
+	m.mark, _ = strconv.ParseUint(m.Fingerprint, 16, 64) // rules promises 16 hex digits
 }
 
 // holds reports whether an event that is held back is not counted in the meter. Evidence
@@ -47,13 +50,13 @@ func (m *meter) sideTable(c *Config) *shard.Table {
 	return m.side.table.Load()
 }
 
-// hold counts an event aside that the meter matches, and reports the rules whose limit
+// hold counts an event aside that the meter matches at a cost, and reports the rules whose limit
 // the key would have passed: by what was counted before and aside. A value that was
 // counted in both counts twice.
-func (c *decision) hold(m *meter) {
+func (c *decision) hold(m *meter, cost uint16) {
 	var buf [attributesSize]byte
 	var op shard.Op
-	with, ok := m.prepare(&op, c, buf[:0])
+	with, ok := m.prepare(&op, c, cost, buf[:0])
 	if !ok {
 		return
 	}
@@ -63,6 +66,7 @@ func (c *decision) hold(m *meter) {
 		return
 	}
 	m.side.events.Add(1)
+	c.charge(m, uint32(n.added))
 	if c.standing == blocklist.Blocked {
 		return
 	}
@@ -109,7 +113,10 @@ func (b *batch) see(d *Detector, i int, ev *edgeguard.Event) (last bool) {
 		g.mu.Lock()
 		b.locked = true
 	}
-	if g.see(ev, b.moments[i], b.known.has(i) && b.standings[i] == blocklist.Blocked, a) {
+	if b.scopes[i] = g.scope(ev); a != success {
+		b.fails.add(i)
+	}
+	if g.see(b.scopes[i], ev.Addr, b.moments[i], b.known.has(i) && b.standings[i] == blocklist.Blocked, a) {
 		b.held.add(i)
 	}
 	return len(g.turns) > 0
@@ -121,17 +128,24 @@ func (b *batch) decideHeld(d *Detector, nows []time.Time, events []edgeguard.Eve
 	clear(verdicts)
 	c := &b.decision
 	for i := range events {
+		b.show(d, events, i)
 		*c = decision{}
 		c.d, c.event, c.now, c.moment, c.events = d, &events[i], nows[i], b.moments[i], 1
+		c.fails, c.scope = b.fails.has(i), b.scopes[i]
 		if i == len(events)-1 && b.turned {
 			d.turned(nows[i])
 		}
 		if !d.listless() {
 			c.look()
 		}
-		if c.held = b.held.has(i); !c.spared() {
+		if c.held = b.held.has(i) && d.guard.spares(c.event.Addr, c.nowSec); !c.spared() {
+			if d.asks && c.waits() {
+				c.askRules(false)
+			}
+			c.ours = b.ours.has(i) || c.refusesRecorded()
 			c.countAll()
 			c.judge()
+			c.repeatDenial(b.ours.has(i))
 		}
 		if c.late {
 			b.late.add(i)
@@ -139,6 +153,6 @@ func (b *batch) decideHeld(d *Detector, nows []time.Time, events []edgeguard.Eve
 		if !c.passes() {
 			verdicts[i] = c.settle()
 		}
-		b.notes.actions[verdicts[i].Action]++
+		b.notes.noteVerdict(d.IsAnswer(&events[i]), c.spared(), verdicts[i].Action)
 	}
 }

@@ -43,11 +43,12 @@ type Decided struct {
 // greatest says. proxied is [edgeguard.Event.Proxied] of all. ruled is called for those
 // of one address and time that were not all counted and passed.
 func (d *Detector) DecideIncreases(now time.Time, proxied bool, increases []Increase, ruled func(Decided)) {
-	event := edgeguard.Event{Kind: httpKinds, Verified: httpKinds, Proxied: proxied}
+	event := edgeguard.Event{Kind: httpKinds, Verified: httpKinds, Proxied: proxied, Named: true}
 	var c decision
 	for len(increases) > 0 {
 		n := same(increases)
 		event.Time, event.Addr = increases[0].Time, increases[0].Addr
+		event.Again = event.Time.UnixNano() < d.resumed.Load() // of what a process before read, the time is the same
 		if r := c.decideSame(d, now, &event, increases[:n]); r.Denied+r.Shadowed > 0 || r.Late {
 			ruled(r)
 		}
@@ -105,6 +106,7 @@ func (c *decision) decideIncrease(d *Detector, now time.Time, event *edgeguard.E
 			c.standing = blocklist.Protected
 		}
 		c.elsewhere, c.events = true, left
+		c.fails, c.scope = true, d.guard.scope(event) // what a guarded meter counts there, a site that fails may have made
 		if !c.spared() {
 			if left > 1 {
 				c.events = min(left, max(c.alike(in, left == in.N), 1))
@@ -128,6 +130,9 @@ func (c *decision) countIncrease(in *Increase) {
 	m, room := &c.d.meters[in.Meter], c.d.rooms.take()
 	room.op = shard.Op{Addr: in.Addr, Now: m.slot(c.nowSec), Slot: m.slot(c.eventSec),
 		Cost: uint16(min(uint64(in.Cost)*uint64(c.events), math.MaxUint16))} // a slot has room for no more
+	if c.event.Again && m.fleet {
+		room.op.Slot = m.unreported(room.op.Slot)
+	}
 	n := c.counted(m.proven.Add(&room.op), room.op.Cost)
 	if m.fleet {
 		c.d.askFleet(m, &room.op, c.event, &n)

@@ -2,6 +2,7 @@ package detector
 
 import (
 	"math"
+	"sync/atomic"
 	"time"
 
 	"edgeguard"
@@ -22,13 +23,17 @@ type meter struct {
 	proven, forgeable *shard.Table
 	rules             []int
 	index             int
-	least             uint32 // of the limits of its rules and their candidates
-	wide              []wide // networks around the keys, in IPv6; see wide.go
-	share             uint32 // what one key adds to each of them in a window, at most
-	fleet             bool   // Config.Fleet is called on proven counts
-	loses             bool   // a rule does not stay local when the fleet is lost
-	seed              uint64 // of the values that it counts, for a meter of different values
-	side              *side  // of a guarded meter; nil for others
+	least             uint32        // of the limits of its rules and their candidates
+	limit             uint32        // the least of its rules
+	wide              []wide        // networks around the keys, in IPv6; see wide.go
+	share             uint32        // what one key adds to each of them in a window, at most
+	fleet             bool          // Config.Fleet is called on proven counts
+	answers           bool          // it counts what only an answer tells
+	loses             bool          // a rule does not stay local when the fleet is lost
+	seed              uint64        // of the values that it counts, for a meter of different values
+	side              *side         // of a guarded meter; nil for others
+	mark              uint64        // the fingerprint of a guarded meter
+	resumed           *atomic.Int64 // the detector's
 	// exact says that a decision reads the key's ring, and not its count alone, or its
 	// count before the event: batches count for this meter event by event.
 	exact bool
@@ -50,13 +55,16 @@ func (n count) crossed(limit uint32) bool {
 }
 
 func newMeter(c *Config, index int) meter {
-	m := meter{Meter: &c.Rules.Meters[index], index: index, least: math.MaxUint32, seed: c.Seed}
+	m := meter{Meter: &c.Rules.Meters[index], index: index, least: math.MaxUint32, limit: math.MaxUint32, seed: c.Seed}
+	m.answers = m.CountsAnswers()
 	m.rules = m.Rules
 	for _, i := range m.rules {
 		r := &c.Rules.Rules[i]
 		m.fleet = m.fleet || c.Fleet != nil && r.Scope == rules.ScopeFleet
 		m.loses = m.loses || r.OnFleetLoss != rules.LossLocal
-		m.exact = m.exact || readsRing(r, m.Window) || c.Past && deniesByAnswer(r, m.Meter)
+		m.exact = m.exact || readsRing(r, m.Window) || c.Past && deniesByAnswer(r, m.Meter) ||
+			c.withholds() && (m.answers || r.Action == edgeguard.ActionDeny)
+		m.limit = min(m.limit, r.Limit)
 		m.least = min(m.least, leastLimit(r), nearOf(c, r)-1)
 	}
 	former := m.former(c)
@@ -120,14 +128,8 @@ func (m *meter) other(table *shard.Table) *shard.Table {
 // slot returns the slot of an instant in seconds.
 func (m *meter) slot(sec uint32) uint32 { return sec / m.Width }
 
-// fill makes op the operation that counts the event, except for the attributes, or
-// reports that the meter does not match.
-func (m *meter) fill(op *shard.Op, event *edgeguard.Event, at moment) (matched bool) {
-	cost, matched := m.Match(event)
-	return matched && m.set(op, event, at, cost)
-}
-
-// set is fill for an event that matches at a cost; it is false where the event lacks
+// set makes op the operation that counts an event that matches at a cost, except for the
+// attributes; it is false where the event lacks
 // what the meter counts the values of. The fields are set one by one: a literal would
 // be copied in pieces of 16 bytes, and reading the address back from such a copy waits
 // for it (measured: a failed store forwarding at each event).
@@ -137,6 +139,9 @@ func (m *meter) set(op *shard.Op, event *edgeguard.Event, at moment, cost uint16
 	op.Slot = op.Now
 	if at.eventSec != at.nowSec { // a division saved: most events are of now
 		op.Slot = m.slot(at.eventSec)
+	}
+	if event.Again && m.fleet {
+		op.Slot = m.unreported(op.Slot)
 	}
 	op.Cost = cost
 	if m.Distinct != 0 {
@@ -157,18 +162,17 @@ func (m *meter) attributes(event *edgeguard.Event, buf []byte) (with []byte, kno
 	return m.With(event, buf)
 }
 
-// add counts the event if the meter matches it.
-func (m *meter) add(c *decision) count {
+// add counts an event that the meter matches at a cost.
+func (m *meter) add(c *decision, cost uint16) count {
+	if m.skips(c) {
+		return count{}
+	}
 	if m.holds(c) {
-		c.hold(m)
+		c.hold(m, cost)
 		return count{}
 	}
 	if len(m.Attributes) > 0 {
-		return m.addWith(c)
-	}
-	cost, matched := m.Match(c.event)
-	if !matched {
-		return count{}
+		return m.addWith(c, cost)
 	}
 	var op shard.Op
 	if !m.set(&op, c.event, c.moment, cost) {
@@ -178,10 +182,10 @@ func (m *meter) add(c *decision) count {
 }
 
 // addWith is add for a key with attributes: only those pay for the room.
-func (m *meter) addWith(c *decision) count {
+func (m *meter) addWith(c *decision, cost uint16) count {
 	var buf [attributesSize]byte
 	var op shard.Op
-	with, ok := m.prepare(&op, c, buf[:0])
+	with, ok := m.prepare(&op, c, cost, buf[:0])
 	if !ok {
 		return count{}
 	}
@@ -189,10 +193,10 @@ func (m *meter) addWith(c *decision) count {
 	return c.counted(m.table(c.event).Add(&op), op.Cost)
 }
 
-// prepare is fill with the attributes, which it appends to buf and leaves to
+// prepare is set and the attributes, which it appends to buf and leaves to
 // the caller to set: set here, they would have to lie on the heap.
-func (m *meter) prepare(op *shard.Op, c *decision, buf []byte) (with []byte, ok bool) {
-	if !m.fill(op, c.event, c.moment) {
+func (m *meter) prepare(op *shard.Op, c *decision, cost uint16, buf []byte) (with []byte, ok bool) {
+	if !m.set(op, c.event, c.moment, cost) {
 		return buf, false
 	}
 	return m.attributes(c.event, buf)
@@ -215,17 +219,18 @@ func answered(n shard.Count, cost uint16) (out count, late bool) {
 
 // retryAfter is how long until one more event like this one would be let
 // through, if nothing else came.
-func (m *meter) retryAfter(c *decision, limit uint32) time.Duration {
+func (m *meter) retryAfter(c *decision, r *rule) time.Duration {
 	var buf [attributesSize]byte
 	var op shard.Op
 	with, known := m.attributes(c.event, buf[:0])
-	if !m.fill(&op, c.event, c.moment) || !known {
+	cost, matched := m.Match(c.event)
+	if !matched || !m.set(&op, c.event, c.moment, cost) || !known {
 		return 0
 	}
-	op.With = unsafetext.String(with)
-	room := limit - min(limit, m.again(uint32(op.Cost), op.Slot == op.Now))
-	slots := m.table(c.event).Until(op.Addr, op.With, op.Now, room)
-	return m.begin(op.Now + slots).Sub(c.now)
+	source := source{m, m.table(c.event), r.Limit, m.fleet && r.Scope == rules.ScopeFleet}
+	room := r.Limit - min(r.Limit, m.again(uint32(op.Cost), op.Slot == op.Now))
+	_, most := c.d.falls(&source, op.Addr, unsafetext.String(with), c.nowSec, room)
+	return most.Sub(c.now)
 }
 
 // begin returns the instant at which a slot begins.
@@ -266,8 +271,13 @@ func (d *Detector) Tables() []Table {
 // many keys it removed.
 func (d *Detector) Sweep(now time.Time, pages int) int {
 	sec, removed := seconds(now), 0
-	for _, t := range d.Tables() {
-		removed += t.Sweep(sec/t.Meter.Width, pages)
+	for i := range d.meters { // not Tables, which makes a list
+		m := &d.meters[i]
+		slot := m.slot(sec)
+		removed += m.proven.Sweep(slot, pages) + m.forgeable.Sweep(slot, pages)
+		for k := range m.wide {
+			removed += m.wide[k].Sweep(slot, pages)
+		}
 	}
 	for t := range d.sides {
 		removed += t.Sweep(sec/t.Meter.Width, pages)

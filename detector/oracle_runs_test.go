@@ -61,6 +61,7 @@ func holdFor(t *testing.T, set *rules.Set, own *rules.Hosts, r *rand.Rand, nows 
 			c.Fleet = func(meter int, op *shard.Op, _ uint32) uint32 {
 				return rest(meter, set.Meters[meter].Key(op.Addr, op.With), op.Now)
 			}
+			c.Rest = c.Fleet
 		}
 		return c
 	}

@@ -81,7 +81,10 @@ func (o *oracle) decide(now time.Time, ev *edgeguard.Event) (edgeguard.Action, s
 		}
 	}
 	counts := make([]seen, len(o.set.Meters))
-	held := o.outageTwin != nil && o.answered(now, ev)
+	if o.outageTwin != nil {
+		o.scope, o.charged, o.fails = o.scopeOf(ev), 0, false
+	}
+	held := o.outageTwin != nil && o.core != nil && o.answered(now, ev)
 	for i := range o.set.Meters {
 		if m := &o.set.Meters[i]; held && m.Guarded() && ev.Verified&m.Kind != 0 {
 			o.hold(i, m, now, ev)
@@ -125,7 +128,7 @@ func (o *oracle) decide(now time.Time, ev *edgeguard.Event) (edgeguard.Action, s
 				o.tell(now, r, ev, does, "", time.Time{})
 			}
 			if crossed && does == edgeguard.ActionDeny && o.outageTwin != nil && m.Guarded() && len(m.Attributes) == 0 {
-				o.made = append(o.made, madeTwin{rule: r, prefix: m.Key(ev.Addr, "").Prefix, addr: ev.Addr, since: now})
+				o.made = append(o.made, madeTwin{rule: r, prefix: m.Key(ev.Addr, "").Prefix, addr: ev.Addr, since: now, scope: o.scopeOf(ev)})
 			}
 			if does > action {
 				action, rule = does, r.Name
@@ -294,8 +297,8 @@ func (o *oracle) action(r *rules.Rule) edgeguard.Action {
 // block makes a block.
 func (o *oracle) block(now time.Time, r *rules.Rule, prefix netip.Prefix) time.Time {
 	key := stepKey{r.Name, prefix}
-	if o.outageTwin != nil && o.set.Meters[r.Meter].Guarded() {
-		o.made = append(o.made, madeTwin{r, prefix, prefix.Addr(), now, o.steps[key], o.before(r.Name, prefix, now) > 0})
+	if o.outageTwin != nil && o.set.Meters[r.Meter].Guarded() && o.set.Meters[r.Meter].Key(prefix.Addr(), "").Prefix == prefix {
+		o.made = append(o.made, madeTwin{r, prefix, prefix.Addr(), now, o.steps[key], o.scope, o.before(r.Name, prefix, now) > 0})
 	}
 	s := &step{blocks: o.next(now, r, prefix), seq: o.seq, since: now}
 	s.until = now.Add(r.Blocked(s.blocks - 1))
@@ -347,6 +350,9 @@ func (o *oracle) fleetCount(now time.Time, meter int, prefix netip.Prefix, count
 			return
 		}
 	}
+	if o.outageTwin != nil {
+		o.scope = noScope
+	}
 	for _, k := range o.set.Meters[meter].Rules {
 		r := &o.set.Rules[k]
 		if r.Scope == rules.ScopeFleet && count > r.Limit && o.action(r) == edgeguard.ActionBlock && o.strongest(now, r, prefix) == nil {
@@ -378,6 +384,9 @@ func (o *oracle) count(i int, m *rules.Meter, now time.Time, ev *edgeguard.Event
 	n = seen{before: o.window(k, nowSlot, 0, 0), cost: uint32(cost), counted: true}
 	o.logs[k] = append(o.logs[k], logged{slot, uint32(cost), o.seq, value})
 	n.own = o.window(k, nowSlot, 0, 0)
+	if o.outageTwin != nil && o.fails {
+		o.failures[failedTwin{k, o.scope, min(ev.Time.Unix(), now.Unix()) / 60}] += n.own - n.before
+	}
 	return n
 }
 

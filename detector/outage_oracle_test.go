@@ -17,15 +17,71 @@ import (
 // outageTwin is the oracle's part that holds back failures. Package outage has an oracle
 // of its own: here it says which moments are armed.
 type outageTwin struct {
-	core   *outage.Guard
-	own    *rules.Hosts
-	turned bool // by the last answer
-	times  int  // how often a scope was armed
-	made   []madeTwin
-	held   map[int]uint64 // events by meter
+	core     *outage.Guard
+	own      *rules.Hosts
+	turned   bool           // by the last answer
+	times    int            // how often a scope was armed
+	begun    map[uint8]bool // scopes that the last answer armed
+	spared   map[sparedTwin]uint32
+	made     []madeTwin
+	held     map[int]uint64        // events by meter
+	scope    int                   // of the event in hand
+	fails    bool                  // its answer is a failure
+	charged  uint32                // what it spared its client
+	taken    map[netip.Prefix]bool // by the lifts of one arming
+	failures map[failedTwin]uint32
 	// blocked, if set, says whether a list refused the client when its batch was opened.
 	blocked *bool
 }
+
+// failedTwin is a meter's key in a scope, in a calendar minute.
+type failedTwin struct {
+	key    logKey
+	scope  int
+	minute int64
+}
+
+// failedOf is what failures in scopes that the last answer armed made of a count, in the
+// minutes into which the last two reach.
+func (o *outageTwin) failedOf(now time.Time, key logKey) (sum uint32) {
+	for scope := range o.begun {
+		for minute := (now.Unix() - 120) / 60; minute <= now.Unix()/60; minute++ {
+			sum += o.failures[failedTwin{key, int(scope), minute}]
+		}
+	}
+	return sum
+}
+
+// sparedTwin is a client on a day.
+type sparedTwin struct {
+	client netip.Prefix
+	day    int64
+}
+
+// left is what a client may be spared yet, in thousandths of a limit.
+func (o *outageTwin) left(now time.Time, addr netip.Addr) uint32 {
+	k := sparedOf(now, addr)
+	before := k
+	before.day--
+	return 60_000 - min(60_000, o.spared[k]+o.spared[before])
+}
+
+func sparedOf(now time.Time, addr netip.Addr) sparedTwin {
+	one, _ := addr.Prefix(map[bool]int{true: 32, false: 64}[addr.Is4()])
+	return sparedTwin{one, now.Unix() / 86400}
+}
+
+// leastLimit is that of the rules of a meter.
+func leastLimit(set *rules.Set, m *rules.Meter) uint32 {
+	least := uint32(1 << 31)
+	for _, n := range m.Rules {
+		least = min(least, set.Rules[n].Limit)
+	}
+	return least
+}
+
+// noScope is that of a block which no event made: any scope lifts it.
+const noScope = -1
 
 type madeTwin struct {
 	rule   *rules.Rule
@@ -33,14 +89,15 @@ type madeTwin struct {
 	addr   netip.Addr
 	since  time.Time
 	before *step // nil for none
+	scope  int   // noScope for what the fleet counted
 	valid  bool
 }
 
 func newOutageTwin(set *rules.Set, own *rules.Hosts) *outageTwin {
 	for i := range set.Meters {
 		if set.Meters[i].Guarded() {
-			o := &outageTwin{core: outage.New(0), own: own, held: make(map[int]uint64)}
-			o.core.Armed = func(uint8, uint32) { o.turned, o.times = true, o.times+1 }
+			o := &outageTwin{core: outage.New(0), own: own, held: make(map[int]uint64), begun: make(map[uint8]bool), spared: make(map[sparedTwin]uint32), failures: make(map[failedTwin]uint32)}
+			o.core.Armed = func(scope uint8, _ uint32) { o.turned, o.times, o.begun[scope] = true, o.times+1, true }
 			o.core.Disarmed = func(uint8, uint32) { o.turned = true }
 			return o
 		}
@@ -69,10 +126,7 @@ func (o *oracle) answered(now time.Time, ev *edgeguard.Event) bool {
 	if ev.Known&edgeguard.FieldStatus == 0 || ev.Kind&ev.Verified&edgeguard.KindResponse == 0 || ev.Status < 100 {
 		return false
 	}
-	scope := uint8(min(o.own.Len()+int(ev.Source), 63))
-	if i, ok := o.own.Which(ev.Host); ok && ev.Known&edgeguard.FieldHost != 0 {
-		scope = uint8(i)
-	}
+	scope := uint8(o.scopeOf(ev))
 	shown, ok := true, false
 	switch path, _, _ := strings.Cut(ev.Path, "?"); {
 	case ev.Status >= 200 && ev.Status < 300, ev.Status == 304:
@@ -88,6 +142,7 @@ func (o *oracle) answered(now time.Time, ev *edgeguard.Event) bool {
 	if o.blocked != nil {
 		blocked = *o.blocked
 	}
+	o.fails = !ok
 	before, sec := o.times, uint32(min(now.Unix(), ev.Time.Unix()))
 	held := false
 	switch {
@@ -99,36 +154,113 @@ func (o *oracle) answered(now time.Time, ev *edgeguard.Event) bool {
 	if o.times > before {
 		o.lift(now)
 	}
-	return held && !ok
+	return held && !ok && o.left(now, ev.Addr) > 0
 }
 
-// lift takes back the blocks of the last two minutes.
+// scopeOf is the scope of an event: 64 for one that names a foreign host.
+func (o *outageTwin) scopeOf(ev *edgeguard.Event) int {
+	if o.own.Len() > 0 && ev.Known&edgeguard.FieldHost != 0 && ev.Host != "" {
+		i, ok := o.own.Which(ev.Host)
+		if !ok {
+			return 64
+		}
+		return i
+	}
+	return min(o.own.Len()+int(ev.Source), 63)
+}
+
+// lift takes back the blocks of the last two minutes by events of the scopes that fail, and
+// what was counted in these.
 func (o *oracle) lift(now time.Time) {
+	var others []madeTwin
+	o.taken = make(map[netip.Prefix]bool)
 	for _, m := range slices.Backward(o.made) {
-		if now.Sub(m.since) > 2*time.Minute || !o.core.Succeeded(m.addr, uint32(now.Unix())) {
-			continue
-		}
-		if b := o.blocks[m.prefix]; b != nil && b.rule == m.rule.Name && b.since.Equal(m.since) {
-			delete(o.blocks, m.prefix)
-		}
-		delete(o.logs, logKey{m.rule.Meter, edgeguard.Key{Prefix: m.prefix}, true, false})
-		delete(o.crossed, stepKey{m.rule.Name + " ", m.prefix})
-		for i := range o.set.Meters { // by no rule is the next failure one too many
-			other := &o.set.Meters[i]
-			if !other.Guarded() || len(other.Attributes) > 0 || other.Key(m.prefix.Addr(), "").Prefix != m.prefix {
-				continue
-			}
-			delete(o.logs, logKey{i, edgeguard.Key{Prefix: m.prefix}, true, false})
-			for _, n := range other.Rules {
-				delete(o.crossed, stepKey{o.set.Rules[n].Name + " ", m.prefix})
-			}
-		}
-		key := stepKey{m.rule.Name, m.prefix}
-		if delete(o.steps, key); m.valid {
-			o.steps[key] = m.before
+		switch {
+		case now.Sub(m.since) > 2*time.Minute:
+		case m.scope != noScope && !o.begun[uint8(m.scope)]:
+			others = append(others, m)
+		case o.core.Succeeded(m.addr, uint32(now.Unix())):
+			o.liftOne(now, m)
 		}
 	}
-	o.made = nil
+	slices.Reverse(others)
+	o.made = others
+	clear(o.begun)
+}
+
+// takesBack takes what failed off the logs of the last two minutes or of the newest slot, the
+// newest first, and returns how much: of different values all.
+func (o *oracle) takesBack(m *rules.Meter, now time.Time, key logKey, failed uint32) (left []logged, taken, keeps uint32) {
+	nowSlot, from := uint32(now.Unix())/m.Width, uint32(now.Unix()-120)/m.Width
+	count := o.window(key, nowSlot, 0, 0)
+	if m.Distinct != 0 {
+		return nil, count, count - min(count, failed)
+	}
+	if m.Width > 120 {
+		from = nowSlot
+	}
+	left = slices.Clone(o.logs[key])
+	slices.SortStableFunc(left, func(a, b logged) int { return int(a.slot) - int(b.slot) })
+	for i := range slices.Backward(left) {
+		if l := &left[i]; l.slot >= from && l.slot <= nowSlot && l.slot+60 > nowSlot {
+			n := min(l.cost, failed-taken)
+			taken, l.cost = taken+n, l.cost-n
+		}
+	}
+	return left, taken, count - taken
+}
+
+func (o *oracle) liftOne(now time.Time, m madeTwin) {
+	all := []int{m.rule.Meter}
+	for i := range o.set.Meters {
+		if other := &o.set.Meters[i]; i != m.rule.Meter && other.Guarded() && len(other.Attributes) == 0 && other.Key(m.prefix.Addr(), "").Prefix == m.prefix {
+			all = append(all, i)
+		}
+	}
+	most := uint32(0)
+	logs := make(map[logKey][]logged)
+	for n, i := range all {
+		meter, key, limit := &o.set.Meters[i], logKey{i, edgeguard.Key{Prefix: m.prefix}, true, false}, leastLimit(o.set, &o.set.Meters[i])
+		if n == 0 {
+			limit = m.rule.Limit
+		}
+		failed := o.failedOf(now, key)
+		if o.taken[m.prefix] {
+			failed = 0
+		}
+		left, taken, keeps := o.takesBack(meter, now, key, failed)
+		if logs[key] = left; n == 0 && keeps > limit {
+			return
+		}
+		most = max(most, (taken+o.restOf(now, i, key.key))*1000/limit)
+	}
+	if most > o.left(now, m.addr) {
+		return
+	}
+	o.taken[m.prefix] = true
+	o.spared[sparedOf(now, m.addr)] += most
+	if b := o.blocks[m.prefix]; b != nil && b.rule == m.rule.Name && b.since.Equal(m.since) {
+		delete(o.blocks, m.prefix)
+	}
+	for key, left := range logs {
+		o.logs[key] = left
+		for _, n := range o.set.Meters[key.meter].Rules {
+			delete(o.crossed, stepKey{o.set.Rules[n].Name + " ", m.prefix})
+		}
+	}
+	key := stepKey{m.rule.Name, m.prefix}
+	if delete(o.steps, key); m.valid {
+		o.steps[key] = m.before
+	}
+}
+
+// restOf is what the rest of a fleet counted of a meter's key that a rule of scope fleet asks.
+func (o *oracle) restOf(now time.Time, i int, key edgeguard.Key) uint32 {
+	m := &o.set.Meters[i]
+	if o.rest == nil || !slices.ContainsFunc(m.Rules, func(n int) bool { return o.set.Rules[n].Scope == rules.ScopeFleet }) {
+		return 0
+	}
+	return o.rest(i, key, uint32(now.Unix())/m.Width)
 }
 
 // hold counts an event aside, and tells whose limits it passes.
@@ -148,6 +280,10 @@ func (o *oracle) hold(i int, m *rules.Meter, now time.Time, ev *edgeguard.Event)
 	before := o.window(k, nowSlot, 0, 0)
 	o.logs[k] = append(o.logs[k], logged{slot, uint32(cost), o.seq, value})
 	own, rest := o.window(k, nowSlot, 0, 0), o.window(counted, nowSlot, 0, 0)
+	if n := min((own-before)*1000/leastLimit(o.set, m), 20_001); n > o.charged {
+		o.spared[sparedOf(now, ev.Addr)] += n - o.charged
+		o.charged = n
+	}
 	if o.blockOf(now, ev.Addr) != nil {
 		return
 	}

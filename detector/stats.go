@@ -10,13 +10,19 @@ import (
 
 // Stats is what a detector and those that it replaced have done so far.
 type Stats struct {
-	Events   uint64 // events decided
+	Events   uint64 // events decided; not the Answers
 	Passed   uint64
 	Shadowed uint64
 	Denied   uint64
 	Spared   uint64 // of the passed: allowed or protected addresses
 	Late     uint64 // not counted by a meter: older than its window
 	Early    uint64 // from after now, counted at now
+	// Unknown are answers with which clients are turned away that came too late to tell whether
+	// this node had refused them: they were counted.
+	Unknown uint64
+	// Answers are answers to requests that another source reports: no rule of answers missed
+	// them, and no other figure here has them, so that one request is one.
+	Answers uint64
 }
 
 // statistics are those of a detector and of the ones before it. All decisions
@@ -31,12 +37,14 @@ type statistics struct {
 type counters struct {
 	actions             [edgeguard.ActionBlock + 1]atomic.Uint64
 	spared, late, early atomic.Uint64
+	unknown, answers    atomic.Uint64
 }
 
 // notes are the statistics of some decisions of one goroutine.
 type notes struct {
 	actions             [edgeguard.ActionBlock + 1]uint64
 	spared, late, early uint64
+	unknown, answers    uint64
 	// seen counts decisions for sampling; it is not cleared.
 	seen uint64
 }
@@ -55,7 +63,9 @@ func (s *statistics) add(n *notes) {
 			s.actions[i].Add(count)
 		}
 	}
-	if n.spared+n.late+n.early > 0 {
+	if n.spared+n.late+n.early+n.unknown+n.answers > 0 {
+		s.unknown.Add(n.unknown)
+		s.answers.Add(n.answers)
 		s.spared.Add(n.spared)
 		s.late.Add(n.late)
 		s.early.Add(n.early)
@@ -65,15 +75,22 @@ func (s *statistics) add(n *notes) {
 
 // noteOne counts a decision that was made alone.
 func (s *statistics) noteOne(c *decision, action edgeguard.Action) {
-	seen := s.actions[action].Add(1)
+	of, answer := &s.actions[action], c.d.IsAnswer(c.event)
+	if answer {
+		of = &s.answers
+	}
+	seen := of.Add(1)
 	if c.late {
 		s.late.Add(1)
 	}
 	if c.early {
 		s.early.Add(1)
 	}
+	if c.unknown {
+		s.unknown.Add(1)
+	}
 	spared := c.spared()
-	if spared {
+	if spared && !answer {
 		s.spared.Add(1)
 	}
 	if Sampled(seen) && isRequest(c.event) {
@@ -92,9 +109,29 @@ func (d *Detector) Stats() Stats {
 		Spared:   s.spared.Load(),
 		Late:     s.late.Load(),
 		Early:    s.early.Load(),
+		Unknown:  s.unknown.Load(),
+		Answers:  s.answers.Load(),
 	}
 	out.Events = out.Passed + out.Shadowed + out.Denied
 	return out
+}
+
+// IsAnswer reports whether an event is the answer to a request that is an event of its own. What
+// was refused is counted by requests.
+func (d *Detector) IsAnswer(ev *edgeguard.Event) bool {
+	return d.config.Requests && ev.Kind == edgeguard.KindResponse
+}
+
+// noteVerdict counts the verdict on one event of a batch.
+func (n *notes) noteVerdict(answer, spared bool, action edgeguard.Action) {
+	if answer {
+		n.answers++
+		return
+	}
+	n.actions[action]++
+	if spared {
+		n.spared++
+	}
 }
 
 // isRequest reports whether the event is one of those that a crowd is made of.

@@ -162,6 +162,13 @@ func (s *steps) place() int32 {
 	return int32(len(s.all) - 1)
 }
 
+// full reports whether one more key is remembered for another.
+func (s *steps) full() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.n >= maxSteps
+}
+
 // prolong moves the end of the key's last block.
 func (s *steps) prolong(rule string, prefix netip.Prefix, until time.Time) {
 	s.mu.Lock()
@@ -183,6 +190,20 @@ func (s *steps) undo(rule string, prefix netip.Prefix, before Step) {
 		if place := *s.at(keyOf(number, prefix)); place != 0 {
 			s.drop(place)
 		}
+	}
+}
+
+// takeBack forgets the key's last block if it is in force at now.
+func (s *steps) takeBack(rule string, prefix netip.Prefix, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.find(rule, prefix)
+	switch {
+	case r == nil || !now.Before(r.ends()):
+	case r.blocks > 1:
+		r.blocks, r.counted = r.blocks-1, 0
+	default:
+		s.drop(*s.at(r.key))
 	}
 }
 

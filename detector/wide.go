@@ -135,6 +135,14 @@ func (c *decision) weighWide(m *meter, i, k int, n count) {
 	}
 }
 
+// reason says why a prefix is blocked.
+func (x *excess) reason(m *meter, r *rules.Rule) string {
+	if x.width != nil {
+		return reasonWide(x.width)
+	}
+	return m.reason(x.count, r)
+}
+
 // reasonWide says why a network is blocked, whose parts are not.
 func reasonWide(w *rules.Width) string {
 	return fmt.Sprintf("over %d times the limit in one /%d", w.Times, w.Bits)

@@ -44,6 +44,7 @@ func TestForms(t *testing.T) {
 		"a byte order mark, blanks and tabs": {
 			"\xef\xbb\xbf5.6.7.8\t# a comment\n\n   \n\t9.9.9.0/24;x\n", []string{"5.6.7.8/32", "9.9.9.0/24"}, Counts{},
 		},
+		"comments behind slashes": {"// a list\n5.6.7.8 // https://example.org\n9.9.9.0/24\t//x\n5.6.7.9//24\n", []string{"5.6.7.8/32", "9.9.9.0/24"}, Counts{Unreadable: 1}},
 		"what can be read in two ways, and ranges": {
 			"5.6.7.8/24\n5.6.7.9-5.6.7.12\n005.6.7.8\n" + strings.Repeat("9.9.9.9\n", 30), []string{"9.9.9.9/32"}, Counts{Unreadable: 3, Twice: 29},
 		},

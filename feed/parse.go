@@ -65,7 +65,7 @@ type Reading struct {
 	all  []netip.Prefix
 }
 
-// Read reads a list: a prefix or an address a line, with comments behind # or ;, or
+// Read reads a list: a prefix or an address a line, with comments behind #, ; or //, or
 // JSON objects a line, each with a `cidr`. wide admits prefixes that are wider than a
 // rule may block. The error says why the bytes are no list; then nothing of them may be
 // used.
@@ -113,6 +113,10 @@ func (r *Reading) line(line []byte) bool {
 		return r.object(line)
 	}
 	if i := bytes.IndexAny(line, "#;"); i >= 0 {
+		line = bytes.TrimSpace(line[:i])
+	}
+	// Two slashes are a comment where they begin a word: 5.6.7.8//24 is a mistake.
+	if i := bytes.Index(line, []byte("//")); i == 0 || i > 0 && (line[i-1] == ' ' || line[i-1] == '\t') {
 		line = bytes.TrimSpace(line[:i])
 	}
 	return len(line) == 0 || r.entry(string(line))

@@ -23,6 +23,8 @@ type Chunk struct {
 	// lines are always whole.
 	GoesOn bool
 	Long   *Long
+	// Origin tells the files of one log apart, also over a rotation; nil for what is no file.
+	Origin any
 	Events []edgeguard.Event
 	// Uncounted are the requests that are in no event, or not with all fields.
 	Uncounted []edgeguard.Uncounted
@@ -31,8 +33,16 @@ type Chunk struct {
 	Lines   uint64
 	Skipped uint64
 	Partial uint64 // events that lack fields, because their lines are cut
+	Passed  uint64 // lines that say nothing of a client
 	Shown   []Skipped
+	Others  []Skipped // of the lines that were passed over
 	Gaps    []Gap
+	// What is known of the log's times that name no zone: whether any was read in the parser's, for
+	// want of another, and by how much the last ones are off.
+	Bare bool
+	Off  scan.Off
+
+	copies int // of events, of lines that came again
 }
 
 // Gap says that from an event on, lines are so far ahead of events: its line
@@ -74,12 +84,18 @@ func (o *Long) Pass(text []byte) []byte {
 // concurrent use. [Format.Parser] makes one.
 type Parser struct {
 	parser scan.LineParser
+	dated  scan.Dated             // the same, nil if all its stamps name their zone
 	pieces formats.EnvelopePieces // of lines that a container runtime has cut
 	name   string
 	lines  uint64 // so far
 	events uint64
 	ahead  uint64
 	shown  int
+	others int
+
+	last     *edgeguard.Event // of the line before the chunk, if it may come again
+	lastIn   any
+	lastLine uint64
 }
 
 // Parser makes the parser of one log. Name is shown with lines that are
@@ -88,7 +104,9 @@ func (f *Format) Parser(name string, zone *time.Location) *Parser {
 	if zone == nil {
 		zone = time.UTC
 	}
-	return &Parser{parser: f.start(zone), name: name}
+	l := &Parser{parser: f.start(zone), name: name}
+	l.dated, _ = l.parser.(scan.Dated)
+	return l
 }
 
 // Begin takes the header off the beginning of a log, if its format has one, and
@@ -114,8 +132,16 @@ func (l *Parser) ShowAtMost(n int) { l.shown = MaxShown - n }
 // SetLatest says that stamps without a year, as syslog writes them, are not after
 // that instant. Without it lines with such stamps cannot be read.
 func (l *Parser) SetLatest(at time.Time) {
-	if d, ok := l.parser.(scan.Dated); ok {
-		d.SetLatest(at)
+	if l.dated != nil {
+		l.dated.SetLatest(at)
+	}
+}
+
+// SetNow says that the lines are written now: a stamp that names no zone is then of the parser's
+// zone, or, if that is not sure, of UTC where only that fits; one without a year is not after now.
+func (l *Parser) SetNow(now time.Time, sure bool) {
+	if l.dated != nil {
+		l.dated.SetNow(now, sure)
 	}
 }
 
@@ -130,12 +156,14 @@ func (l *Parser) Streams() bool {
 func (l *Parser) Parse(c *Chunk) {
 	before, firstEvent := l.lines, l.events
 	c.Events, c.Uncounted, c.Shown, c.Gaps, c.Skipped, c.Partial = c.Events[:0], c.Uncounted[:0], nil, c.Gaps[:0], 0, 0
+	c.copies, c.Passed, c.Others = 0, 0, nil
+	var line []byte
 	rest := c.Text
 	if c.Long != nil && c.Long.open {
 		rest = l.goOn(c, rest, firstEvent)
 	}
 	for len(rest) > 0 {
-		line := rest
+		line = rest
 		if end := bytes.IndexByte(rest, '\n'); end >= 0 {
 			line, rest = rest[:end], rest[end+1:]
 		} else {
@@ -147,8 +175,11 @@ func (l *Parser) Parse(c *Chunk) {
 		l.lines++
 		l.parseLine(c, line, firstEvent)
 	}
+	l.keepLast(c, line, firstEvent)
 	l.events += uint64(len(c.Events))
-	c.Lines = l.lines - before
+	if c.Lines = l.lines - before; l.dated != nil {
+		c.Bare, c.Off = l.dated.Bare(), l.dated.Off()
+	}
 }
 
 func (l *Parser) parseLine(c *Chunk, line []byte, firstEvent uint64) {
@@ -162,11 +193,19 @@ func (l *Parser) parseLine(c *Chunk, line []byte, firstEvent uint64) {
 		if why == scan.Read && l.lines-firstEvent-uint64(len(c.Events)-1) == l.ahead {
 			return // as nearly always
 		}
-		l.note(c, line, why, firstEvent)
+		times := 0
+		if why != scan.Read {
+			if n, whyThen := l.repeated(c, line, firstEvent, ev); n > 0 {
+				times, why = n, whyThen
+			}
+		}
+		if l.note(c, line, why, firstEvent); times > 1 && why == scan.Read {
+			l.again(c, line, times, firstEvent)
+		}
 		return
 	}
 	if h, ok := l.parser.(scan.HeadParser); ok {
-		l.note(c, line, h.Head(line[:MaxLine], ev), firstEvent)
+		l.note(c, line, scan.ParseHead(l.parser, h, line[:MaxLine], ev), firstEvent)
 		return
 	}
 	s := l.parser.(scan.Streamer).Stream()
@@ -182,7 +221,7 @@ func (l *Parser) parseWhole(line []byte, ev *edgeguard.Event) scan.Reason {
 			return l.pieces.Line(line, head, string(stream), goesOn, ev)
 		}
 	}
-	return l.parser.Parse(line, ev)
+	return scan.ParseLine(l.parser, line, ev)
 }
 
 // note keeps the chunk's last event, or takes it back and says why.
@@ -190,6 +229,10 @@ func (l *Parser) note(c *Chunk, line []byte, why scan.Reason, firstEvent uint64)
 	at := len(c.Events) - 1
 	if why == scan.Aside {
 		c.Events = c.Events[:at]
+		if c.Passed++; l.others < maxOthers {
+			l.others++
+			c.Others = append(c.Others, NewSkipped(l.name, l.lines, line, string(why)))
+		}
 		return
 	}
 	if why == scan.Read || why == scan.CutShort {
@@ -209,7 +252,9 @@ func (l *Parser) note(c *Chunk, line []byte, why scan.Reason, firstEvent uint64)
 		c.Uncounted = append(c.Uncounted, edgeguard.Uncounted{Addr: l.parser.Sure(), Reason: why.Class()})
 	}
 	if l.shown < MaxShown {
-		l.shown++
+		if l.shown++; isUTF16(line) {
+			why = inUTF16
+		}
 		c.Shown = append(c.Shown, NewSkipped(l.name, l.lines, line, string(why)))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"edgeguard"
@@ -51,6 +52,9 @@ func Detect(block []byte, zone *time.Location) (*Format, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w (%w)", errUnknownFormat, err)
 	}
+	if isUTF16(lines[0]) {
+		return nil, errors.New(inUTF16)
+	}
 	if bytes.Count(lines[0], []byte{','}) >= 2 || bytes.Count(lines[0], []byte{';'}) >= 2 {
 		return nil, fmt.Errorf("%w (it may be a delimited file: its first line is %q)", errUnknownFormat, scan.Printable(lines[0]))
 	}
@@ -84,38 +88,54 @@ func delimited(lines [][]byte, zone *time.Location) *Format {
 	return f
 }
 
-// mostReadable returns the format that reads most lines, and how many.
+// mostReadable returns the format that reads most lines, and how many; of two, the one that
+// finds more events in them.
 func mostReadable(known []*Format, lines [][]byte, zone *time.Location) (best *Format, read int) {
+	most := 0
 	for _, f := range known {
-		if n := readable(f, lines, zone); n > read {
-			best, read = f, n
+		if n, events := readable(f, lines, zone); n > read || n == read && events > most {
+			best, read, most = f, n, events
 		}
 	}
 	return best, read
 }
 
-// readable counts the lines that a format reads. Lines that say nothing of a
+// readable counts the lines that a format reads, and the events in them. Lines that say nothing of a
 // request count beside those that do; by themselves only where they are a format's
 // own, and not the pieces of lines in envelopes. Parsers change lines, so each gets a
 // copy.
-func readable(f *Format, lines [][]byte, zone *time.Location) int {
-	p, n, events := f.start(zone), 0, 0
+func readable(f *Format, lines [][]byte, zone *time.Location) (n, events int) {
+	p := f.start(zone)
 	for _, line := range lines {
 		var ev edgeguard.Event
 		if len(line) > MaxLine {
 			continue
 		}
-		switch p.Parse(bytes.Clone(line), &ev) {
+		switch scan.ParseLine(p, bytes.Clone(line), &ev) {
 		case scan.Read:
+			if second, ok := secondAddr(line); ok && ev.Addr != second {
+				continue // the first may be a header's
+			}
 			n, events = n+1, events+1
 		case scan.Aside:
 			n++
 		}
 	}
 	if events == 0 && f.wraps {
-		return 0
+		return 0, 0
 	}
-	return n
+	return n, events
+}
+
+// secondAddr returns the second of two addresses with which a line begins.
+func secondAddr(line []byte) (netip.Addr, bool) {
+	words := bytes.SplitN(line, []byte{' '}, 3)
+	if len(words) < 3 {
+		return netip.Addr{}, false
+	}
+	_, ok := scan.AddrMaybePort(words[0])
+	second, ok2 := scan.AddrMaybePort(words[1])
+	return second, ok && ok2
 }
 
 // FirstLines returns the first lines of a block that are not blank, at most so many.
@@ -136,7 +156,7 @@ func firstLine(block []byte) (line, rest []byte, n uint64) {
 	for len(block) > 0 {
 		line, rest, _ = bytes.Cut(block, []byte{'\n'})
 		n++
-		if line = trim(line); len(line) > 0 {
+		if line = trim(line); len(line) > 0 && !scan.IsEmpty(line) {
 			return line, rest, n
 		}
 		block = rest

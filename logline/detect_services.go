@@ -75,7 +75,7 @@ func inJSON(lines [][]byte, zone *time.Location) *Format {
 	p := named("json").start(zone)
 	for _, line := range lines {
 		var ev edgeguard.Event
-		if p.Parse(bytes.Clone(line), &ev) == scan.Read && ev.Known&(edgeguard.FieldPath|edgeguard.FieldMethod) != 0 {
+		if scan.ParseLine(p, bytes.Clone(line), &ev) == scan.Read && ev.Known&(edgeguard.FieldPath|edgeguard.FieldMethod) != 0 {
 			return nil
 		}
 	}
@@ -105,7 +105,7 @@ func joined(names []string) string {
 // many lines are behind a header of syslog.
 func candidates(lines [][]byte, zone *time.Location) (all []candidate, headed int) {
 	for _, line := range lines {
-		if piece, _, _ := scan.Piece(line); piece == 0 && scan.ContainerName(line) == 0 && scan.SyslogPrefix(line) > 0 {
+		if scan.Container(line) == 0 && scan.SyslogPrefix(line) > 0 {
 			headed++ // behind what a container's runtime writes, a program may print what clients send
 		}
 	}
@@ -139,7 +139,7 @@ func envelopeOf(lines [][]byte, zone *time.Location) string {
 	for _, form := range formats.Envelopes {
 		p, in := form.Wrap(func(*time.Location) scan.LineParser { return nobody{} })(zone), 0
 		for _, line := range lines {
-			if p.Parse(bytes.Clone(line), &edgeguard.Event{}) == scan.Aside {
+			if scan.ParseLine(p, bytes.Clone(line), &edgeguard.Event{}) == scan.Aside {
 				in++
 			}
 		}
@@ -175,7 +175,7 @@ func read(name string, lines [][]byte, zone *time.Location) candidate {
 	}
 	for i, line := range lines {
 		var ev edgeguard.Event
-		if len(line) > MaxLine || p.Parse(bytes.Clone(line), &ev) != scan.Read {
+		if len(line) > MaxLine || scan.ParseLine(p, bytes.Clone(line), &ev) != scan.Read {
 			continue
 		}
 		c.reads = append(c.reads, i)

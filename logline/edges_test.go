@@ -71,7 +71,7 @@ func TestEdges(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var ev edgeguard.Event
-			if why := parserOf(t, test.format, "").Parse([]byte(test.line), &ev); why != scan.Read {
+			if why := scan.ParseLine(parserOf(t, test.format, ""), []byte(test.line), &ev); why != scan.Read {
 				t.Fatal(why)
 			}
 			if got := shown(&ev); got != test.want {
@@ -153,7 +153,7 @@ func TestW3C(t *testing.T) {
 // TestEdgesSkipped holds why a line of these formats is skipped.
 func TestEdgesSkipped(t *testing.T) {
 	for _, test := range []struct{ name, format, line, want, sure string }{
-		{"alb, connection log", "alb", `2018-07-02T22:23:00.186641Z 192.0.2.1 36280 443 TLSv1.2`, "the first field is not http, https, h2, grpcs, ws or wss", "invalid IP"},
+		{"alb, connection log", "alb", `2018-07-02T22:23:00.186641Z 192.0.2.1 36280 443 TLSv1.2`, "the first field is not http, https, h2, grpcs, ws or wss, nor a time", "invalid IP"},
 		{"alb, no time", "alb", `http yesterday app/lb/50 192.0.2.1:2817`, string(scan.BadTime), "invalid IP"},
 		{"alb, no address", "alb", `http 2018-07-02T22:23:00.186641Z app/lb/50 - 10.0.0.1:80`, string(scan.BadAddr), "invalid IP"},
 		{"alb, no request", "alb", albHead + `200 200`, "fewer fields than an entry of a load balancer", "192.0.2.1"},

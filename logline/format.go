@@ -28,7 +28,8 @@ type Format struct {
 	reads   string
 	service bool // the lines are a service's
 	// caution is what must hold that no line shows.
-	caution string
+	caution  string
+	endsHost bool
 }
 
 // String returns the format as it was asked for, to show people what was chosen.
@@ -38,6 +39,11 @@ func (f *Format) String() string { return f.name }
 // block, empty if there is nothing: then a log may be read by it because its lines
 // look so, and else only because a config names it.
 func (f *Format) Caution() string { return f.caution }
+
+// EndsHost reports whether a host that clients write ends at its first blank. nginx takes
+// no blank in one since 1.21.1, and Apache since 2.4.25; with an older one a client can
+// write another's address there.
+func (f *Format) EndsHost() bool { return f.endsHost }
 
 // IsService reports whether the lines are those of a service, of which most say nothing of a
 // client. A log is followed as such only because a config names it: a few lines at a
@@ -69,7 +75,7 @@ func (f *Format) Kinds() edgeguard.Kind {
 }
 
 // ParseFormat reads a format as an operator writes it. It is one of [Names]; or an nginx
-// log_format (it has a $) or an Apache LogFormat (it has a %), as the bare string
+// log_format (it has a $), HAProxy's log-format (it has a %ci) or an Apache LogFormat (it has a %), as the bare string
 // or the whole directive; or w3c: and the columns of a W3C log; or
 // csv:time=COLUMN,addr=COLUMN and more, as the package's page says; or json: and
 // paths; or regex: and an expression; or the names of services, such as sshd or
@@ -133,12 +139,15 @@ func compileFormat(s string) (*Format, error) {
 	case strings.HasPrefix(s, formats.W3CPrefix):
 		c, err := formats.ParseW3C(s)
 		return &Format{start: c.Parser}, err
+	case pattern.IsHAProxy(s):
+		l, err := pattern.HAProxy(s)
+		return &Format{start: l.Parser}, err
 	case strings.HasPrefix(s, "log_format") || strings.Contains(s, "$"):
 		l, err := pattern.Nginx(s)
-		return &Format{start: l.Parser}, err
+		return &Format{start: l.Parser, endsHost: l.EndsHost()}, err
 	case strings.HasPrefix(s, "LogFormat") || strings.Contains(s, "%"):
 		l, err := pattern.Apache(s)
-		return &Format{start: l.Parser}, err
+		return &Format{start: l.Parser, endsHost: l.EndsHost()}, err
 	}
 	return &Format{}, nil
 }
@@ -157,5 +166,5 @@ func compileInside(form *formats.Envelope, s string) (*Format, error) {
 	case f.HasHeader():
 		return nil, errors.New("a delimited file begins with its header, which an envelope does not")
 	}
-	return &Format{start: form.Wrap(f.start), kinds: f.kinds, fields: f.fields, caution: f.caution, service: f.service}, nil
+	return &Format{start: form.Wrap(f.start), kinds: f.kinds, fields: f.fields, caution: f.caution, endsHost: f.endsHost, service: f.service}, nil
 }

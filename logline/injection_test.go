@@ -74,6 +74,20 @@ func TestInjection(t *testing.T) {
 		{"tabs", "$http_host\t$remote_addr\t$msec\t$request\t$status", "", true, func(addr string, text func() string) string {
 			return fmt.Sprintf("%s\t%s\t1455944445.000\t%s\t200", loglinetest.NginxEscaped(text()), addr, loglinetest.NginxEscaped(text()))
 		}},
+		{"haproxy's log-format", `%hr %ci:%cp [%t] %HM %HP %HV %ST "%r" %hs`, "", false, func(addr string, text func() string) string {
+			return fmt.Sprintf(`{%s|%s} %s:4711 [20/Feb/2016:05:00:45.000] GET /%s HTTP/1.1 200 "%s" {%s}`, loglinetest.HAProxyEscaped(text()), loglinetest.HAProxyEscaped(text()), addr,
+				strings.ReplaceAll(loglinetest.HAProxyEscaped(text()), " ", ""), loglinetest.HAProxyEscaped(text()), loglinetest.HAProxyEscaped(text()))
+		}},
+		{"haproxy's log-format, expressions", `%ci:%cp [%t] %HM %HP %ST "%r" %hr "%[req.hdr(x)]" %CC`, "", true, func(addr string, text func() string) string {
+			return fmt.Sprintf(`%s:4711 [20/Feb/2016:05:00:45.000] GET /%s 200 "%s" {%s} "%s" %s`, addr, strings.ReplaceAll(loglinetest.HAProxyEscaped(text()), " ", ""),
+				loglinetest.HAProxyEscaped(text()), loglinetest.HAProxyEscaped(text()), strings.ReplaceAll(text(), "\n", ""), strings.ReplaceAll(text(), "\n", ""))
+		}},
+		{"host before address", `$host $remote_addr - $remote_user [$time_local] "$request" $status`, "", true, func(addr string, text func() string) string {
+			return fmt.Sprintf(`%sh %s - %su [20/Feb/2016:00:00:45 -0500] "%s" 200`, loglinetest.NginxEscaped(strings.ReplaceAll(text(), " ", "")), addr, loglinetest.NginxEscaped(text()), loglinetest.NginxEscaped(text()))
+		}},
+		{"vhost_combined, no port", "vhost_combined", "", true, func(addr string, text func() string) string {
+			return fmt.Sprintf(`example.org %s - %su [20/Feb/2016:00:00:45 -0500] "%s" 200 1 "-" "%s"`, addr, loglinetest.NginxEscaped(text()), loglinetest.NginxEscaped(text()), loglinetest.NginxEscaped(text()))
+		}},
 		{"address between free fields", `$http_host $remote_addr - $remote_user [$time_local] "$request" $status`, "", false, func(addr string, text func() string) string {
 			return fmt.Sprintf(`%s %s - %s [20/Feb/2016:00:00:45 -0500] "%s" 200`, loglinetest.NginxEscaped(text()), addr, loglinetest.NginxEscaped(text()), loglinetest.NginxEscaped(text()))
 		}},

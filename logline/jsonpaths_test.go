@@ -44,7 +44,7 @@ func TestPaths(t *testing.T) {
 	} {
 		p := parserOf(t, test.format, "")
 		var ev edgeguard.Event
-		got := string(p.Parse([]byte(test.line), &ev))
+		got := string(scan.ParseLine(p, []byte(test.line), &ev))
 		if got == "" {
 			got = shown(&ev)
 		}

@@ -29,11 +29,13 @@ var knownFormats = []*Format{
 	{name: "common", start: pattern.Common().Parser, fields: target,
 		reads: "Apache's `common`: `combined` without page and agent"},
 	{name: "alb", start: formats.NewALB, fields: edgeguard.FieldHost | target | edgeguard.FieldAgent,
-		reads: "AWS Application Load Balancers"},
+		reads: "AWS Application Load Balancers, Classic ones"},
 	{name: "squid", start: formats.NewSquid, fields: edgeguard.FieldHost | target,
 		reads: "Squid's native `access.log`"},
 	{name: "w3c", start: formats.NewW3C,
 		reads: "W3C's extended format: CloudFront's standard logs, IIS"},
+	{name: "npm", start: pattern.ProxyManager().Parser, fields: edgeguard.FieldHost | target | edgeguard.FieldAgent | edgeguard.FieldReferer,
+		reads: "Nginx Proxy Manager: its `proxy` and `standard`"},
 	{name: "envoy", start: formats.NewEnvoy, fields: edgeguard.FieldHost | target | edgeguard.FieldAgent, caution: formats.EnvoyCaution,
 		reads: "Envoy's default text format"},
 }
@@ -61,7 +63,7 @@ func Names() []string {
 
 // formatHint says how a format can be written.
 func formatHint() string {
-	return "auto, " + strings.Join(Names(), ", ") + ", an nginx log_format or Apache LogFormat string, " +
+	return "auto, " + strings.Join(Names(), ", ") + ", an nginx log_format, HAProxy log-format or Apache LogFormat string, " +
 		"the name of a service such as sshd, csv:time=COLUMN,addr=COLUMN, json:time=PATH,addr=PATH, regex:EXPRESSION with a group addr, or docker:, journald:, vector: or fluentbit: and one of these"
 }
 

@@ -201,7 +201,7 @@ func FuzzPieces(f *testing.F) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		var want, got edgeguard.Event
 		whole := formats.NewJSON(time.UTC)
-		why := whole.Parse(bytes.Clone(line), &want)
+		why := scan.ParseLine(whole, bytes.Clone(line), &want)
 		s := formats.NewJSON(time.UTC).(scan.Streamer).Stream()
 		first := max(1, scan.SyslogPrefix(line)) // the first piece is a block, and has all of it
 		for rest := line; len(rest) > 0; first = 1 {
@@ -237,7 +237,7 @@ func FuzzHead(f *testing.F) {
 				continue
 			}
 			var whole, head edgeguard.Event
-			whyWhole := parserOf(t, ff.format, ff.head).Parse(bytes.Clone(line), &whole)
+			whyWhole := scan.ParseLine(parserOf(t, ff.format, ff.head), bytes.Clone(line), &whole)
 			if why := h.Head(bytes.Clone(line[:cut]), &head); why != scan.Read && why != scan.CutShort || whyWhole != scan.Read {
 				continue
 			}

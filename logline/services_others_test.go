@@ -37,7 +37,7 @@ func TestOtherLines(t *testing.T) {
 // TestLineBreaks: these services write a name as it was sent, with its line breaks, or
 // believe a header. So a client can write whole lines, and these prove nothing.
 func TestLineBreaks(t *testing.T) {
-	for _, name := range []string{"gitlab", "odoo", "paperless", "qbittorrent", "uptime-kuma", "vaultwarden", "calibre-web", "gin", "nginx-error",
+	for _, name := range []string{"gitlab", "odoo", "paperless", "qbittorrent", "uptime-kuma", "vaultwarden", "calibre-web", "gin", "rails", "nginx-error",
 		"guacamole", "fireflyiii", "jellyfin", "servarr", "sogo", "roundcube", "meshcentral"} {
 		p := parserOf(t, name, "")
 		p.(scan.Dated).SetLatest(time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC))
@@ -62,7 +62,7 @@ func TestLineBreaks(t *testing.T) {
 // forgeableServices are those whose lines prove no address.
 var forgeableServices = []string{
 	"asterisk", "freeswitch", "openvpn", "named", "netfilter",
-	"gitlab", "odoo", "paperless", "qbittorrent", "uptime-kuma", "vaultwarden", "calibre-web", "gin", "nginx-error",
+	"gitlab", "odoo", "paperless", "qbittorrent", "uptime-kuma", "vaultwarden", "calibre-web", "gin", "rails", "nginx-error",
 	"guacamole", "fireflyiii", "jellyfin", "servarr",
 	"xrdp", "scanlogd", "portsentry", "nsd", "murmur", "immich", "gitea", "samba", "postgresql", "redmine", "cpanel", "harbor", "zimbra", "ejabberd",
 	"grafana", "miniflux", "authelia", "zoraxy", "sogo", "roundcube", "meshcentral", "slapd",

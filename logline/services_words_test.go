@@ -175,3 +175,23 @@ func TestProgramsWords(t *testing.T) {
 		}
 	}
 }
+
+// TestApacheAddresses: an error log's address is read with a port or without one, also where
+// only that tells what an IPv6 address is.
+func TestApacheAddresses(t *testing.T) {
+	const head, said = "[Sun Nov 22 10:00:00.5 2026] [auth_basic:error] [pid 17] ", " AH01618: user x not found: /"
+	for in, want := range map[string]string{
+		"[client 2001:db8::1:4711]": "2001:db8::1", "[client 2001:db8::1]": "2001:db8::1", "[client 2001:db8:1:2:3:4:5:6:80]": "2001:db8:1:2:3:4:5:6",
+		"[client 2001:db8:1:2:3:4:5:6]": "2001:db8:1:2:3:4:5:6", "[client 192.0.2.1]": "192.0.2.1", "[remote 192.0.2.1:80]": "192.0.2.1",
+		"[remote 192.0.2.1:80] [client 192.0.2.2]": "", "[client 203.0.113.1, 192.0.2.1]": "", "[client x]": "",
+	} {
+		var ev edgeguard.Event
+		got := ""
+		if parserOf(t, "apache-error", "").Parse([]byte(head+in+said), &ev) == scan.Read {
+			got = ev.Addr.String()
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", in, got, want)
+		}
+	}
+}

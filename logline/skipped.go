@@ -26,6 +26,26 @@ func (s Skipped) String() string {
 // Chunk.Skipped counts all.
 const MaxShown = 10
 
+// maxOthers is how many of the lines that were passed over are kept.
+const maxOthers = 3
+
+// inUTF16 replaces the reason of a line in UTF-16.
+const inUTF16 = "it is UTF-16: convert the log to UTF-8, as by iconv -f UTF-16"
+
+// isUTF16 reports whether a line, whose first zero may be cut off, is text in UTF-16.
+func isUTF16(line []byte) bool {
+	const marks = "\xff\xfe\xfe\xff"
+	if len(line) > 2 && (string(line[:2]) == marks[:2] || string(line[:2]) == marks[2:]) {
+		return true
+	}
+	for i := range min(len(line), 16) {
+		if (line[i] == 0) != (i%2 == 1) {
+			return false
+		}
+	}
+	return len(line) > 4
+}
+
 // NewSkipped makes an example of a line, whose beginning it copies: line is its
 // number in the file, 0 if not known.
 func NewSkipped(file string, line uint64, text []byte, why string) Skipped {

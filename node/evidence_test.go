@@ -94,13 +94,9 @@ func TestEvidence(t *testing.T) {
 		t.Errorf("the block began at %v, the evidence is of %v", block.Since, e.Since)
 	}
 
-	killed := shortDir(t)
 	saved := filepath.Join(folder, "state", evidenceFileName)
 	u.eventually("it is saved", func() bool { return read(t, saved) != "" })
-	if err := os.CopyFS(filepath.Join(killed, "state"), os.DirFS(filepath.Join(folder, "state"))); err != nil { // as a kill leaves it
-		t.Fatal(err)
-	}
-	again := newNode(t, killed, oneLog).start().evidenceOf(addr)
+	again := newNode(t, u.killed(), oneLog).start().evidenceOf(addr)
 	if fmt.Sprint(again) != fmt.Sprint(e) {
 		t.Errorf("after a kill: %+v, want %+v", again, e)
 	}

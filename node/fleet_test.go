@@ -31,7 +31,7 @@ listen: {admin: ["unix:$DIR/admin.sock"], auth: ["unix:$DIR/auth.sock"]}
 fleet: {redis: "redis://$REDIS", namespace: test, push: 50ms}
 rules:
   - {name: site, threshold: 20, guard: 1, window: 1m}
-  - {name: own, threshold: 5, guard: 1, window: 1m, scope: node, match: {host: [own.example]}}
+  - {name: own, threshold: 5, guard: 1, window: 1m, scope: node, escalate: [1h], match: {host: [own.example]}}
 `
 
 // startFleet runs the nodes a and b on one Redis until the test ends, and
@@ -103,8 +103,8 @@ func (u *underTest) get(path string) (status int, body string) {
 
 // An address that stays under the limit on each of two nodes and passes it on
 // both together is blocked on both, and the block says who saw how much; lifted
-// on one, it is lifted on both and stays so. What is a rule's of its node alone
-// stays there.
+// on one, it is lifted on both and stays so. A block by a rule that counts on its node
+// alone is in force on both, too.
 func TestFleetOfTwo(t *testing.T) {
 	t.Parallel()
 	a, b := startFleet(t, redistest.Start(t, redistest.Options{}))
@@ -130,7 +130,7 @@ func TestFleetOfTwo(t *testing.T) {
 		t.Fatalf("the node's own rule: %+v", block)
 	}
 
-	if _, ok := b.view().Unblock(netip.MustParsePrefix(prefix), "a mistake"); !ok {
+	if _, ok := b.view().Unblock(netip.MustParsePrefix(prefix), edgeguard.SiteFailed); !ok {
 		t.Fatal("nothing was lifted")
 	}
 	a.eventually("the block is lifted", func() bool { return !a.blocked(spread) })
@@ -142,9 +142,10 @@ func TestFleetOfTwo(t *testing.T) {
 	if nodes := a.view().FleetNodes(); len(nodes) != 2 || !nodes[0].Alive || !nodes[1].Alive {
 		t.Errorf("nodes: %+v", nodes)
 	}
-	if b.blocked(owned) {
-		t.Error("a block of scope node went to the other node")
-	}
+	b.eventually("the block by the other's own rule", func() bool { return b.blocked(owned) })
+	b.eventually("it is a step of the rule here", func() bool {
+		return b.pipeline.Current().Detector.Explain(b.clock.Now(), netip.MustParseAddr(owned)).Rules[1].Blocks == 1
+	})
 	for rule, want := range []string{"fleet", "node"} {
 		if got := a.view().Explain(a.clock.Now(), netip.MustParseAddr(owned)).Rules[rule].Scope; got != want {
 			t.Errorf("rule %d has scope %q, want %q", rule, got, want)

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,8 +94,13 @@ func (s *logSource) Run(ctx context.Context, ready func()) error {
 	if err != nil {
 		return fmt.Errorf("log %s: %w", s.name, err)
 	}
+	zone, err := s.config.Location()
+	if err != nil {
+		return fmt.Errorf("log %s: zone: %w", s.name, err)
+	}
 	live := accesslog.Live{
 		Format: format,
+		Zone:   zone,
 		Emit:   s.config.Emit,
 		Now:    s.clock.Now,
 		Local:  s.clock.Local,
@@ -116,8 +122,9 @@ func (s *logSource) Run(ctx context.Context, ready func()) error {
 
 // follow follows a file from where it was last read.
 func (s *logSource) follow(ctx context.Context, live accesslog.Live, ready func()) error {
+	from, restored := s.positions.get(s.config.File)
 	f, err := accesslog.NewFollower(accesslog.FollowConfig{
-		Live: live, File: s.config.File, From: s.positions.get(s.config.File), Gate: s.cut, Placed: s.placed,
+		Live: live, File: s.config.File, From: from, Restored: restored, Gate: s.cut, Placed: s.placed,
 	})
 	if err != nil {
 		return err
@@ -210,14 +217,16 @@ func (s *logSource) figures() admin.Log {
 
 // progress returns what is known of the log now.
 func (s *logSource) progress() checks.Progress {
+	zone, _ := s.config.Location() // Run has read it
+	zone = cmp.Or(zone, time.Local)
 	if f := s.follower.Load(); f != nil {
 		t := f.Stats()
 		info, err := os.Stat(s.config.File)
-		return checks.Progress{Events: t.Events, Lines: t.Lines, Behind: t.Behind, Empty: err != nil || info.Size() == 0}
+		return checks.Progress{Events: t.Events, Lines: t.Lines, Behind: t.Behind, Off: t.Off, Zone: zone, Example: t.Example(), Empty: err != nil || info.Size() == 0}
 	}
 	if l := s.listener.Load(); l != nil {
 		t := l.Stats()
-		return checks.Progress{Events: t.Events, Lines: t.Lines, Empty: true}
+		return checks.Progress{Events: t.Events, Lines: t.Lines, Off: t.Off, Zone: zone, Example: t.Example(), Empty: true}
 	}
 	return checks.Progress{Empty: true}
 }

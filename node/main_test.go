@@ -153,6 +153,17 @@ func shortDir(t testing.TB) string {
 	return dir
 }
 
+// killed returns a folder with the state of a running node, as a kill leaves it. A file that is
+// being written when its folder is listed has another name when it is copied.
+func (u *underTest) killed() (folder string) {
+	u.t.Helper()
+	u.eventually("the state is copied", func() bool {
+		folder = shortDir(u.t)
+		return os.CopyFS(filepath.Join(folder, "state"), os.DirFS(filepath.Join(u.folder, "state"))) == nil
+	})
+	return folder
+}
+
 // writeLog appends lines of a combined log.
 func writeLog(t testing.TB, file, addr string, lines int) {
 	t.Helper()

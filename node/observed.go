@@ -14,8 +14,8 @@ import (
 // two looks at the clock and a histogram cost as much as a decision.
 const timeEvery = 16
 
-// observed returns a decider that counts the verdicts of decide and measures how
-// long every timeEvery-th decision took.
+// observed returns a decider that counts the verdicts of decide, nil for not, and measures
+// how long every timeEvery-th decision took.
 func observed(latency *metrics.Latency, verdicts *pipeline.Counts, source string, decide edgeguard.Decider) edgeguard.Decider {
 	took := latency.Of(source)
 	var decisions atomic.Uint64
@@ -29,7 +29,7 @@ func observed(latency *metrics.Latency, verdicts *pipeline.Counts, source string
 		if measured {
 			took(time.Since(begun))
 		}
-		if verdict.Action != edgeguard.ActionPass {
+		if verdicts != nil && verdict.Action != edgeguard.ActionPass {
 			verdicts.Of(pipeline.Ruling{Source: source, Action: verdict.Action, Rule: verdict.Rule}).Add(1)
 		}
 		return verdict
@@ -48,7 +48,7 @@ func (n *Node) site() *admin.Site {
 		if p.Since > 0 {
 			f.Since = n.clock.Epoch(time.Unix(int64(p.Since), 0)).UTC()
 		}
-		out.Parts, out.FailedSeconds = append(out.Parts, f), p.Used
+		out.Parts, out.FailedSeconds = append(out.Parts, f), max(out.FailedSeconds, p.Used)
 	}
 	return out
 }

@@ -114,6 +114,9 @@ func (o *operator) add(b edgeguard.Block, force bool) (edgeguard.Block, error) {
 // Unblock implements admin.Operator.
 func (o *operator) Unblock(prefix netip.Prefix, reason string) (edgeguard.Block, bool) {
 	now, g := o.clock.Now(), o.pipeline.Current()
+	if reason == edgeguard.SiteFailed { // the guard's own word, by which nodes forget less
+		reason += " (by hand)"
+	}
 	lifted, ok := o.list.Lift(prefix, now, reason, g.Config.Node)
 	if !ok {
 		lifted, ok = o.quarantine.Withdraw(now, prefix, reason, g.Config.Node)
@@ -135,7 +138,7 @@ func (o *operator) Confirm(prefix netip.Prefix) (b edgeguard.Block, ok bool, err
 	now := o.clock.Now()
 	b, ok, err = o.quarantine.Confirm(now, prefix)
 	if ok && err == nil && b.Forgets() {
-		o.pipeline.Clear(now, prefix)
+		o.pipeline.Forget(now, b)
 	}
 	return o.status.Outward(b), ok, err
 }

@@ -13,21 +13,33 @@ type positions struct {
 	pipeline *pipeline.Pipeline
 	logs     *supervisor.Group[*logSource]
 
-	mu sync.Mutex                    // guards of
-	of map[string]accesslog.Position // by file, also of logs that have just ended
+	mu sync.Mutex       // guards of
+	of map[string]place // by file, also of logs that have just ended
 }
 
-func (p *positions) get(file string) accesslog.Position {
+// place is how far a log was read, restored by a process before this one.
+type place struct {
+	accesslog.Position
+	restored bool
+}
+
+func (p *positions) get(file string) (at accesslog.Position, restored bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.of[file]
+	found := p.of[file]
+	return found.Position, found.restored
 }
 
-func (p *positions) set(file string, at accesslog.Position) {
+func (p *positions) set(file string, at accesslog.Position) { p.put(file, place{at, false}) }
+
+// restore sets the position that a process before this one saved.
+func (p *positions) restore(file string, at accesslog.Position) { p.put(file, place{at, true}) }
+
+func (p *positions) put(file string, at place) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.of == nil {
-		p.of = make(map[string]accesslog.Position)
+		p.of = make(map[string]place)
 	}
 	p.of[file] = at
 }
@@ -38,7 +50,7 @@ func (p *positions) all() map[string]accesslog.Position {
 	known := make(map[string]accesslog.Position)
 	for _, l := range p.pipeline.Current().Config.Sensors.AccessLog {
 		if l.File != "" {
-			known[l.File] = p.get(l.File)
+			known[l.File], _ = p.get(l.File)
 		}
 	}
 	for _, s := range p.logs.All() {

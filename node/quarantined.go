@@ -40,8 +40,8 @@ type heldCheck struct {
 
 func (h *heldCheck) check(now time.Time) {
 	g := h.pipeline.Current()
-	for _, prefix := range h.quarantine.Sweep(now, g.Detector) {
-		h.pipeline.Clear(now, prefix)
+	for _, tombstone := range h.quarantine.Sweep(now, g.Detector) {
+		h.pipeline.Forget(now, tombstone)
 	}
 	if g.Config.Fleet == nil {
 		return

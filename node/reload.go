@@ -2,19 +2,25 @@ package node
 
 import (
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
+	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/blocklist"
 	"edgeguard/clockguard"
 	"edgeguard/config"
 	"edgeguard/node/alarm"
+	"edgeguard/rules"
 )
 
 // reloads is how the last reload went.
 type reloads struct {
 	// last is when the config was last replaced, in Unix nanoseconds.
 	last atomic.Int64
+	// silenced are the rules that it silenced.
+	silenced atomic.Pointer[[]admin.Silenced]
 	// error is that of the last reload, nil if it succeeded.
 	error atomic.Pointer[string]
 }
@@ -29,7 +35,28 @@ func (r *reloads) figures(clock *clockguard.Clock, begun time.Time) *admin.Reloa
 	if last := r.last.Load(); last != 0 {
 		out.Success = clock.Epoch(time.Unix(0, last))
 	}
+	if silenced := r.silenced.Load(); silenced != nil {
+		out.Silenced = *silenced
+	}
 	return out
+}
+
+// silenced returns the rules that block by one config, and not by the next, and have blocks in
+// the list. In mode monitor no block is in force, whatever the rules say.
+func (n *Node) silenced(before, after *config.Config) (all []admin.Silenced) {
+	blocks := func(c *config.Config, rule string) bool {
+		return slices.ContainsFunc(c.Rules.Rules, func(r rules.Rule) bool { return r.Name == rule && r.Action == edgeguard.ActionBlock })
+	}
+	for i := range before.Rules.Rules {
+		name := before.Rules.Rules[i].Name
+		if after.Monitor || !blocks(before, name) || blocks(after, name) {
+			continue
+		}
+		if stay, _ := n.list.Count(func(of blocklist.Common) bool { return of.Rule == name }); stay > 0 {
+			all = append(all, admin.Silenced{Rule: name, Blocks: stay})
+		}
+	}
+	return all
 }
 
 // errNotRunning is returned by Reload before Run and after it.
@@ -99,6 +126,11 @@ func (n *Node) reload() error {
 	}
 	if n.options.Reloaded != nil {
 		n.options.Reloaded(c)
+	}
+	silenced := n.silenced(before, c)
+	n.lifecycle.reloads.silenced.Store(&silenced)
+	for _, s := range silenced {
+		n.options.Log.Warn("config: " + s.String())
 	}
 	if c.Memory != before.Memory || c.State != before.State || c.Samples != before.Samples {
 		n.options.Log.Warn("config: changes of memory, state and samples need a restart")

@@ -58,6 +58,7 @@ type store struct {
 	evidence   snapshot.SideFile[*evidence.Kept]
 	history    snapshot.SideFile[*tuning.History]
 	audit      snapshot.SideFile[*watch.Ring[admin.Audit]]
+	doors      snapshot.SideFile[*pipeline.Pipeline]
 	tally      tallyFile
 	positions  *positions
 	clock      *clockguard.Clock
@@ -145,7 +146,7 @@ func (s *store) restore() *snapshot.Loaded {
 }
 
 // beside returns the files beside the state.
-func (s *store) beside() []anySide { return []anySide{&s.audit, &s.evidence, &s.history} }
+func (s *store) beside() []anySide { return []anySide{&s.audit, &s.evidence, &s.history, &s.doors} }
 
 // anySide is a [snapshot.SideFile] of anything.
 type anySide interface {
@@ -224,7 +225,7 @@ func (s *store) resume(p snapshot.Position) {
 		s.log.Warn("the saved position of a log is invalid: it is followed from its end", "log", p.Source, "error", err)
 		return
 	}
-	s.positions.set(p.Source, at)
+	s.positions.restore(p.Source, at)
 }
 
 // saveFirstPositions saves where logs begin that were never followed before, so

@@ -20,6 +20,7 @@ import (
 	"edgeguard/config"
 	"edgeguard/detector"
 	"edgeguard/enforce/haproxypeers"
+	"edgeguard/frontdoor"
 	"edgeguard/haproxy/peers"
 	"edgeguard/internal/hugepage"
 	"edgeguard/node/alarm"
@@ -56,8 +57,8 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 	n.quarantine.SetMost(c.MaxBlocks)
 	kept := evidence.NewSamples(c.Samples, evidence.SampleRoom(c.Memory, c.Samples))
 	n.pipeline = pipeline.New(pipeline.Config{
-		Samples: kept,
-		Memory:  hugepage.Memory(c.Memory - kept.Most()), List: n.list, Imported: n.imports.Set, Seed: seed, Boot: n.lifecycle.begun, Offset: n.clock.Offset, Crossed: n.crossed,
+		Samples: kept, Doors: frontdoor.New(seed),
+		Memory: hugepage.Memory(c.Memory - kept.Most()), List: n.list, Imported: n.imports.Set, Seed: seed, Boot: n.lifecycle.begun, Offset: n.clock.Offset, Crossed: n.crossed,
 		Evidence: func(e edgeguard.Evidence) { n.store.evidence.Kept.Add(e); n.store.touch() },
 		Cleared:  func() { n.store.touch() },
 	}, c)
@@ -121,10 +122,14 @@ func (n *Node) wireSensors(s supervisor.Config, c *config.Config, teacher *hapro
 	n.store = (&store{
 		pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, positions: positions, clock: n.clock, alarms: n.alarms, log: n.options.Log,
 		evidence: evidenceSide(c.State, evidence.NewKept()), history: historySide(c.State, new(tuning.History)), tally: newTallyFile(c.Memory),
+		doors: doorsSide(c.State, n.pipeline, n.clock),
 	}).in(c.State)
 	n.sensors.asked = listeners.NewAsked(listeners.AskedDeps{
 		Deps: n.listens(), Pipeline: n.pipeline, Clock: n.clock, Uncounter: uncounted.Uncounter,
-		Observe: func(source string, decide edgeguard.Decider) edgeguard.Decider {
+		Observe: func(source string, counts bool, decide edgeguard.Decider) edgeguard.Decider {
+			if !counts {
+				return observed(latency, nil, source, decide)
+			}
 			return observed(latency, &n.pipeline.Verdicts, source, decide)
 		},
 	}, s)
@@ -200,6 +205,10 @@ func (n *Node) report(s *admin.Stats) {
 	s.Snapshot, s.Uncounted = n.store.figures(), n.sensors.uncounted.Figures()
 	s.Flood, s.Site = n.pipeline.Flood.Figures(), n.site()
 	n.sensors.report(s)
+	doors := n.pipeline.FrontDoors(n.clock.Now())
+	for i := range s.Sources {
+		s.Sources[i].FrontDoor = doors[s.Sources[i].Name]
+	}
 	n.enforcers.Report(s)
 	n.neighbours.Report(s)
 	n.imports.Report(s)
@@ -215,6 +224,9 @@ func (n *Node) changed(b edgeguard.Block) {
 	if b.Allow {
 		n.allowanceChanged(b)
 		return
+	}
+	if n.list.Trust(b.Prefix).Elsewhere { // also one of this node's name that came back to it
+		n.pipeline.Current().Detector.Received(now, &b)
 	}
 	n.store.evidence.Kept.Changed(b, now)
 	n.pipeline.Samples().Changed(b, now)
@@ -270,6 +282,9 @@ func (n *Node) crossed(c edgeguard.Crossing) {
 		n.alarms.Happened(c.Time, alarm.Wide, c.Rule, fmt.Sprintf("%s counts %d, over the %d that rule %s allows a /%d, and is only reported:"+
 			" it may be one client or thousands; run 'edgeguard explain' for an address in it, and block it by hand if it is one client",
 			c.Key, c.Count, c.Limit, c.Rule, c.Wide))
+	case c.FrontDoor != "":
+		n.alarms.Happened(c.Time, alarm.FrontDoor, c.Rule, c.Key.String()+" exceeded the limit of rule "+c.Rule+
+			" and is not blocked: its source shows "+frontdoor.Whose(c.FrontDoor)+" only. "+frontdoor.Fix+". To block it now: edgeguard blocks add "+c.Key.Prefix.String())
 	case c.Action == edgeguard.ActionAlarm:
 		n.alarms.Happened(c.Time, alarm.Spared, c.Rule, c.Key.String()+" exceeded the limit of rule "+c.Rule+
 			" and is not blocked: the evidence can be forged, or the address must not be blocked")

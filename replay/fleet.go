@@ -232,6 +232,9 @@ func (r *fleetRun) report() *Report {
 		}
 		_, late := m.Outages()
 		rep.GuardLate += late
+		if len(r.config.Clients) == 0 && rep.FrontDoor == "" {
+			rep.FrontDoor = m.doors.Shown()
+		}
 	}
 	rep.Outages = r.ledger.outages
 	r.ledger.subtractProtected(&rep.Stats)

@@ -3,16 +3,44 @@ package replay_test
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"os"
 	"testing"
 	"time"
 
+	"edgeguard"
 	"edgeguard/aggregator/redis"
 	"edgeguard/internal/redistest"
 	"edgeguard/replay"
 	"edgeguard/rules"
 	"edgeguard/shard"
 )
+
+// A fleet of which one node's log knows only what stands before it says so.
+func TestFleetOfFrontDoors(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	if _, err := redis.Install(context.Background(), server.Client()); err != nil {
+		t.Fatal(err)
+	}
+	set, problems := rules.Compile([]rules.Spec{{Name: "r", Threshold: 100, Guard: "1"}})
+	if problems != nil {
+		t.Fatal(problems)
+	}
+	for addr, want := range map[string]string{"10.0.0.7": "private", "203.0.113.9": ""} {
+		var events []edgeguard.Event
+		for i := range 20 {
+			events = append(events, edgeguard.Event{Time: time.Unix(1_700_000_000+int64(i), 0), Addr: netip.MustParseAddr("198.51.100.7"), Node: "a", Kind: edgeguard.KindRequest, Verified: edgeguard.KindRequest})
+			if i%2 > 0 {
+				events[i].Addr, events[i].Node = netip.MustParseAddr(addr), "b"
+			}
+		}
+		report, err := replay.RunFleet(context.Background(), &once{events: events}, replay.Config{Rules: set, Memory: shard.NewMemory(64 << 20)},
+			replay.Fleet{Redis: redis.Config{Addresses: []string{server.Addr}, Namespace: "doors-" + want}, MaxNodes: 9})
+		if err != nil || report.FrontDoor != want {
+			t.Errorf("%s: %q, want %q, %v", addr, report.FrontDoor, want, err)
+		}
+	}
+}
 
 // TestFleet adds nine real nodes up through a real Redis: 50 of 231 keys at a
 // threshold of 10, and 19 of 80 at 20, are seen only so.

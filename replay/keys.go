@@ -9,12 +9,14 @@ type Keys struct {
 	// Protected and Wide (IPv6 networks wider than a key) are of the alarmed.
 	// AddedUp were first seen by adding nodes up.
 	Protected, Wide, AddedUp int
+	// FrontDoors are of the alarmed, too: addresses of what stands before the site.
+	FrontDoors int
 	// About says that rows were dropped, so that these are estimates, with a
 	// standard error under 1 %.
 	About bool
 }
 
-const classes = 7
+const classes = 8
 
 // inClass has, for each figure of Keys in their order, which offenders it
 // counts.
@@ -26,6 +28,7 @@ var inClass = [classes]func(*Offender) bool{
 	func(o *Offender) bool { return o.Protected != "" },
 	func(o *Offender) bool { return o.Action == edgeguard.ActionAlarm && o.Wide > 0 },
 	func(o *Offender) bool { return o.Fleet },
+	func(o *Offender) bool { return o.FrontDoor != "" && o.Action == edgeguard.ActionAlarm },
 }
 
 // keys counts the keys of all rows, dropped ones included.
@@ -34,7 +37,7 @@ func (r *rows) keys() Keys {
 	for class, is := range inClass {
 		n[class] = r.distinct(class, is)
 	}
-	return Keys{Blocked: n[0], Refused: n[1], Shadowed: n[2], Alarmed: n[3], Protected: n[4], Wide: n[5], AddedUp: n[6], About: r.dropped > 0}
+	return Keys{Blocked: n[0], Refused: n[1], Shadowed: n[2], Alarmed: n[3], Protected: n[4], Wide: n[5], AddedUp: n[6], FrontDoors: n[7], About: r.dropped > 0}
 }
 
 func (r *rows) distinct(class int, is func(*Offender) bool) int {

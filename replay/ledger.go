@@ -146,7 +146,9 @@ func (l *ledger) crossed(c edgeguard.Crossing) {
 		rows = l.held
 	}
 	o := rows.of(l.rowOf(c.Rule, c.Key), &c)
-	o.Protected = why.Reason
+	if o.Protected = why.Reason; !spared {
+		o.FrontDoor = c.FrontDoor
+	}
 	o.Last = c.Time
 	o.Crossings++
 	if o.Action = max(o.Action, c.Action); c.Stands != "" {

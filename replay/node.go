@@ -9,6 +9,7 @@ import (
 	"edgeguard/aggregator/redis"
 	"edgeguard/blocklist"
 	"edgeguard/detector"
+	"edgeguard/frontdoor"
 )
 
 // sweepEvery is how much of the events' time passes between two sweeps of a
@@ -19,6 +20,7 @@ const sweepEvery = 5 * time.Second
 type replayNode struct {
 	*member.Member
 	run    *fleetRun
+	doors  *frontdoor.Sources
 	list   *blocklist.List
 	pusher *redis.Pusher
 	swept  time.Time
@@ -27,9 +29,9 @@ type replayNode struct {
 }
 
 func newReplayNode(r *fleetRun, name string) (*replayNode, error) {
-	m := &replayNode{run: r, list: blocklist.New(blocklist.Config{Allow: r.config.Allow, Most: r.config.MaxBlocks})}
+	m := &replayNode{run: r, doors: frontdoor.New(0), list: blocklist.New(blocklist.Config{Allow: r.config.Allow, Most: r.config.MaxBlocks})}
 	m.Member = member.New(detector.Config{
-		Rules: r.config.Rules, Memory: r.config.Memory, List: m.list, Node: name, Peaks: true, Past: true, Crossed: r.crossed,
+		Rules: r.config.Rules, Memory: r.config.Memory, List: m.list, Node: name, Peaks: true, Past: true, Crossed: r.crossed, Doors: m.doors, Clients: r.config.Clients,
 		Own: r.config.Own, Turned: r.ledger.turned, Lifted: r.ledger.lifted,
 	}, aggregator.Config{
 		// Nothing was restored: every slot may be pushed.
@@ -48,7 +50,9 @@ func newReplayNode(r *fleetRun, name string) (*replayNode, error) {
 func (m *replayNode) changed(b edgeguard.Block) {
 	for _, other := range m.run.nodes {
 		if other != m {
-			_, _ = other.list.Merge(b, m.run.now) // what one list accepts, all accept: their settings are the same
+			if changed, _ := other.list.Merge(b, m.run.now); changed { // what one list accepts, all accept: their settings are the same
+				other.Received(m.run.now, &b)
+			}
 		}
 	}
 }
@@ -76,6 +80,7 @@ func (s pusherPeer) Local(t time.Time) time.Time { return t }
 func (s pusherPeer) Over(k aggregator.Key, peak uint32, split []aggregator.NodeCount) {
 	s.Member.Over(s.run.now, k, peak, aggregator.SplitReason(split))
 }
+func (s pusherPeer) Weighs(aggregator.Key) bool { return false }
 func (s pusherPeer) Settled(k aggregator.Key, peak uint32) bool {
 	return s.Member.Settled(s.run.now, k, peak)
 }

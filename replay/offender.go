@@ -14,6 +14,9 @@ type Offender struct {
 	// is protected, and Protected why it is.
 	Action    edgeguard.Action
 	Protected string
+	// FrontDoor says whose address it is ([edgeguard.Crossing]) if its action is an alarm because
+	// that stands before the site.
+	FrontDoor string
 	// First and Last are the times of the first and the last crossing, and
 	// Crossings is how many there were.
 	First, Last time.Time

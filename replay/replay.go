@@ -18,6 +18,7 @@ import (
 	"edgeguard/blocklist"
 	"edgeguard/crawlers"
 	"edgeguard/detector"
+	"edgeguard/frontdoor"
 	"edgeguard/hostaddr"
 	"edgeguard/rules"
 	"edgeguard/shard"
@@ -37,6 +38,9 @@ type Config struct {
 	// Protected is what a live node would not block: it is counted, and its
 	// crossings are alarms and refuse nothing.
 	Protected hostaddr.Set
+	// Clients are the private networks that are clients; others are spared as front doors', as on
+	// a live node, where a source shows no public client.
+	Clients []netip.Prefix
 	// Node is the name for events that carry none.
 	Node string
 	// Memory contains the tables. When it is full they evict the keys with the
@@ -57,6 +61,8 @@ type Config struct {
 	// Own is the names of the site, each of which may fail for itself; nil for none. All
 	// files are one source, as those of a log that was rotated are.
 	Own *rules.Hosts
+	// Spared is [detector.Config]'s.
+	Spared int
 	// Seen is called with each event before it is decided; its strings are valid
 	// during the call. Nil disables it.
 	Seen func(*edgeguard.Event)
@@ -103,6 +109,7 @@ type run struct {
 	detector *detector.Detector
 	list     *blocklist.List
 	flood    *detector.FloodWatch
+	doors    *frontdoor.Sources
 	// uncounted are events of the config's Completions alone.
 	uncounted uint64
 
@@ -117,10 +124,10 @@ type run struct {
 }
 
 func newRun(c Config) *run {
-	r := &run{config: c, ledger: newLedger(&c), flood: detector.NewFloodWatch(c.Flood, 0)}
+	r := &run{config: c, doors: frontdoor.New(0), ledger: newLedger(&c), flood: detector.NewFloodWatch(c.Flood, 0)}
 	r.list = blocklist.New(blocklist.Config{Allow: c.Allow, Most: c.MaxBlocks})
-	dc := detector.Config{Rules: c.Rules, Memory: c.Memory, List: r.list, Node: c.Node, Peaks: true, Past: true, Crossed: r.crossed,
-		Own: c.Own, Turned: r.ledger.turned, Lifted: r.ledger.lifted}
+	dc := detector.Config{Rules: c.Rules, Memory: c.Memory, List: r.list, Node: c.Node, Peaks: true, Past: true, Crossed: r.crossed, Doors: r.doors, Clients: c.Clients,
+		Own: c.Own, Spared: c.Spared, Turned: r.ledger.turned, Lifted: r.ledger.lifted}
 	if c.Tune {
 		dc.Counted = r.ledger.counted
 	}

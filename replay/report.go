@@ -29,6 +29,9 @@ type Report struct {
 	Keys        Keys
 	RowsDropped uint64
 	Rules       []RuleReport
+	// FrontDoor says whose addresses the clients are ([frontdoor.Sources.Shown]), of one node's at least, where the log knows
+	// only what stands before the site, and the config names no clients.
+	FrontDoor string
 	// Floods are the floods of fresh sources that can be forged, in their order.
 	Floods []detector.Incident
 	// Outages are the times in which the site failed, in their order. For GuardLate answers,
@@ -78,6 +81,9 @@ func (r *run) report() *Report {
 	for i := range r.config.Rules.Meters {
 		rep.Evicted += r.collect(i)
 		rep.Evicted += r.ledger.meters[i].wide.take(r.detector, &r.config.Rules.Meters[i], r.now, func(e shard.Entry) { r.ledger.peaked(i, e) })
+	}
+	if len(r.config.Clients) == 0 {
+		rep.FrontDoor = r.doors.Shown()
 	}
 	rep.Outages = r.ledger.outages
 	_, rep.GuardLate = r.detector.Outages()

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"iter"
 	"slices"
 
 	"edgeguard"
@@ -11,7 +12,8 @@ import (
 type Asked struct {
 	// Rules are those that can be asked, in the order of the config.
 	Rules []AskedRule
-	terms Set // a meter for each of Rules: what remains of its match
+	terms Set            // a meter for each of Rules: what remains of its match
+	of    [2][2]meterSet // which are looked at: of what is asked about and not counted, and of networks
 }
 
 // AskedRule is one of them.
@@ -40,24 +42,33 @@ func newAsked(s *Set) *Asked {
 		a.terms.Meters = append(a.terms.Meters, m.withoutAnswer())
 	}
 	a.terms.index = newIndex(a.terms.Meters)
+	for i := range 4 {
+		look, wide := i&1, i>>1
+		a.of[look][wide] = make(meterSet, len(a.terms.index.always))
+		for rule := range a.Rules {
+			if of := &a.Rules[rule]; (look == 1 || of.Answers) && (wide == 1 || !of.Wide) {
+				a.of[look][wide].add(rule)
+			}
+		}
+	}
 	return a
 }
 
-// MayMatch returns, by their index in Rules, those whose Match may match the event; see
-// [Set.MayMatch].
-func (a *Asked) MayMatch(ev *edgeguard.Event, room []uint64) MeterSet {
-	return a.terms.MayMatch(ev, room)
+// Matches calls yield with those of Rules, by their index, of which a request of whatever kind meets
+// the terms other than the status; what the event may know of an answer does not matter. Unless look is
+// set, only those that count answers are looked at, and unless wide is, none that is for networks only.
+// room is as for [Set.Matches].
+func (a *Asked) Matches(ev *edgeguard.Event, look, wide bool, room []uint64) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		a.terms.evaluate(ev, ^edgeguard.Kind(0), a.of[oneIf(look)][oneIf(wide)], room, func(i int, _ uint16) bool { return yield(i) })
+	}
 }
 
-// Match reports whether a request, of whatever kind, meets the terms of the i-th of Rules other
-// than the status. It does not look at what the event may know of an answer.
-func (a *Asked) Match(i int, ev *edgeguard.Event) bool {
-	m := &a.terms.Meters[i]
-	if !m.match.matchFields(ev) {
-		return false
+func oneIf(b bool) int {
+	if b {
+		return 1
 	}
-	_, ok := m.matchTexts(ev)
-	return ok && (m.when == nil || m.when.match(ev))
+	return 0
 }
 
 // httpKinds are the kinds of which a request can be asked about.

@@ -29,10 +29,14 @@ const maxSteps = 16
 
 // compiler turns one spec after the other into rules, meters and problems.
 type compiler struct {
-	set      Set
-	names    map[string]int // name to rule
-	meters   map[string]int // fingerprint to meter
-	rule     int            // the one at work
+	set    Set
+	names  map[string]int // name to rule
+	meters map[string]int // fingerprint to meter
+	// whens and charges are those of the rules before, by their text: equal ones are one. Charges
+	// are equal only where also what else an event costs is.
+	whens    map[string]*when
+	charges  map[string][]charge
+	rule     int // the one at work
 	problems []Problem
 }
 
@@ -83,13 +87,25 @@ func (c *compiler) checkName(name string) {
 	c.names[name] = c.rule
 }
 
+// once returns the value that is known by a text, which is v if none is.
+func once[T any](known *map[string]T, text string, v T) T {
+	if *known == nil {
+		*known = make(map[string]T)
+	}
+	if old, ok := (*known)[text]; ok {
+		return old
+	}
+	(*known)[text] = v
+	return v
+}
+
 // meter compiles what is counted, and writes it down in one canonical form.
 func (c *compiler) meter(spec *Spec) (Meter, string) {
 	m := Meter{fold: spec.Match.Fold}
 	m.Window, m.Width = c.window(spec.Window)
 	expression, whenText := c.expression(spec.When)
 	m.Kind = c.kind(spec, expression)
-	match, text := c.predicate("match", &spec.Match, m.fold)
+	match, text := c.predicate("match", &spec.Match, m.fold, spec.Own)
 	c.notByPage("match", &spec.Match)
 	c.notByPage("match.not", spec.Match.Not)
 	m.match = match
@@ -105,20 +121,24 @@ func (c *compiler) meter(spec *Spec) (Meter, string) {
 	}
 	canonical = append(canonical, c.key(&m, &spec.Key))
 
+	var costs []string
 	for i := range spec.Costs {
 		at := fmt.Sprintf("cost[%d]", i)
 		if len(spec.Costs[i].Match.Kind) > 0 {
 			c.problem(at+".match.kind", flaw{"a cost cannot choose a kind", "remove it: the kind is match.kind of the rule"})
 		}
-		match, text := c.predicate(at+".match", &spec.Costs[i].Match, m.fold)
+		match, text := c.predicate(at+".match", &spec.Costs[i].Match, m.fold, spec.Own)
 		c.notByPage(at+".match.not", spec.Costs[i].Match.Not)
 		page, pageText := c.page(at+".match", &spec.Costs[i].Match, spec.Own)
 		cost := c.cost(at+".cost", spec.Costs[i].Cost)
 		m.charges = append(m.charges, charge{match, page, cost})
-		m.paths = m.paths || match.need&edgeguard.FieldPath != 0
-		canonical = append(canonical, fmt.Sprintf("cost=%d if %s", cost, text+pageText))
+		m.chargesPaths = m.chargesPaths || match.need&edgeguard.FieldPath != 0
+		costs = append(costs, fmt.Sprintf("cost=%d if %s", cost, text+pageText))
 	}
+	m.paths = m.paths || m.chargesPaths
+	canonical = append(canonical, costs...)
 	m.cost = c.cost("cost", max(spec.Cost, 1))
+	m.charges = once(&c.charges, fmt.Sprint(costs, m.cost, m.fold), m.charges)
 	c.checkLenient(&m)
 	c.checkFold(&m, spec)
 	canonical = append(canonical, fmt.Sprintf("cost=%d", m.cost))
@@ -225,16 +245,22 @@ func (c *compiler) fillAction(rule *Rule, spec *Spec, meter *Meter) {
 
 // fillEscalate checks what only blocks can have.
 func (c *compiler) fillEscalate(rule *Rule, spec *Spec) {
-	rule.Escalate, rule.WhileOver = slices.Clone(spec.Escalate), spec.WhileOver
+	rule.Escalate, rule.ProvokedFor, rule.WhileOver = slices.Clone(spec.Escalate), spec.ProvokedFor, spec.WhileOver
 	if rule.Action != edgeguard.ActionBlock {
 		const fix = "remove it, or set action: block"
 		if spec.Escalate != nil {
 			c.problem("escalate", flaw{"only rules that block can escalate", fix})
 		}
+		if spec.ProvokedFor != 0 {
+			c.problem("provoked_for", flaw{"only rules that block can use it", fix})
+		}
 		if spec.WhileOver {
 			c.problem("while_over", flaw{"only rules that block can use it", fix})
 		}
 		return
+	}
+	if spec.ProvokedFor != 0 && spec.WhileOver {
+		c.problem("provoked_for", flaw{"a block of while_over lasts for as long as the count is over", "remove one of the two"})
 	}
 	if spec.Escalate != nil && len(spec.Escalate) == 0 || len(spec.Escalate) > maxSteps {
 		c.problem("escalate", flaw{fmt.Sprintf("has %d steps", len(spec.Escalate)), fmt.Sprintf("use 1 to %d, such as [1h, 24h]", maxSteps)})

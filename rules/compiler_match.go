@@ -70,7 +70,7 @@ type matchCompiler struct {
 }
 
 // predicate compiles a match and writes it down in its canonical form.
-func (c *compiler) predicate(path string, m *Match, fold bool) (predicate, string) {
+func (c *compiler) predicate(path string, m *Match, fold bool, own *Hosts) (predicate, string) {
 	not := m.Not
 	if not == nil {
 		not = &Match{}
@@ -95,6 +95,7 @@ func (c *compiler) predicate(path string, m *Match, fold bool) (predicate, strin
 	mc.texts("path", m.Path, not.Path, readPath, &p.path)
 	mc.texts("host", m.Host, not.Host, parseHost, &p.host)
 	mc.texts("crawler", m.Crawler, not.Crawler, parseCrawler, &p.crawler)
+	mc.targets(m.Target, not.Target, own)
 	return mc.compiled, strings.Join(mc.canonical, ", ")
 }
 

@@ -45,12 +45,12 @@ func (c *compiler) expression(source string) (w *when, canonical string) {
 	if source == "" {
 		return nil, ""
 	}
-	wc := whenCompiler{when: when{names: make(map[string]bool)}}
+	var wc whenCompiler
 	root := wc.parse(source)
 	if root != nil {
 		wc.conjuncts(root)
 		canonical = "when=" + root.String()
-		if len(wc.when.names) == 0 {
+		if !wc.when.names {
 			wc.refuse(root, "names no field, so its value is the same for all events", "name one of "+whenNames)
 		}
 	}
@@ -58,7 +58,7 @@ func (c *compiler) expression(source string) (w *when, canonical string) {
 		c.problems = append(c.problems, Problem{Rule: c.rule, Path: "when", Text: wc.flaw.text, Fix: wc.flaw.fix, Offset: wc.offset})
 		return nil, ""
 	}
-	return &wc.when, canonical
+	return once(&c.whens, canonical, &wc.when), canonical
 }
 
 // parse has the expression read and its types checked by expr; nil if it does
@@ -217,7 +217,6 @@ func (c *whenCompiler) texts(n *ast.BinaryNode, operator func(a, b string) bool)
 // matches compiles a regular expression. It must be written out: one made
 // from an event would be a stranger's.
 func (c *whenCompiler) matches(n *ast.BinaryNode) truth {
-	a := c.text(n.Left)
 	pattern, ok := n.Right.(*ast.StringNode)
 	if !ok {
 		c.refuse(n.Right, "a regular expression must be a quoted string", "write it out, as in path matches \"^/a\"")
@@ -228,7 +227,8 @@ func (c *whenCompiler) matches(n *ast.BinaryNode) truth {
 		c.refuse(n.Right, fmt.Sprintf("invalid regular expression %.60q: %v", pattern.Value, err), "use the syntax of RE2")
 		return nil
 	}
-	if program, err := syntax.Compile(parsed.Simplify()); err == nil {
+	program, err := syntax.Compile(parsed.Simplify())
+	if err == nil {
 		c.instructions += len(program.Inst)
 	}
 	if c.instructions > maxWhenPattern {
@@ -236,9 +236,30 @@ func (c *whenCompiler) matches(n *ast.BinaryNode) truth {
 			fmt.Sprintf("use fewer repetitions: at most %d steps are allowed", maxWhenPattern))
 		return nil
 	}
-	compiled := regexp.MustCompile(pattern.Value) // it parsed
-	return func(s subject) bool { return compiled.MatchString(head(a(s))) }
+	return c.searches(n.Left, regexp.MustCompile(pattern.Value), program) // it parsed
 }
+
+// searches returns whether an expression matches a text. The automaton reads lower and upper
+// texts as they were sent, so that they need not be copied.
+func (c *whenCompiler) searches(n ast.Node, compiled *regexp.Regexp, program *syntax.Prog) truth {
+	a := c.text(n)
+	sent, change := a, func(s string) string { return s }
+	if call, ok := n.(*ast.BuiltinNode); ok && changes[call.Name] != nil && len(call.Arguments) == 1 {
+		sent, change = c.text(call.Arguments[0]), changes[call.Name]
+	}
+	automaton := newAutomaton(program, change)
+	return func(s subject) bool {
+		if automaton != nil {
+			if said := automaton.match(head(sent(s))); said != undecided {
+				return said == matches
+			}
+		}
+		return compiled.MatchString(head(a(s)))
+	}
+}
+
+// changes are the functions of one text that give another. Both keep ASCII in ASCII.
+var changes = map[string]func(string) string{"lower": strings.ToLower, "upper": strings.ToUpper}
 
 func head(s string) string { return s[:min(len(s), maxWhenRead)] }
 
@@ -297,11 +318,8 @@ func (c *whenCompiler) text(n ast.Node) text {
 			return read
 		}
 	case *ast.BuiltinNode:
-		if (n.Name == "lower" || n.Name == "upper") && len(n.Arguments) == 1 {
-			inner, change := c.text(n.Arguments[0]), strings.ToLower
-			if n.Name == "upper" {
-				change = strings.ToUpper
-			}
+		if change := changes[n.Name]; change != nil && len(n.Arguments) == 1 {
+			inner := c.text(n.Arguments[0])
 			return func(s subject) string { return change(inner(s)) }
 		}
 	}
@@ -331,7 +349,15 @@ func (c *whenCompiler) number(n ast.Node) number {
 
 // reads notes that the expression reads a field.
 func (c *whenCompiler) reads(name string) {
-	c.when.names[name] = true
+	c.when.names = true
+	switch name {
+	case "host":
+		c.when.host = true
+	case "path":
+		c.when.path = true
+	case "query":
+		c.when.query = true
+	}
 	c.parameter = c.parameter || name == "parameter"
 	c.when.fields |= fieldOf(name)
 }

@@ -20,39 +20,6 @@ import (
 // finds out that it knows no such format. A path that is meant with its extension still is
 // compared, since a path has both forms.
 
-// weighFolded is weigh for an event of a meter that folds.
-func (m *Meter) weighFolded(ev *edgeguard.Event) (cost uint16, ok bool) {
-	if path, plain := plainPath(ev.Path); plain {
-		cost, ok = m.weighForms(ev, path)
-	} else {
-		cost, ok = m.weighOdd(ev, ev.Path)
-	}
-	if hasParameters(ev.Path) { // one of the readings is what was served
-		other, also := m.weighWithoutParameters(ev)
-		cost, ok = max(cost, other), ok || also
-	}
-	return cost, ok
-}
-
-// weighForms is weigh for a path in normal form, in all forms that the meter compares.
-func (m *Meter) weighForms(ev *edgeguard.Event, path string) (cost uint16, ok bool) {
-	if !m.fold {
-		return m.weigh(ev, path, "")
-	}
-	var room [pathRoom]byte
-	folded := unsafetext.String(appendFolded(room[:0], path))
-	return m.weigh(ev, folded, withoutExtension(folded))
-}
-
-// weighWithoutParameters weighs a path as servers read it that cut parameters off its
-// segments before they read escapes and dots: "/a/..;/login" is "/login" for Tomcat.
-//
-//go:noinline
-func (m *Meter) weighWithoutParameters(ev *edgeguard.Event) (cost uint16, ok bool) {
-	var cut [pathRoom]byte
-	return m.weighOdd(ev, unsafetext.String(appendWithoutParameters(cut[:0], ev.Path)))
-}
-
 // pathOf returns a target without its query. strings.IndexAny takes ten times the instructions.
 func pathOf(target string) string {
 	for _, mark := range [...]byte{'?', '#'} {

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"math/bits"
 	"slices"
 	"strings"
 
@@ -13,41 +12,92 @@ import (
 // each of them.
 const manyPaths = 3
 
-// MeterSet is a set of meters, a bit each.
-type MeterSet []uint64
+// meterSet is a set of meters, a bit each.
+type meterSet []uint64
 
-func (set MeterSet) add(meter int)      { set[meter>>6] |= 1 << (meter & 63) }
-func (set MeterSet) has(meter int) bool { return set[meter>>6]>>(meter&63)&1 != 0 }
+func (set meterSet) add(meter int)      { set[meter>>6] |= 1 << (meter & 63) }
+func (set meterSet) has(meter int) bool { return set[meter>>6]>>(meter&63)&1 != 0 }
 
-// All calls yield with the index of each meter, ascending.
-func (set MeterSet) All(yield func(meter int) bool) {
-	for i, word := range set {
-		for ; word != 0; word &= word - 1 {
-			if !yield(i<<6 + bits.TrailingZeros64(word)) {
-				return
-			}
+// meets reports whether a set has any of the others.
+func (set meterSet) meets(others meterSet) bool {
+	for i := range set {
+		if set[i]&others[i] != 0 {
+			return true
 		}
+	}
+	return false
+}
+
+// any reports whether a set has any.
+func (set meterSet) any() bool {
+	for _, word := range set {
+		if word != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// join adds the others, and remove takes them out. Nil is none.
+func (set meterSet) join(others meterSet) {
+	for i := range others {
+		set[i] |= others[i]
 	}
 }
 
-// index finds the meters that have a path and a status among theirs, in a time that hardly depends on how
+func (set meterSet) remove(others meterSet) {
+	for i := range others {
+		set[i] &^= others[i]
+	}
+}
+
+// index finds the meters that have a path, a method and a status among theirs, in a time that hardly depends on how
 // many they are. An automaton over all patterns would look at each byte of a path, and be
 // several times the code.
 type index struct {
 	paths int // meters that have a path
-	// always are those that have none, or compare other forms of it than the normal one.
-	always  MeterSet
-	answers []answers          // by status, ascending; the first are events without one
-	exact   map[string][]int32 // by path, if it has no star; the runtime seeds the hash
-	long    lengths            // of those paths
-	heads   starred            // by what comes before the first star
-	ends    starred            // by what comes after the last, of those that begin with one
+	// always are those that have none.
+	always  meterSet
+	answers []answers  // by status, ascending; the first are events without one
+	methods []string   // that meters name
+	asks    []meterSet // by method: those that match any other method, those of each of methods, and those that need no method
+	// reads are the meters to which the path matters, and folds those of them to which its folded forms do.
+	reads, folds   meterSet
+	normal, folded texts
+	// same are the terms of each meter that later ones have, too.
+	same []same
 }
+
+// texts finds the meters that have a path in one form, normal or folded.
+type texts struct {
+	exact map[string][]int32 // by path, if it has no star; the runtime seeds the hash
+	long  lengths            // of those paths
+	heads starred            // by what comes before the first star
+	ends  starred            // by what comes after the last, of those that begin with one
+}
+
+// same are later meters than one that have its match, or its expression: what is said of one
+// event is said of all of them. Nil for none.
+type same struct{ match, when meterSet }
 
 // starred has patterns with a star by a text's first bytes, or by its last.
 type starred struct {
 	byWord map[uint64][]star
-	masks  []uint64 // of as many bytes as some of the texts have, up to 8
+	masks  []mask // of as many bytes as some of the texts have, up to 8
+	// filter has a bit for each word, by its hash: nearly all that are looked up are in no pattern.
+	filter [16]uint64
+}
+
+// mask is of so many bytes of a word, and has the meters with texts of that length.
+type mask struct {
+	bytes  uint64
+	meters meterSet
+}
+
+// bit returns a word's place in the filter.
+func (l *starred) bit(word uint64) (of *uint64, bit uint64) {
+	hash := word * 0x9e3779b97f4a7c15 >> 54
+	return &l.filter[hash>>6&15], 1 << (hash & 63)
 }
 
 // star is a pattern with a star, and the meters that have it: rules of one preset share lists.
@@ -56,25 +106,36 @@ type star struct {
 	meters []int32
 }
 
+// isOf reports whether any of its meters is wanted.
+func (s *star) isOf(wanted meterSet) bool {
+	for _, meter := range s.meters {
+		if wanted.has(int(meter)) {
+			return true
+		}
+	}
+	return false
+}
+
 // answers are the events with a status from one on, to the next of an index's.
 type answers struct {
-	from int // -1 for events without a status
-	// fit are the meters that it suits, and always those of them that no path leaves out.
-	fit, always MeterSet
-	paths       bool // whether fit has more than always
+	from int      // -1 for events without a status
+	fit  meterSet // the meters that it suits
 }
 
 func newIndex(meters []Meter) *index {
-	// Twice the room that most sets need: in a fuller map, a look-up is longer by chance.
-	x := &index{always: make(MeterSet, (len(meters)+63)/64), exact: make(map[string][]int32, 2*len(meters))}
-	x.heads.byWord, x.ends.byWord = make(map[uint64][]star), make(map[uint64][]star)
+	x := &index{normal: newTexts(len(meters)), folded: newTexts(len(meters))}
+	x.always = make(meterSet, (len(meters)+63)/64)
 	for i := range meters {
 		m := &meters[i]
-		if path := &m.match.path; m.match.need&edgeguard.FieldPath == 0 || path.open || m.fold {
+		switch path := &m.match.path; {
+		case m.match.need&edgeguard.FieldPath == 0 || path.open:
 			x.always.add(i)
-		} else {
+		case m.fold:
 			x.paths++
-			x.addTerm(i, path)
+			x.folded.addTerm(i, path, len(x.always))
+		default:
+			x.paths++
+			x.normal.addTerm(i, path, len(x.always))
 		}
 	}
 	if x.paths < manyPaths {
@@ -82,11 +143,14 @@ func newIndex(meters []Meter) *index {
 			x.always.add(i)
 		}
 	}
+	x.reads = x.those(meters, func(m *Meter) bool { return m.paths })
+	x.folds = x.those(meters, func(m *Meter) bool { return m.paths && m.fold })
 	x.addAnswers(meters)
+	x.addMethods(meters)
+	x.addSame(meters)
 	return x
 }
 
-// addAnswers requires that always is complete.
 func (x *index) addAnswers(meters []Meter) {
 	froms := []int{-1, 0}
 	for i := range meters {
@@ -96,123 +160,176 @@ func (x *index) addAnswers(meters []Meter) {
 	}
 	slices.Sort(froms)
 	for _, from := range slices.Compact(froms) {
-		a := answers{from: from, fit: make(MeterSet, len(x.always)), always: make(MeterSet, len(x.always))}
-		for i := range meters {
-			p := &meters[i].match
-			if p.need&edgeguard.FieldStatus != 0 && (from < 0 || !p.status.has(uint16(from))) {
-				continue
-			}
-			if a.fit.add(i); x.always.has(i) {
-				a.always.add(i)
-			} else {
-				a.paths = true
-			}
-		}
-		x.answers = append(x.answers, a)
+		fit := x.those(meters, func(m *Meter) bool {
+			p := &m.match
+			return p.need&edgeguard.FieldStatus == 0 || from >= 0 && p.status.has(uint16(from))
+		})
+		x.answers = append(x.answers, answers{from, fit})
 	}
 }
 
-// answersLike returns those that the event is one of.
-func (x *index) answersLike(ev *edgeguard.Event) *answers {
+func (x *index) addMethods(meters []Meter) {
+	for i := range meters {
+		for _, parts := range slices.Concat(meters[i].match.method.these, meters[i].match.method.those) {
+			if !slices.Contains(x.methods, parts[0]) {
+				x.methods = append(x.methods, parts[0])
+			}
+		}
+	}
+	isOpen := func(m *Meter) bool { return m.match.need&edgeguard.FieldMethod == 0 }
+	x.asks = append(x.asks, x.those(meters, func(m *Meter) bool { return isOpen(m) || m.match.method.open }))
+	for _, method := range x.methods {
+		x.asks = append(x.asks, x.those(meters, func(m *Meter) bool { return isOpen(m) || m.match.method.match(method) }))
+	}
+	x.asks = append(x.asks, x.those(meters, isOpen))
+}
+
+// addSame finds the meters that have equal terms.
+func (x *index) addSame(meters []Meter) {
+	x.same = make([]same, len(meters))
+	matches, whens := make(map[string][]int), make(map[*when][]int)
+	for i := range meters {
+		m := &meters[i]
+		if text := m.match.text(m.fold); text != "" && !m.chargesPaths {
+			for _, first := range matches[text] {
+				x.addTo(&x.same[first].match, i)
+			}
+			matches[text] = append(matches[text], i)
+		}
+		if m.when != nil {
+			for _, first := range whens[m.when] {
+				x.addTo(&x.same[first].when, i)
+			}
+			whens[m.when] = append(whens[m.when], i)
+		}
+	}
+}
+
+func (x *index) addTo(set *meterSet, meter int) {
+	if *set == nil {
+		*set = make(meterSet, len(x.always))
+	}
+	set.add(meter)
+}
+
+// those returns the meters that fit.
+func (x *index) those(meters []Meter, fits func(*Meter) bool) meterSet {
+	set := make(meterSet, len(x.always))
+	for i := range meters {
+		if fits(&meters[i]) {
+			set.add(i)
+		}
+	}
+	return set
+}
+
+// byStatus returns the meters that match the event's status.
+func (x *index) byStatus(ev *edgeguard.Event) meterSet {
 	i := 0
 	if ev.Known&edgeguard.FieldStatus != 0 {
 		for i = len(x.answers) - 1; x.answers[i].from > int(ev.Status); i-- {
 		}
 	}
-	return &x.answers[i]
+	return x.answers[i].fit
+}
+
+// byMethod returns the meters that match the event's method.
+func (x *index) byMethod(ev *edgeguard.Event) meterSet {
+	switch {
+	case ev.Known&edgeguard.FieldMethod == 0:
+		return x.asks[len(x.asks)-1]
+	case plainMethod(ev.Method):
+		return x.asks[1+slices.Index(x.methods, ev.Method)]
+	}
+	return x.byOddMethod(ev.Method)
+}
+
+// byOddMethod is byMethod for the others, so that only they pay for the room.
+//
+//go:noinline
+func (x *index) byOddMethod(method string) meterSet {
+	var room [methodRoom]byte
+	return x.asks[1+slices.Index(x.methods, unsafetext.String(appendUpper(room[:0], method)))]
+}
+
+func newTexts(meters int) texts {
+	// Twice the room that most sets need: in a fuller map, a look-up is longer by chance.
+	t := texts{exact: make(map[string][]int32, 2*meters)}
+	t.heads.byWord, t.ends.byWord = make(map[uint64][]star), make(map[uint64][]star)
+	return t
 }
 
 // addTerm adds the paths of a meter. What the term excludes is left to the meter.
-func (x *index) addTerm(meter int, t *term) {
+func (x *texts) addTerm(meter int, t *term, words int) {
 	for _, parts := range t.these {
 		switch p := newPattern(parts); {
 		case p.tail == nil:
 			x.addExact(meter, p.head)
 		case p.head == "":
-			x.ends.add(p, meter, ending(p.tail.end), len(p.tail.end))
+			x.ends.add(p, meter, words, ending(p.tail.end), len(p.tail.end))
 		default:
-			x.heads.add(p, meter, beginning(p.head), len(p.head))
+			x.heads.add(p, meter, words, beginning(p.head), len(p.head))
 		}
 	}
 }
 
-func (x *index) addExact(meter int, path string) {
+func (x *texts) addExact(meter int, path string) {
 	x.exact[path] = append(x.exact[path], int32(meter))
 	x.long |= lengthsOf([]string{path})
 }
 
-func (l *starred) add(p pattern, meter int, word uint64, length int) {
+func (l *starred) add(p pattern, meter, words int, word uint64, length int) {
 	list := l.byWord[word]
+	of, bit := l.bit(word)
+	*of |= bit
+	l.addMask(^uint64(0)>>(64-8*min(length, 8)), meter, words)
 	if at := slices.IndexFunc(list, func(s star) bool { return s.head == p.head && s.tail.same(p.tail) }); at >= 0 {
 		list[at].meters = append(list[at].meters, int32(meter))
 		return
 	}
 	l.byWord[word] = append(list, star{p, []int32{int32(meter)}})
-	if mask := ^uint64(0) >> (64 - 8*min(length, 8)); !slices.Contains(l.masks, mask) {
-		l.masks = append(l.masks, mask)
-	}
 }
 
-// find adds the meters that have a path, in normal form, among theirs.
-func (x *index) find(found MeterSet, path string) {
+func (l *starred) addMask(bytes uint64, meter, words int) {
+	at := slices.IndexFunc(l.masks, func(m mask) bool { return m.bytes == bytes })
+	if at < 0 {
+		at = len(l.masks)
+		l.masks = append(l.masks, mask{bytes, make(meterSet, words)})
+	}
+	l.masks[at].meters.add(meter)
+}
+
+// find adds the meters that have a path, in the form of these texts, among theirs, as far as
+// they are wanted.
+func (x *texts) find(found, wanted meterSet, path string) {
 	if x.long.has(path) {
 		for _, meter := range x.exact[path] {
-			found.add(int(meter))
+			if wanted.has(int(meter)) {
+				found.add(int(meter))
+			}
 		}
 	}
-	x.heads.find(found, path, beginning(path))
+	x.heads.find(found, wanted, path, beginning(path))
 	if len(x.ends.masks) > 0 {
-		x.ends.find(found, path, ending(path))
+		x.ends.find(found, wanted, path, ending(path))
 	}
 }
 
-func (l *starred) find(found MeterSet, path string, word uint64) {
-	for _, mask := range l.masks {
-		list := l.byWord[word&mask]
+func (l *starred) find(found, wanted meterSet, path string, word uint64) {
+	for k := range l.masks {
+		m := &l.masks[k]
+		if of, bit := l.bit(word & m.bytes); *of&bit == 0 || !m.meters.meets(wanted) {
+			continue
+		}
+		list := l.byWord[word&m.bytes]
 		for i := range list {
-			if s := &list[i]; strings.HasPrefix(path, s.head) && s.tail.match(path[len(s.head):]) {
+			if s := &list[i]; strings.HasPrefix(path, s.head) && s.isOf(wanted) && s.tail.match(path[len(s.head):]) {
 				for _, meter := range s.meters {
-					found.add(int(meter))
+					if wanted.has(int(meter)) {
+						found.add(int(meter))
+					}
 				}
 			}
 		}
 	}
-}
-
-// findOdd is find for a target whose path is not in normal form: by each of its readings.
-//
-//go:noinline
-func (x *index) findOdd(found MeterSet, target string) {
-	var room [pathRoom]byte
-	x.find(found, unsafetext.String(normalPath(room[:0], target)))
-	if hasOther(target) {
-		x.find(found, unsafetext.String(otherPath(room[:0], target)))
-	}
-}
-
-// Indexed reports whether MayMatch ever leaves out a meter.
-func (s *Set) Indexed() bool { return s.index.paths >= manyPaths }
-
-// MayMatch returns the meters whose [Meter.Match] may match the event; it matches none of
-// the others. They must only be read, and only until room, which they may lie in, is used
-// again. It allocates if room is too small for a bit of each meter.
-func (s *Set) MayMatch(ev *edgeguard.Event, room []uint64) MeterSet {
-	x := s.index
-	if !s.Indexed() {
-		return x.always
-	}
-	a := x.answersLike(ev)
-	if !a.paths || ev.Known&edgeguard.FieldPath == 0 {
-		return a.always
-	}
-	found := append(MeterSet(room[:0]), x.always...)
-	if path, plain := plainPath(ev.Path); plain {
-		x.find(found, path)
-	} else {
-		x.findOdd(found, ev.Path)
-	}
-	for i := range found {
-		found[i] &= a.fit[i]
-	}
-	return found
 }

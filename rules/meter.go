@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"edgeguard"
-	"edgeguard/internal/unsafetext"
 )
 
 // Meter is what is counted: match, key, window, and cost or the field whose different
@@ -37,6 +36,8 @@ type Meter struct {
 	cost    uint16
 	paths   bool // whether match or charges look at the path
 	fold    bool // whether they look at its forms
+	// chargesPaths says that the charges look at the path.
+	chargesPaths bool
 }
 
 // charge is a compiled [Charge].
@@ -64,41 +65,49 @@ func (m *Meter) matchTexts(ev *edgeguard.Event) (cost uint16, ok bool) {
 	if m.charges == nil && (!m.paths || m.match.path.matchAsIs(ev.Path)) {
 		return m.cost, m.match.matchHost(ev.Host)
 	}
-	if m.fold {
-		return m.weighFolded(ev)
+	if !m.fold {
+		if path, plain := plainPath(ev.Path); plain {
+			return m.weigh(ev, form{path: path})
+		}
 	}
-	if path, plain := plainPath(ev.Path); plain {
-		return m.weigh(ev, path, "")
-	}
-	return m.weighOdd(ev, ev.Path)
+	return m.weighOdd(ev)
 }
 
-// weighOdd is weigh for a target whose path is not in normal form. It is a function of
-// its own, so that only such paths pay for the room.
+// weighOdd is weigh for a target whose path is compared in other forms than as it was sent.
+// It is a function of its own, so that only such paths pay for the room.
 //
 //go:noinline
-func (m *Meter) weighOdd(ev *edgeguard.Event, target string) (cost uint16, ok bool) {
+func (m *Meter) weighOdd(ev *edgeguard.Event) (cost uint16, ok bool) {
 	var room [pathRoom]byte
-	cost, ok = m.weighForms(ev, unsafetext.String(normalPath(room[:0], target)))
-	if hasOther(target) { // servers differ: one of the readings is what was served
-		other, also := m.weighForms(ev, unsafetext.String(otherPath(room[:0], target)))
-		cost, ok = max(cost, other), ok || also
+	f := readForms(ev.Path, m.fold, room[:0])
+	return m.weighAny(ev, f.of(m))
+}
+
+// weighAny is weigh for a path in several forms, any of which may be what was served.
+func (m *Meter) weighAny(ev *edgeguard.Event, all []form) (cost uint16, ok bool) {
+	for _, f := range all {
+		one, also := m.weigh(ev, f)
+		cost, ok = max(cost, one), ok || also
 	}
 	return cost, ok
 }
 
-// weigh finishes the match and finds the cost. Bare is the other form of a folded path, or
-// empty.
-func (m *Meter) weigh(ev *edgeguard.Event, path, bare string) (cost uint16, ok bool) {
-	if !m.match.matchTexts(ev.Host, path, bare) {
+// weigh finishes the match and finds the cost.
+func (m *Meter) weigh(ev *edgeguard.Event, f form) (cost uint16, ok bool) {
+	if !m.match.matchTexts(ev.Host, f) {
 		return 0, false
 	}
+	return m.charge(ev, f), true
+}
+
+// charge returns what an event that matches costs.
+func (m *Meter) charge(ev *edgeguard.Event, f form) (cost uint16) {
 	for i := range m.charges {
-		if c := &m.charges[i]; c.match.matchFields(ev) && c.page.match(ev) && c.match.matchTexts(ev.Host, path, bare) {
-			return c.cost, true
+		if c := &m.charges[i]; c.match.matchFields(ev) && c.page.match(ev) && c.match.matchTexts(ev.Host, f) {
+			return c.cost
 		}
 	}
-	return m.cost, true
+	return m.cost
 }
 
 // With appends the attributes' values as shown to people, such as
@@ -136,6 +145,9 @@ func (m *Meter) Key(addr netip.Addr, with string) edgeguard.Key {
 // count it. Those that only charges look at are not among them.
 func (m *Meter) Fields() edgeguard.Field {
 	fields := m.match.need | m.Distinct.field() | m.whenFields()
+	if m.match.target != 0 {
+		fields |= edgeguard.FieldPath // who tells of paths tells of what is in their place
+	}
 	for _, a := range m.Attributes {
 		fields |= a.Field
 	}

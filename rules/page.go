@@ -172,15 +172,15 @@ func (p *page) matchReferer(from string) bool {
 		return true
 	case p.own == nil:
 		return false
-	case p.own.has(refererHost(from)):
+	case p.own.has(addressHost(from)):
 		return p.referers&refererOwn != 0
 	}
 	return p.referers&refererForeign != 0
 }
 
-// refererHost returns the host of a Referer, with its port. That of a text that is no
-// address of a page is empty.
-func refererHost(from string) string {
+// addressHost returns the host of an address such as a Referer, with its port. That of a text
+// that is no address of a page is empty.
+func addressHost(from string) string {
 	_, rest, ok := strings.Cut(from, "://")
 	if !ok {
 		return ""

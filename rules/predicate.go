@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"fmt"
+
 	"edgeguard"
 	"edgeguard/internal/unsafetext"
 )
@@ -15,6 +17,21 @@ type predicate struct {
 	method, path, host term
 	crawler            term    // of who the client is, as a crawler
 	methods            lengths // of the texts of method
+	target             target  // 0 where it is not asked for
+	own                *Hosts  // of the site, for target
+}
+
+// text tells a predicate from all that match otherwise; it is empty for one that matches
+// everything.
+func (p *predicate) text(fold bool) string {
+	if p.need == 0 && p.notKinds == 0 {
+		return ""
+	}
+	var terms [][][]string
+	for _, t := range []*term{&p.method, &p.path, &p.host, &p.crawler} {
+		terms = append(terms, t.these, t.those)
+	}
+	return fmt.Sprintf("%d %d %v %v %q %d %p %t", p.need, p.notKinds, p.status, p.port, terms, p.target, p.own, fold)
 }
 
 // matchFields looks at all that needs no normal form.
@@ -25,7 +42,8 @@ func (p *predicate) matchFields(ev *edgeguard.Event) bool {
 		p.port.has(ev.Port) &&
 		(p.need&edgeguard.FieldMethod == 0 ||
 			p.matchMethod(ev.Method)) &&
-		(p.need&edgeguard.FieldCrawler == 0 || p.crawler.match(ev.Crawler))
+		(p.need&edgeguard.FieldCrawler == 0 || p.crawler.match(ev.Crawler)) &&
+		(p.target == 0 || p.target&targetOf(ev, p.own) != 0)
 }
 
 func (p *predicate) matchMethod(method string) bool {
@@ -47,19 +65,19 @@ func (p *predicate) matchOddMethod(method string) bool {
 	return p.method.match(unsafetext.String(appendUpper(room[:0], method)))
 }
 
-// matchTexts looks at the rest: the path is in normal form, the host as sent. Bare is the
-// other form of a folded path, or empty.
-func (p *predicate) matchTexts(host, path, bare string) bool {
+// matchTexts looks at the rest: the path is in a form that is compared, the host as sent.
+func (p *predicate) matchTexts(host string, f form) bool {
+	return p.matchPath(f) && p.matchHost(host)
+}
+
+func (p *predicate) matchPath(f form) bool {
 	switch {
 	case p.need&edgeguard.FieldPath == 0:
-	case bare == "":
-		if !p.path.match(path) {
-			return false
-		}
-	case !p.path.matchEither(path, bare):
-		return false
+		return true
+	case f.bare == "":
+		return p.path.match(f.path)
 	}
-	return p.matchHost(host)
+	return p.path.matchEither(f.path, f.bare)
 }
 
 func (p *predicate) matchHost(host string) bool {

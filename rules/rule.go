@@ -18,6 +18,7 @@ type Rule struct {
 	Action           edgeguard.Action // block, deny or shadow
 	BlockFor         time.Duration    // how long a block lasts, the first of a key's if there is Escalate
 	Escalate         []time.Duration  // how long those after it last; the last again and again
+	ProvokedFor      time.Duration    // the longest of a block that a page elsewhere may have provoked; 0: any
 	WhileOver        bool             // a block is extended while the count stays over
 	Candidates       []Candidate      // ascending
 	Scope            Scope
@@ -34,6 +35,18 @@ func (r *Rule) Blocked(before int) time.Duration {
 		return r.BlockFor
 	}
 	return r.Escalate[min(before, len(r.Escalate))-1]
+}
+
+// StepOf returns how far a block climbs that would be its key's step-th, and how long it
+// lasts: no further and no longer than ProvokedFor, if a page elsewhere may have provoked it.
+func (r *Rule) StepOf(step int, provoked bool) (int, time.Duration) {
+	if !provoked || r.ProvokedFor == 0 {
+		return step, r.Blocked(step - 1)
+	}
+	for step > 1 && r.Blocked(step-1) > r.ProvokedFor {
+		step--
+	}
+	return step, min(r.Blocked(step-1), r.ProvokedFor)
 }
 
 // Candidate is another threshold of a rule, counted and reported only.

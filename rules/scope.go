@@ -9,7 +9,7 @@ type Scope uint8
 // The scopes. On a node without a fleet they are the same.
 const (
 	ScopeFleet Scope = iota // the node's count and what the rest of the fleet reported
-	ScopeNode               // the node's own count alone; none of it is sent to the fleet
+	ScopeNode               // the node's own count alone; none of it is sent to the fleet, but its blocks are
 )
 
 var scopeNames = [...]string{"fleet", "node"}

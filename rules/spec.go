@@ -45,6 +45,9 @@ type Spec struct {
 	// Escalate is how long the blocks after the first last, none shorter than
 	// the one before it; the last is used again and again. Nil: BlockFor.
 	Escalate []time.Duration
+	// ProvokedFor is the longest that a block lasts whose last request a page elsewhere may
+	// have made a browser send ([Provokable]); 0: as long as any.
+	ProvokedFor time.Duration
 	// WhileOver makes a block last for as long as the count stays over the
 	// limit, and BlockFor at least.
 	WhileOver bool
@@ -104,6 +107,10 @@ type Match struct {
 	// Crawler is one of edgeguard.CrawlerWords, or the name of a crawler whose client
 	// was verified.
 	Crawler []string
+	// Target is what stands where a request line has its target: "path", "asterisk",
+	// "authority", "own" or "foreign" for an absolute address, which need Own, "not_http" or
+	// "tls" for the bytes of another protocol.
+	Target []string
 	// Not holds terms of which an event may satisfy none. It has no Not; its Kind, unlike the one above, may name several.
 	Not *Match
 }

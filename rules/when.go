@@ -16,7 +16,8 @@ type when struct {
 	// each must hold of one of the query's parameters besides; nil if none is named.
 	each   truth
 	fields edgeguard.Field // what must be known for it to hold
-	names  map[string]bool // the fields as they were written
+	// Which fields it names: any, and those that are read into a subject.
+	names, host, path, query bool
 }
 
 // subject is an event as an expression sees it: host and path in normal form, and
@@ -37,11 +38,11 @@ type (
 // any of the fields it does not, whatever the rest would say. It allocates only where a path or a host is not in normal
 // form as it was sent.
 func (w *when) match(ev *edgeguard.Event) bool {
-	if ev.Known&w.fields != w.fields {
+	if ev.Known&w.fields != w.fields || w.each != nil && strings.IndexByte(ev.Path, '?') < 0 {
 		return false
 	}
 	s := w.subject(ev)
-	if holds := w.holdsOf(s); holds || !w.names["path"] || !hasOther(ev.Path) {
+	if holds := w.holdsOf(s); holds || !w.path || !hasOther(ev.Path) {
 		return holds
 	}
 	s.path = unsafetext.String(otherPath(make([]byte, 0, len(ev.Path)+1), ev.Path))
@@ -51,13 +52,13 @@ func (w *when) match(ev *edgeguard.Event) bool {
 // subject returns the event with what the expression reads of it.
 func (w *when) subject(ev *edgeguard.Event) subject {
 	s := subject{event: ev}
-	if w.names["host"] {
+	if w.host {
 		s.host = wholeHost(ev.Host)
 	}
-	if w.names["path"] {
+	if w.path {
 		s.path = wholePath(ev.Path)
 	}
-	if w.names["query"] || w.each != nil {
+	if w.query || w.each != nil {
 		s.query = query(ev.Path) // cut once: an expression may look for many words in it
 	}
 	return s

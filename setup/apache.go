@@ -16,6 +16,7 @@ type apache struct {
 	named    []string
 	remoteIP bool // a header names the client
 	proxies  bool // and of known proxies only
+	host     *virtual
 }
 
 func readApache(s *source, file string) error {
@@ -88,6 +89,10 @@ func (a *apache) file(file string, depth int) error {
 }
 
 func (a *apache) directive(words []string, file string, line, depth int) {
+	if len(words) == 1 && strings.EqualFold(words[0], "</VirtualHost>") && a.host != nil {
+		a.addVirtual(a.host)
+		a.host = nil
+	}
 	if len(words) < 2 {
 		return
 	}
@@ -95,6 +100,10 @@ func (a *apache) directive(words []string, file string, line, depth int) {
 		words[i] = a.expand(words[i])
 	}
 	switch strings.ToLower(words[0]) {
+	case "<virtualhost":
+		a.host = &virtual{at: at(file, line), isFallback: strings.HasPrefix(words[1], "_default_")}
+	case "servername", "serveralias":
+		a.name(words[1:])
 	case "serverroot":
 		a.root = words[1]
 	case "define":
@@ -122,6 +131,23 @@ func (a *apache) directive(words []string, file string, line, depth int) {
 		a.remoteIP = true
 	case "remoteipinternalproxy", "remoteiptrustedproxy", "remoteipinternalproxylist", "remoteiptrustedproxylist":
 		a.proxies = true
+	}
+}
+
+// name takes names of a virtual host, of which the first may have a scheme and a port.
+func (a *apache) name(names []string) {
+	if a.host == nil || len(a.host.names) >= mostHosts {
+		return // that of the main server answers what no virtual host does
+	}
+	for _, name := range names {
+		_, after, found := strings.Cut(name, "://")
+		if found {
+			name = after
+		}
+		if !strings.HasPrefix(name, "[") && !strings.Contains(name, "${") {
+			name, _, _ = strings.Cut(name, ":")
+		}
+		a.host.names = append(a.host.names, name)
 	}
 }
 

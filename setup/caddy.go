@@ -13,6 +13,9 @@ type caddy struct {
 	log      *Log     // the one that is being read
 	standard *Log     // the output of the default logger
 	logs     []Log
+	site     *virtual // whose addresses are being read
+	begun    bool     // a statement was read
+	whole    bool     // the file is one site, without a block
 }
 
 func readCaddy(s *source, file string) error {
@@ -50,7 +53,39 @@ func (c *caddy) file(file string, depth int) error {
 	}
 }
 
+// address takes the addresses of a site: what stands before its block, on more lines where one
+// ends with a comma. A site that is the whole file has no block.
+func (c *caddy) address(s *Statement, where string) {
+	more := strings.HasSuffix(s.Word(max(0, len(s.Words)-1)), ",")
+	c.whole = c.whole || !c.begun && s.End == "" && !more
+	isFirst := !c.begun
+	c.begun = true
+	if len(c.blocks) > 0 || len(s.Words) == 0 || s.Word(0) == "import" || s.Word(0)[0] == '(' || c.whole && !isFirst {
+		return
+	}
+	if c.site == nil {
+		c.site = &virtual{at: where}
+	}
+	for _, word := range s.Words {
+		for address := range strings.SplitSeq(word, ",") {
+			if _, after, found := strings.Cut(address, "://"); found {
+				address = after
+			}
+			address, _, _ = strings.Cut(address, "/")
+			if !strings.HasPrefix(address, "[") && !strings.Contains(address, "{") {
+				address, _, _ = strings.Cut(address, ":")
+			}
+			c.site.names = append(c.site.names, address)
+		}
+	}
+	if !more {
+		c.addVirtual(c.site)
+		c.site = nil
+	}
+}
+
 func (c *caddy) statement(s *Statement, file string, depth int) {
+	c.address(s, at(file, s.Line))
 	switch {
 	case s.Word(0) == "log" && len(c.blocks) > 0 && c.log == nil:
 		c.log = &Log{At: at(file, s.Line), Format: "json"}

@@ -3,7 +3,10 @@ package setup
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
+
+	"edgeguard/logline"
 )
 
 // haproxy reads HAProxy's configuration. HAProxy writes no file: it sends its lines to
@@ -11,7 +14,8 @@ import (
 type haproxy struct {
 	*source
 	targets []Log // Unusable is the target, so far
-	format  bool  // its lines have requests
+	// formats are those of its lines that have requests, each once.
+	formats []string
 }
 
 func readHAProxy(s *source, file string) error {
@@ -25,22 +29,43 @@ func readHAProxy(s *source, file string) error {
 		number++
 		h.directive(splitWords(strings.TrimRight(line, "\r\n")), at(file, number))
 	}
+	format := h.chosen(file)
 	for _, target := range h.targets {
-		s.add(h.resolve(target))
-	}
-	if len(h.targets) > 0 && !h.format {
-		s.doubt("%s: without `option httplog` its log has no requests", file)
+		s.add(h.resolve(target, format))
 	}
 	return nil
 }
+
+// chosen returns the format of the lines, and tells what is not read of them.
+func (h *haproxy) chosen(file string) string {
+	switch {
+	case len(h.targets) == 0:
+	case len(h.formats) == 0:
+		h.doubt("%s: without `option httplog` its log has no requests", file)
+	case len(h.formats) > 1:
+		h.doubt("%s: its sections log in %d formats, of which `option httplog` is read: use one, or a log of its own for each", file, len(h.formats))
+	default:
+		if _, err := logline.ParseFormat(h.formats[0]); err != nil {
+			h.doubt("%s: log-format: %v: use `option httplog`", file, err)
+			break
+		}
+		return h.formats[0]
+	}
+	return httplog
+}
+
+// httplog is the format of `option httplog`, and of httpslog.
+const httplog = "haproxy"
 
 func (h *haproxy) directive(words []string, where string) {
 	if len(words) < 2 {
 		return
 	}
 	switch {
-	case words[0] == "option" && (words[1] == "httplog" || words[1] == "httpslog"), words[0] == "log-format":
-		h.format = true
+	case words[0] == "option" && (words[1] == "httplog" || words[1] == "httpslog"):
+		h.note(httplog)
+	case words[0] == "log-format":
+		h.note(words[1])
 	case words[0] == "log" && words[1] != "global" && len(h.targets) < mostLogs:
 		if len(words) > 3 && words[len(words)-2] == "local1" && words[len(words)-1] == "notice" {
 			return // Debian's second line: what happens to HAProxy itself
@@ -49,8 +74,14 @@ func (h *haproxy) directive(words []string, where string) {
 	}
 }
 
+func (h *haproxy) note(format string) {
+	if !slices.Contains(h.formats, format) {
+		h.formats = append(h.formats, format)
+	}
+}
+
 // resolve returns the file in which the lines to a target end.
-func (h *haproxy) resolve(l Log) Log {
+func (h *haproxy) resolve(l Log, format string) Log {
 	target := l.Unusable
 	for _, kind := range []string{"unix@", "uxdg@", "udp@", "ipv4@"} {
 		target = strings.TrimPrefix(target, kind)
@@ -58,7 +89,7 @@ func (h *haproxy) resolve(l Log) Log {
 	switch {
 	case path.Base(target) == "log" && path.Base(path.Dir(target)) == "dev", strings.HasPrefix(target, "127."), target == "localhost":
 		if file := h.syslog(); file != "" {
-			return Log{File: file, Format: "haproxy", At: l.At}
+			return Log{File: file, Format: format, At: l.At}
 		}
 		l.Unusable = "goes to " + target + ", and no rsyslog writes it into a file: install rsyslog (Debian's haproxy has the rule for it), or see edgeguard snippets haproxy"
 	default:

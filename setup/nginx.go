@@ -20,6 +20,7 @@ type nginx struct {
 	named     []string // the name of each log's format
 	http      bool
 	off       bool
+	server    *virtual
 }
 
 func readNginx(s *source, file string) error {
@@ -30,6 +31,7 @@ func readNginx(s *source, file string) error {
 	if n.http && len(n.logs) == 0 && !n.off { // what it was built with
 		n.logs, n.named = append(n.logs, Log{File: n.prefix("access.log"), At: file + ", by default"}), append(n.named, "combined")
 	}
+	n.addedLog()
 	for i := range n.logs {
 		if l := &n.logs[i]; l.Unusable == "" {
 			l.Format = n.formats[n.named[i]]
@@ -69,8 +71,16 @@ func (n *nginx) file(file string, depth int) error {
 		case "{":
 			n.blocks = append(n.blocks, s.Word(0))
 			n.http = n.http || s.Word(0) == "http"
+			if s.Word(0) == "server" && !slices.Contains(n.blocks, "stream") && !slices.Contains(n.blocks, "mail") {
+				n.server = &virtual{at: at(file, s.Line)}
+			}
 		case "}":
-			n.blocks = n.blocks[:max(0, len(n.blocks)-1)]
+			last := max(0, len(n.blocks)-1)
+			if n.server != nil && last < len(n.blocks) && n.blocks[last] == "server" {
+				n.addVirtual(n.server)
+				n.server = nil
+			}
+			n.blocks = n.blocks[:last]
 		case ";":
 			n.directive(&s, file, depth)
 		}
@@ -84,7 +94,11 @@ func (n *nginx) directive(s *Statement, file string, depth int) {
 	switch s.Word(0) {
 	case "include":
 		if s.Word(1) != "" {
-			n.included(absolute(n.folder, s.Word(1)), depth, n.file)
+			pattern := absolute(n.folder, s.Word(1))
+			if slices.Equal(n.blocks, []string{"http"}) && path.Base(pattern) == "*.conf" && n.found.Folder == "" {
+				n.found.Folder = path.Dir(pattern)
+			}
+			n.included(pattern, depth, n.file)
 		}
 	case "log_format":
 		words := s.Words[min(2, len(s.Words)):]
@@ -95,6 +109,14 @@ func (n *nginx) directive(s *Statement, file string, depth int) {
 		n.forgeable[s.Word(1)] = forged.FindString(strings.Join(words, ""))
 	case "access_log":
 		n.log(s, at(file, s.Line))
+	case "server_name":
+		if n.server != nil && len(n.server.names) < mostHosts {
+			n.server.names = append(n.server.names, s.Words[1:]...)
+		}
+	case "listen":
+		if n.server != nil && (slices.Contains(s.Words, "default_server") || slices.Contains(s.Words, "default")) {
+			n.server.isFallback = true
+		}
 	case "set_real_ip_from":
 		if strings.HasSuffix(s.Word(1), "/0") {
 			n.doubt("%s: set_real_ip_from %s lets every client name his address, and so get others blocked: name your proxies only", at(file, s.Line), s.Word(1))
@@ -103,7 +125,7 @@ func (n *nginx) directive(s *Statement, file string, depth int) {
 }
 
 func (n *nginx) log(s *Statement, where string) {
-	l := Log{At: where}
+	l := Log{At: where, whole: slices.Equal(n.blocks, []string{"http"})}
 	file := s.Word(1)
 	switch {
 	case file == "off" || file == "":

@@ -3,6 +3,7 @@ package setup
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -23,6 +24,8 @@ type Log struct {
 	// Format is as sensors.accesslog takes it, empty if it is not known.
 	Format string
 	At     string // where it is named, FILE:LINE
+	// whole says that all virtual hosts write it which have no log of their own.
+	whole bool
 	// Unusable says why it cannot be followed, and what to do; empty if it can.
 	Unusable string
 }
@@ -32,6 +35,10 @@ type Found struct {
 	Proxy  string
 	Config string
 	Logs   []Log
+	Hosts  SiteNames // of its virtual hosts
+	// Folder is where a file could be that adds a log to those of the whole server; empty if there
+	// is none, or it has been added. See [AddLog].
+	Folder string
 	Doubts []string // what to look at before its logs are believed
 }
 
@@ -163,7 +170,7 @@ func absolute(folder, file string) string {
 }
 
 // The beginnings of formats that have a name. What a server appends to combined is
-// passed over by the format combined.
+// passed over by the format combined, unless it says more of a request.
 var known = []struct{ begins, name string }{
 	{`$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"`, "combined"},
 	{`%h %l %u %t "%r" %>s %O "%{Referer}i" "%{User-Agent}i"`, "combined"},
@@ -171,10 +178,13 @@ var known = []struct{ begins, name string }{
 	{`%v:%p %h %l %u %t "%r" %>s %O "%{Referer}i" "%{User-Agent}i"`, "vhost_combined"},
 }
 
+// saysMore are names of what rules go by, in a format that is written out.
+var saysMore = []string{"$http_sec_fetch_site", "$host", "$http_host", "$server_name", "%{Sec-Fetch-Site}i", "%{Host}i", "%v", "%V"}
+
 // named returns the name of a format that is written out, or the format itself.
 func named(format string) string {
 	for _, k := range known {
-		if rest, ok := strings.CutPrefix(format, k.begins); ok && (rest == "" || rest[0] == ' ') {
+		if rest, ok := strings.CutPrefix(format, k.begins); ok && (rest == "" || rest[0] == ' ') && !slices.ContainsFunc(saysMore, func(name string) bool { return strings.Contains(rest, name) }) {
 			return k.name
 		}
 	}

@@ -85,6 +85,10 @@ doubt: /etc/nginx/nginx.conf:11: only requests of the condition if=$loggable are
 		"nginx that logs nothing": {"nginx", texts{"/etc/nginx/nginx.conf": "http { access_log off; }"}, ""},
 		"a header as the address": {"nginx", texts{"/etc/nginx/nginx.conf": "http { log_format x escape=json '{\"client_ip\": \"$http_x_real_ip\"}'; access_log /a.log x; }"},
 			"/etc/nginx/nginx.conf:1|/a.log||its format has \"client_ip\": \"$http_x_real_ip, which clients write: put $remote_addr there\n"},
+		"what is appended to combined, and says more": {"nginx", texts{"/etc/nginx/nginx.conf": "http { log_format x '$remote_addr - $remote_user [$time_local] \"$request\" $status $body_bytes_sent \"$http_referer\" \"$http_user_agent\" $request_time \"$http_sec_fetch_site\"'; access_log /a.log x; }"},
+			"/etc/nginx/nginx.conf:1|/a.log|$remote_addr - $remote_user [$time_local] \"$request\" $status $body_bytes_sent \"$http_referer\" \"$http_user_agent\" $request_time \"$http_sec_fetch_site\"|\n"},
+		"the added log": {"nginx", texts{"/etc/nginx/nginx.conf": "http { access_log /a.log; include conf.d/*.conf; server { access_log /s.log; } }", "/etc/nginx/conf.d/edgeguard-log.conf": "log_format edgeguard '$remote_addr [$time_local] \"$request\" $status'; access_log /edgeguard.log edgeguard;"},
+			"/etc/nginx/nginx.conf:1|/a.log||its requests are in /edgeguard.log, too\n/etc/nginx/conf.d/edgeguard-log.conf:1|/edgeguard.log|$remote_addr [$time_local] \"$request\" $status|\n/etc/nginx/nginx.conf:1|/s.log|combined|\n"},
 		"an include of itself": {"nginx", texts{"/etc/nginx/nginx.conf": "include nginx.conf; http { access_log off; }"},
 			"doubt: /etc/nginx/nginx.conf: includes are nested more than 16 times\n"},
 		"an include that is missing": {"nginx", texts{"/etc/nginx/nginx.conf": "include /x.conf; http { access_log /a.log; }"},
@@ -119,10 +123,20 @@ doubt: mod_remoteip believes every client's header: name your proxies with Remot
 			"/etc/rsyslog.d/49-haproxy.conf": "$AddUnixListenSocket /var/lib/haproxy/dev/log\n\n:programname, startswith, \"haproxy\" {\n  /var/log/haproxy.log\n  stop\n}\n",
 		}, "/etc/haproxy/haproxy.cfg:2|/var/log/haproxy.log|haproxy|\n"},
 		"haproxy with a rule of rsyslog's other language": {"haproxy", texts{
-			"/etc/haproxy/haproxy.cfg": "global\n log 127.0.0.1:514 local0\nfrontend a\n log-format \"%ci\"\n",
+			"/etc/haproxy/haproxy.cfg": "global\n log 127.0.0.1:514 local0\nfrontend a\n log-format \"%ci:%cp [%tr] %ST %{+Q}r\"\n",
 			"/usr/sbin/rsyslogd":       "",
 			"/etc/rsyslog.conf":        "*.* /var/log/syslog\nif $programname == 'haproxy' then action(type=\"omfile\" file=\"/srv/h.log\")\n",
-		}, "/etc/haproxy/haproxy.cfg:2|/srv/h.log|haproxy|\n"},
+		}, "/etc/haproxy/haproxy.cfg:2|/srv/h.log|%ci:%cp [%tr] %ST %{+Q}r|\n"},
+		"haproxy with a log-format that cannot be read": {"haproxy", texts{
+			"/etc/haproxy/haproxy.cfg": "global\n log 127.0.0.1:514 local0\nfrontend a\n log-format %ci\\ %ST\n",
+			"/usr/sbin/rsyslogd":       "",
+			"/etc/rsyslog.conf":        "if $programname == 'haproxy' then /srv/h.log\n",
+		}, "/etc/haproxy/haproxy.cfg:2|/srv/h.log|haproxy|\ndoubt: /etc/haproxy/haproxy.cfg: log-format: log format \"%ci\\\\ %ST\": it has no client address or no time that HAProxy itself writes: add %ci and [%tr]: use `option httplog`\n"},
+		"haproxy with two formats": {"haproxy", texts{
+			"/etc/haproxy/haproxy.cfg": "global\n log 127.0.0.1:514 local0\ndefaults\n option httplog\nfrontend a\n log-format \"%ci [%tr]\"\n",
+			"/usr/sbin/rsyslogd":       "",
+			"/etc/rsyslog.conf":        "if $programname == 'haproxy' then /srv/h.log\n",
+		}, "/etc/haproxy/haproxy.cfg:2|/srv/h.log|haproxy|\ndoubt: /etc/haproxy/haproxy.cfg: its sections log in 2 formats, of which `option httplog` is read: use one, or a log of its own for each\n"},
 		"haproxy without rsyslog": {"haproxy", texts{
 			"/etc/haproxy/haproxy.cfg":       "global\n log /dev/log local0\ndefaults\n option tcplog\n log 192.0.2.9:514 local0\n",
 			"/etc/rsyslog.d/49-haproxy.conf": ":programname, startswith, \"haproxy\" /var/log/haproxy.log\n",

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"edgeguard/frontdoor"
 	"edgeguard/logline"
 )
 
@@ -124,6 +125,9 @@ func (s *Source) judgeLines(look *Look, now time.Time) {
 		s.Says = "all its clients are this host itself: it is behind another proxy, and must take the client's address from that one (nginx set_real_ip_from, Apache mod_remoteip), or be named with --log"
 	default:
 		s.Follow = true
+		if r.door != "" {
+			s.Says += ", but its clients are " + frontdoor.Whose(r.door) + ". " + frontdoor.Fix + ". Until then nobody in it is blocked"
+		}
 	}
 }
 
@@ -138,6 +142,7 @@ func (s *Source) trial(events uint64) bool { return events < fewLocal || s.Proxy
 // reading is how many of the last lines are of which sort.
 type reading struct {
 	lines, events, aside, local uint64
+	door                        string // whose all clients are, as [frontdoor.Shown]
 
 	shows shown
 }
@@ -162,6 +167,7 @@ func readLines(format *logline.Format, look *Look) reading {
 	chunk := logline.Chunk{Text: slices.Clone(look.Tail)}
 	p.Parse(&chunk)
 	r := reading{lines: chunk.Lines, events: uint64(len(chunk.Events))}
+	r.door = frontdoor.Shown(chunk.Events)
 	r.aside = r.lines - min(r.lines, r.events+chunk.Skipped)
 	for i := range chunk.Events {
 		r.shows.note(&chunk.Events[i])

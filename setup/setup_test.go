@@ -40,6 +40,7 @@ func TestJudge(t *testing.T) {
 	}{
 		"read":                        {"combined", seen(many), true, "combined", "20 of its last 20 lines read as combined, last written 3 min ago"},
 		"a format written out":        {`$remote_addr - $remote_user [$time_local] "$request" $status`, seen(strings.Repeat("203.0.113.9 - - [23/Nov/2026:11:57:00 +0000] \"GET / HTTP/1.1\" 200\n", 3)), true, `$remote_addr - $remote_user [$time_local] "$request" $status`, "3 of its last 3"},
+		"more than its older lines":   {`$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" "$http_sec_fetch_site"`, seen(many + strings.Repeat(strings.TrimSuffix(line, "\n")+" \"none\"\n", 3)), true, `$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" "$http_sec_fetch_site"`, "23 of its last 23 lines read as"},
 		"another than configured":     {"combined", seen(strings.Repeat(jsonLine, 5)), false, "combined", "only 0 of its last 5 lines have the format that is configured"},
 		"no format known":             {"", seen(many), true, "combined", "20 of its last 20"},
 		"a format that is refused":    {"$http_x_forwarded_for [$time_local] \"$request\"", seen(many), false, "$http_x_forwarded_for [$time_local] \"$request\"", "can be forged"},
@@ -51,6 +52,7 @@ func TestJudge(t *testing.T) {
 		"missing, of unknown format":  {"", &setup.Look{Missing: true}, false, "", "does not exist"},
 		"a pipe":                      {"combined", &setup.Look{Problem: "/x is not a file, but a pipe"}, false, "combined", "pipe"},
 		"behind another proxy":        {"combined", seen(strings.Repeat(strings.ReplaceAll(many, "203.0.113.9", "127.0.0.1"), 5)), false, "combined", "behind another proxy"},
+		"a balancer's":                {"combined", seen(strings.Repeat(strings.ReplaceAll(line, "203.0.113.9", "10.0.0.7"), 2)), true, "combined", "its clients are private addresses. They are those of what stands before the server"},
 		"tried from the host itself":  {"combined", seen(strings.Repeat(strings.ReplaceAll(line, "203.0.113.9", "127.0.0.1"), 2)), true, "combined", "2 of its last 2 lines read as combined, last written 3 min ago, all from this host itself: if"},
 		"partly of the host itself":   {"combined", seen(many + strings.ReplaceAll(line, "203.0.113.9", "::1")), true, "combined", "21 of its last 21"},
 		"half of another format":      {"combined", seen(many + strings.Repeat("x\n", 19)), true, "combined", "20 of its last 39"},
@@ -114,7 +116,7 @@ func TestConfig(t *testing.T) {
 		{Log: setup.Log{Proxy: "nginx", File: hostile, Format: `$remote_addr "$http_x" [$time_local] '#: "$request" $status`, At: "/etc/nginx/x\nmode: enforce\n:3"}, Follow: true, Groups: []string{"caddy", "www-logs"}},
 		{Log: setup.Log{Proxy: "nginx", File: "/left/out.log", Format: "combined"}, Groups: []string{"other"}},
 	}
-	c, err := config.Parse("x", []byte(setup.Config(sources)))
+	c, err := config.Parse("x", []byte(setup.Config(sources, setup.SiteNames{})))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,10 +125,10 @@ func TestConfig(t *testing.T) {
 		t.Errorf("%+v, monitor %v, %v", logs, c.Monitor, c.Warnings)
 	}
 	const logins = "\n  - {name: logins, match: {kind: auth_failure}"
-	if strings.Contains(setup.Config(sources), logins) {
+	if strings.Contains(setup.Config(sources, setup.SiteNames{}), logins) {
 		t.Error("a rule for failed logins, of which no log says anything")
 	}
-	service := setup.Config([]setup.Source{{Log: setup.Log{Proxy: setup.GivenLog, File: "/var/log/auth.log", Format: "sshd", At: "--log"}, Follow: true}})
+	service := setup.Config([]setup.Source{{Log: setup.Log{Proxy: setup.GivenLog, File: "/var/log/auth.log", Format: "sshd", At: "--log"}, Follow: true}}, setup.SiteNames{})
 	if c, err = config.Parse("x", []byte(service)); err != nil || !strings.Contains(service, logins) {
 		t.Errorf("%v, %+v\n%s", err, c, service)
 	}

@@ -61,6 +61,7 @@ var decoys = []string{"/.env", "/.git/config", "/.git/HEAD", "/.aws/credentials"
 type shown struct {
 	seen  map[seen]int
 	empty map[uint16]bool
+	hosts map[string]int // served pages by host, as clients named it
 }
 
 type seen struct {
@@ -70,6 +71,7 @@ type seen struct {
 
 // note takes one answer.
 func (s *shown) note(ev *edgeguard.Event) {
+	s.noteHost(ev)
 	const need = edgeguard.FieldPath | edgeguard.FieldMethod | edgeguard.FieldStatus
 	if ev.Known&need != need {
 		return

@@ -36,7 +36,7 @@ func chosen(t *testing.T, tail string) (presets, says string) {
 	if !s.Follow {
 		t.Fatalf("%+v", s)
 	}
-	text := setup.Config([]setup.Source{s})
+	text := setup.Config([]setup.Source{s}, setup.SiteNames{})
 	c, err := config.Parse("x", []byte(text))
 	if err != nil || len(c.Warnings) > 0 {
 		t.Fatalf("%v, %v in\n%s", err, c, text)
@@ -108,7 +108,7 @@ func TestChoosesAsPackaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := config.Parse("setup", []byte(setup.Config([]setup.Source{{Log: setup.Log{File: "/a.log", Format: "combined"}, Follow: true}})))
+	got, err := config.Parse("setup", []byte(setup.Config([]setup.Source{{Log: setup.Log{File: "/a.log", Format: "combined"}, Follow: true}}, setup.SiteNames{})))
 	if err != nil || got.RulesDigest() != want.RulesDigest() {
 		t.Errorf("%v: the rules are others than the packaged ones", err)
 	}

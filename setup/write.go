@@ -10,10 +10,12 @@ import (
 	"edgeguard/logline"
 )
 
-// Config returns the config that counts from the sources.
-func Config(sources []Source) string {
+// Config returns the config of a site of these names that counts from the sources.
+func Config(sources []Source, own SiteNames) string {
 	var b strings.Builder
 	b.WriteString(head)
+	own.write(&b)
+	b.WriteString(presets)
 	writePresets(&b, sources)
 	b.WriteString(sensors)
 	for i := range sources {
@@ -99,7 +101,9 @@ state: /var/lib/edgeguard
 
 # Never blocked: your office, your monitoring.
 allowlist: []
+`
 
+const presets = `
 # Rules that are shipped, see ` + "`edgeguard presets`" + ` and docs/presets.md. They are chosen
 # by what the last lines of the logs show.
 `

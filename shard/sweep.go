@@ -87,7 +87,9 @@ func (f *half) sweepPage(shard int, from uint64, now uint32) (dropped int, next 
 	}
 	i := d.index(from >> f.bits)
 	p := f.mem.at(d.at(i))
-	dropped = f.forget(s, p, now)
+	if f.layout.peak == 0 || s.rings > 0 { // or nothing is dropped or cooled
+		dropped = f.forget(s, p, now)
+	}
 	depth := f.layout.headOf(p).depth
 	f.join(s, d, i)
 	return dropped, after(from, depth), true
@@ -103,7 +105,7 @@ func after(h uint64, depth uint8) uint64 {
 func (f *half) forget(s *shard, p *page, now uint32) (dropped int) {
 	for e := range f.layout.all(p) {
 		switch {
-		case f.idle(e, now) && f.layout.peak == 0:
+		case f.layout.peak == 0 && f.idle(e, now):
 			f.drop(s, p, e)
 			dropped++
 		case e.form == warm:

@@ -36,10 +36,12 @@ func TestRefusedSentence(t *testing.T) {
 		"not known":         {admin.ActiveBlock{Refused: some(4)}, false, " Since then the verdict on *4 events of it* was to refuse: of 4 it is not known."},
 		"not known, a list": {admin.ActiveBlock{Refused: some(4), RefusedBy: "haproxy peers"}, false, " Since then the verdict on *4 events of it* was to refuse: of 4 it is not known. It is also in haproxy peers."},
 		// All of them.
-		"mixed": {admin.ActiveBlock{Refused: some(1000 + 200 + 30 + 4), Asked: 30, TurnedAway: 200, Served: 1000, RefusedBy: list}, false,
+		"mixed": {admin.ActiveBlock{Refused: some(1000 + 200 + 30 + 4), Asked: 1230, TurnedAway: 200, Served: 1000, RefusedBy: list}, false,
 			" Since then the verdict on *1,234 events of it* was to refuse: *1,000 served, as a log shows*, 200 turned away, as a log shows, 30 refused by this node, of 4 it is not known. It is also in " + list + "."},
-		// What an answer and a log say of one request are two events; counts may be a moment apart.
-		"apart": {admin.ActiveBlock{Refused: some(2), Asked: 1, TurnedAway: 1, Served: 1}, false, " Since then the verdict on *2 events of it* was to refuse: *1 served, as a log shows*, 1 turned away, as a log shows, 1 refused by this node."},
+		// A proxy asked about each, and a log tells what became of them; counts may be a moment apart.
+		"let through": {admin.ActiveBlock{Refused: some(3), Asked: 3, TurnedAway: 1, Served: 1}, false, " Since then the verdict on *3 events of it* was to refuse: *1 served, as a log shows*, 1 turned away, as a log shows, 1 refused by this node."},
+		"apart":       {admin.ActiveBlock{Refused: some(2), Asked: 2, TurnedAway: 3}, false, " Since then this node refused *2 events of it*."},
+		"more served": {admin.ActiveBlock{Refused: some(2), Asked: 1, TurnedAway: 2, Served: 2}, false, " Since then the verdict on *2 events of it* was to refuse: *2 served, as a log shows*, 2 turned away, as a log shows."},
 	} {
 		var got strings.Builder
 		for _, c := range refused(&test.b, test.monitor) {

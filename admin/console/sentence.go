@@ -83,7 +83,7 @@ func refused(b *admin.ActiveBlock, monitor bool) (all []clause) {
 		all = append(all, clause{" Since then nothing of it came to this node.", false})
 	case monitor:
 		all = append(all, clause{" Since then this node would have refused ", false}, events, clause{".", false})
-	case b.Asked >= n:
+	case b.Asked >= n && b.Served == 0:
 		all = append(all, clause{" Since then this node refused ", false}, events, clause{".", false})
 	default:
 		all = append(append(all, clause{" Since then the verdict on ", false}, events, clause{" was to refuse: ", false}), became(b, n)...)
@@ -110,8 +110,10 @@ func became(b *admin.ActiveBlock, n uint32) (all []clause) {
 	}
 	add(b.Served, "%s served, as a log shows", true)
 	add(b.TurnedAway, "%s turned away, as a log shows", false)
-	add(b.Asked, "%s refused by this node", false)
-	add(n-min(n, b.Served+b.TurnedAway+b.Asked), "of %s it is not known", false)
+	told := min(n, b.Served+b.TurnedAway) // a log tells of what a proxy asked about, too
+	asked := min(n, max(b.Asked, told)) - told
+	add(asked, "%s refused by this node", false)
+	add(n-told-asked, "of %s it is not known", false)
 	return append(all, clause{".", false})
 }
 

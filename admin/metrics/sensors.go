@@ -14,6 +14,9 @@ import (
 var sensorParts = []part{
 	each(sources,
 		counter("requests_total", "Events received from a source.", "source", func(o admin.Source, to series) { add(to, o.Events, o.Name) }),
+		counter("questions_refused_total", "Questions of proxies that were answered with a refusal, whichever source counts the requests.", "source", func(o admin.Source, to series) {
+			addIf(slices.Contains(asking, protocol(o.Name)), to, o.Refused, o.Name)
+		}),
 		counter("late_answers_total", "Questions of proxies that were answered after the proxy had stopped waiting, at least.", "source", func(o admin.Source, to series) {
 			addIf(slices.Contains(asking, protocol(o.Name)), to, o.Late, o.Name)
 		}),
@@ -24,7 +27,7 @@ var sensorParts = []part{
 				add(to, n, c.source, c.reason)
 			}
 		}),
-		counter("decisions_total", "Verdicts.", "protocol source action rule", func(s *scrape, to series) {
+		counter("decisions_total", "Verdicts on requests, by the source that counts them: a question where a log counts, and an answer in a log where another source does, are none.", "protocol source action rule", func(s *scrape, to series) {
 			for d, n := range decisions(s) {
 				add(to, n, protocol(d.source), d.source, d.action, d.rule)
 			}

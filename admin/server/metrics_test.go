@@ -32,7 +32,7 @@ func full(t testing.TB) (*node, server.Config) {
 	n.stats.Conditions = []string{"nft: exit status 1"}
 	n.stats.Events = admin.Totals{Decided: 10, Passed: 6, Shadowed: 1, Denied: 3, Served: 1, Spared: 2, Late: 1, Early: 1}
 	n.stats.Tables = admin.Tables{Keys: 5, Rings: 1, Expired: 2, Evicted: 1, Limit: 1 << 29, Used: 1 << 20, Parts: map[string]int64{"keys": 4096, "rings": 4096, "sketch": 100}}
-	n.stats.Sources = []admin.Source{{Name: "auth 127.0.0.1:9180", Events: 7, Late: 2}, {Name: "log /var/log/nginx/access.log", Events: 3}, {Name: "log /var/log/nginx/access.log", Events: 3}}
+	n.stats.Sources = []admin.Source{{Name: "auth 127.0.0.1:9180", Events: 7, Refused: 4, Late: 2}, {Name: "log /var/log/nginx/access.log", Events: 3}, {Name: "log /var/log/nginx/access.log", Events: 3}}
 	n.stats.Decisions = []admin.Decisions{{Source: "auth 127.0.0.1:9180", Action: "deny", Rule: "site", Count: 3}, {Source: "auth 127.0.0.1:9180", Action: "deny", Rule: "site", Count: 1}, {Source: "auth 127.0.0.1:9180", Action: "pass", Count: 4}}
 	n.stats.Logs = []admin.Log{{Name: "/var/log/nginx/access.log", Parsed: 3, Skipped: 1, TurnedAway: 2, Served: 1, Late: 1, Behind: 100, Dropped: 5, LostBytes: 7, Rotations: 2, Truncations: 1, Gaps: 1}, {Name: "/var/log/nginx/access.log", Parsed: 1}}
 	n.stats.Enforcers = []admin.Enforcer{{Name: "nft", Intended: 3, Installed: 2, Withheld: 1, Updates: 4, Failures: 1, Failing: 1, Success: start, Packets: &admin.Packets{Dropped: 7, Passed: 2}}, {Name: "nft"}}
@@ -53,8 +53,8 @@ func full(t testing.TB) (*node, server.Config) {
 	n.stats.Reload = &admin.Reload{OK: true, Success: start}
 	n.stats.Fleet = &admin.Fleet{
 		Namespace: "edge", Trouble: "unreachable", Fix: "Redis at 203.0.113.6:6379 cannot be reached", Since: start, LastError: "203.0.113.6: refused",
-		Alive: 3, PushLag: 0.25, Rounds: 40, Calls: 80, Pushed: 1234, Dropped: 2, Quiet: true, Suspects: 50, Watched: 4, HeldBack: 5, Displaced: 13, Reconciled: 14, FullPushes: 6, Refused: 7,
-		Published: 8, Received: 9, Rejected: 1, Kept: 4, Records: 77, Unpublished: 6, Held: 2, Came: 5, Confirmed: 1, Proven: 2, Released: 4, NotRecorded: 3, Syncs: 10, Joins: 11, FanOut: 0.125, FanOutMost: 0.5, Ahead: -0.0005, Within: 0.0002,
+		Alive: 3, PushLag: 0.25, Rounds: 40, Calls: 80, Pushed: 1234, Delayed: 2, Quiet: true, Suspects: 50, Watched: 4, HeldBack: 5, Displaced: 13, Reconciled: 14, FullPushes: 6, Refused: 7,
+		Published: 8, Received: 9, Rejected: 1, Kept: 4, Records: 77, Unpublished: 6, Staying: 13, Held: 2, Came: 5, Confirmed: 1, Proven: 2, Released: 4, NotRecorded: 3, Syncs: 10, Joins: 11, FanOut: 0.125, FanOutMost: 0.5, Ahead: -0.0005, Within: 0.0002,
 		Errors: map[string]uint64{"push": 3, "unheard of": 1},
 	}
 	n.mustBlock(t, "203.0.113.1/32", "site", "n1")

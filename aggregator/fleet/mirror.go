@@ -113,6 +113,14 @@ func (m *Mirror) Missing(prefix, record, mac string) bool {
 	return m.ledger.Missing(prefix, record, mac != "")
 }
 
+// Ahead returns by how much a record of a block ends after the fleet's of the same
+// version; false if the fleet has none, or lacks its MAC, which is "" for a record without.
+func (m *Mirror) Ahead(prefix, record, mac string) (time.Duration, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.ledger.Ahead(prefix, record, mac != "")
+}
+
 // Lifts reports whether the list has an unblock of a prefix that overlaps this
 // one.
 func (m *Mirror) Lifts(prefix netip.Prefix) bool {

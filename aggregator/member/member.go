@@ -8,7 +8,6 @@ package member
 
 import (
 	"net/netip"
-	"slices"
 	"strconv"
 	"time"
 
@@ -33,15 +32,18 @@ type Member struct {
 }
 
 // New returns a detector and its part in the fleet, which forgets what it counted of a
-// prefix whose block is lifted. It sets Fleet and Rest in d, and
-// Meters in c; at a reload both have a Previous.
+// prefix whose block is lifted. It sets Fleet, Rest and Until in d,
+// and Meters in c; at a reload both have a Previous.
 func New(d detector.Config, c aggregator.Config) *Member {
 	m := &Member{list: d.List, rules: d.Rules.Rules, meters: d.Rules.Meters, index: make(map[uint64]int)}
 	d.Fleet = func(meter int, op *shard.Op, count uint32) (rest uint32) { return m.Totals.Count(meter, op, count) }
 	d.Rest = func(meter int, op *shard.Op, count uint32) (rest uint32) { return m.Totals.Rest(meter, op, count) }
+	d.Until = func(meter int, op *shard.Op, limit uint32) (least, most uint32) {
+		return m.Totals.Until(meter, op, limit)
+	}
 	lifted := d.Lifted
 	d.Lifted = func(now time.Time, rule string, prefix netip.Prefix) {
-		m.Totals.Cleared(prefix, now)
+		m.Totals.Pardoned(prefix, now)
 		if lifted != nil {
 			lifted(now, rule, prefix)
 		}
@@ -54,7 +56,7 @@ func New(d detector.Config, c aggregator.Config) *Member {
 		id := fingerprint(meter)
 		m.index[id] = i
 		c.Meters[i] = aggregator.Meter{Fingerprint: id, Width: meter.Width, Limit: limits[i],
-			V4: meter.V4, V6: meter.V6, With: len(meter.Attributes) > 0, Table: m.proven(meter), Refuses: m.refuses(i)}
+			V4: meter.V4, V6: meter.V6, With: len(meter.Attributes) > 0, Table: m.proven(meter), Renews: m.renews(i), Guarded: meter.Guarded()}
 	}
 	m.Totals = aggregator.New(c)
 	return m
@@ -67,12 +69,17 @@ func fingerprint(m *rules.Meter) uint64 {
 	return id
 }
 
-// refuses reports whether a rule of scope fleet refuses each event of a meter that
-// is over its limit: the others block, or report.
-func (m *Member) refuses(meter int) bool {
-	return slices.ContainsFunc(m.rules, func(r rules.Rule) bool {
-		return r.Meter == meter && r.Scope == rules.ScopeFleet && r.Action == edgeguard.ActionDeny
-	})
+// renews returns the least limit of the rules of scope fleet that act at each event while a
+// meter's count is over it, 0 if there are none: that deny, or extend a block. The others
+// block once, or report.
+func (m *Member) renews(meter int) (least uint32) {
+	for i := range m.rules {
+		r := &m.rules[i]
+		if r.Meter == meter && r.Scope == rules.ScopeFleet && (r.Action == edgeguard.ActionDeny || r.WhileOver) && (least == 0 || r.Limit < least) {
+			least = r.Limit
+		}
+	}
+	return least
 }
 
 // proven returns the table that counts a meter's proven evidence.
@@ -127,6 +134,20 @@ func (m *Member) Settled(now time.Time, key aggregator.Key, peak uint32) bool {
 func (m *Member) Clear(now time.Time, prefix netip.Prefix) (forgotten int) {
 	m.Totals.Cleared(prefix, now)
 	return m.Detector.Clear(now, prefix)
+}
+
+// Restored reports that the tables were filled with what an earlier boot had counted, and
+// that this process counts from now on, under another boot. Nothing else may use the tables
+// meanwhile. See [aggregator.Totals.Restored].
+func (m *Member) Restored(now time.Time) {
+	m.Detector.Resumed(now)
+	m.Totals.Restored(now)
+}
+
+// Pardon forgets counts, see [detector.Detector.Pardon].
+func (m *Member) Pardon(now time.Time, rule string, prefix netip.Prefix) {
+	m.Totals.Pardoned(prefix, now)
+	m.Detector.Pardon(now, rule, prefix)
 }
 
 // Blocked reports whether one block in force covers the key. A key with

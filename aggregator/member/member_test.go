@@ -130,3 +130,33 @@ func TestClear(t *testing.T) {
 		}
 	}
 }
+
+// TestRestored: after a start without the boot of the process before, the fleet is told what
+// comes from then on. What was restored, what is read again and what HAProxy counted before
+// is counted here alone; so after a reload.
+func TestRestored(t *testing.T) {
+	memory := shard.NewMemory(1 << 20)
+	m, _ := newMember(t, nil, memory)
+	for range 2 {
+		request(m) // as if restored
+	}
+	m.Restored(now)
+	for i := range 2 {
+		live := edgeguard.Event{Time: now, Addr: addr, Kind: edgeguard.KindRequest, Verified: edgeguard.KindRequest}
+		again := live
+		again.Again = true
+		m.Decide(now, &live)
+		m.Decide(now, &again)
+		m.DecideBatch([]time.Time{now, now, now}, []edgeguard.Event{live, again, live}, make([]edgeguard.Verdict, 3))
+		for _, at := range []time.Time{now.Add(-time.Millisecond), now} {
+			m.DecideIncreases(now, false, []detector.Increase{{Addr: addr, Time: at, Cost: 1, N: 4}}, func(detector.Decided) {})
+		}
+		pushes := collect(m)
+		if here := m.Totals.Own(pushes[0].Key, now); len(pushes) != 1 || pushes[0].Sum != uint32(7*(i+1)) || here != uint32(2+13*(i+1)) {
+			t.Errorf("of %d counted, told %+v, want %d", here, pushes, 7*(i+1))
+		}
+		after, _ := newMember(t, m, memory)
+		m.Close(after.Detector)
+		m = after
+	}
+}

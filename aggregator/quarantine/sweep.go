@@ -1,7 +1,6 @@
 package quarantine
 
 import (
-	"net/netip"
 	"time"
 
 	"edgeguard"
@@ -12,15 +11,15 @@ import (
 // Sweep drops held records that have expired, and merges those that no longer
 // need to be held: a block of their prefix is in force, they waited for the
 // budget, for a sample or for room, and now there is some. It returns the
-// prefixes that this unblocked, whose counts must be cleared. Call it about once a
+// tombstones that unblocked a prefix by this, whose counts must be cleared. Call it about once a
 // second.
-func (q *Quarantine) Sweep(now time.Time, d *detector.Detector) (unblocked []netip.Prefix) {
+func (q *Quarantine) Sweep(now time.Time, d *detector.Detector) (unblocked []edgeguard.Block) {
 	q.admission.Lock()
 	defer q.admission.Unlock()
 	merge := func(one *Held) {
 		changed, _ := q.list.Agree(one.Block, one.Trust, now) // what the list refuses need not be held
 		if changed && one.Forgets() {
-			unblocked = append(unblocked, one.Prefix)
+			unblocked = append(unblocked, one.Block)
 		}
 	}
 	confirmed, again := q.sweep(now, d)

@@ -41,7 +41,11 @@ func (c *clearing) repeat() {
 // keys. The tombstone's times are local.
 func (c *clearing) clear(tombstone edgeguard.Block) []aggregator.Key {
 	at := c.node.Epoch(tombstone.Since)
-	keys := c.node.Counts().Forget(tombstone.Prefix, at)
+	forget := c.node.Counts().Forget
+	if tombstone.Pardons() {
+		forget = c.node.Counts().Pardon
+	}
+	keys := forget(tombstone.Prefix, at)
 	marks := make([]aggregator.Cleared, 0, len(keys))
 	for _, k := range keys {
 		if one, ok := clearedAt(c.node, k, at); ok {

@@ -175,7 +175,7 @@ func TestStatus(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	for i, n := range f.Nodes {
-		if n.Node != fleet[i].name || !n.Alive || n.DuplicateName || n.Version != "test" || n.Age > fresh {
+		if n.Node != fleet[i].name || !n.Alive || n.DuplicateName || n.Version != "test" || n.Age > fresh.Seconds() {
 			t.Errorf("%+v", n)
 		}
 	}

@@ -310,31 +310,68 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// BenchmarkSplit measures what the proof of one key costs Redis: who of the nodes
-// counted what, as a pusher asks for 200 keys in one exchange.
+// BenchmarkSplit measures what the proof of one key costs Redis: who of the nodes counted it,
+// in sums and with the slots, which a rule that acts at each event needs. Counts of more than
+// 255 a slot are sent in two bytes each.
 func BenchmarkSplit(b *testing.B) {
 	for _, nodes := range []int{4, 50} {
 		b.Run(fmt.Sprint("nodes=", nodes), func(b *testing.B) {
 			c := newCrowd(b, nodes, 1000)
-			c.round(b, 60, 33)
-			var split spent
+			var split, slots, many spent
+			var sent, slotsSent, manySent int
 			for b.Loop() {
-				split.on(c, func() (keys int) {
-					for some := range slices.Chunk(c.keys, callKeys) {
-						pipe := c.server.Client().Pipeline()
-						for _, key := range some {
-							pipe.FCallRO(context.Background(), function("split"), []string{key}, c.slot)
-						}
-						if _, err := pipe.Exec(context.Background()); err != nil {
-							b.Fatal(err)
-						}
-						keys += len(some)
-					}
-					return keys
-				})
+				c.last = 33
+				c.round(b, 60, 33)
+				split.on(c, func() int { return c.splits(b, &sent) })
+				slots.on(c, func() int { return c.splits(b, &slotsSent, "slots") })
+				c.slot, c.last = c.slot+aggregator.Kept, 999
+				c.round(b, 60, 999)
+				many.on(c, func() int { return c.splits(b, &manySent, "slots") })
+				c.slot += aggregator.Kept
 			}
 			b.ReportMetric(split.each(), "redis-µs/key")
+			b.ReportMetric(slots.each(), "slots-µs/key")
+			b.ReportMetric(many.each(), "many-µs/key")
+			b.ReportMetric(float64(sent)/float64(split.updates), "B/key")
+			b.ReportMetric(float64(slotsSent)/float64(slots.updates), "slots-B/key")
+			b.ReportMetric(float64(manySent)/float64(many.updates), "many-B/key")
 			b.ReportMetric(0, "ns/op")
 		})
 	}
+}
+
+// splits reads the split of each key, and returns how many. It adds the bytes of the answers.
+func (c *crowd) splits(t testing.TB, size *int, words ...any) (keys int) {
+	t.Helper()
+	for some := range slices.Chunk(c.keys, callKeys) {
+		pipe := c.server.Client().Pipeline()
+		for _, key := range some {
+			pipe.FCallRO(context.Background(), function("split"), []string{key}, append([]any{c.slot}, words...)...)
+		}
+		answers, err := pipe.Exec(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range answers {
+			*size += onWire(a.(*goredis.Cmd).Val())
+		}
+		keys += len(some)
+	}
+	return keys
+}
+
+// onWire is the bytes of an answer.
+func onWire(answer any) (size int) {
+	switch v := answer.(type) {
+	case []any:
+		size = len(fmt.Sprintf("*%d\r\n", len(v)))
+		for _, one := range v {
+			size += onWire(one)
+		}
+	case string:
+		size = len(fmt.Sprintf("$%d\r\n%s\r\n", len(v), v))
+	case int64:
+		size = len(fmt.Sprintf(":%d\r\n", v))
+	}
+	return size
 }

@@ -106,6 +106,7 @@ func (b *heartbeats) call(ctx context.Context, field, value, since, changed stri
 	if err != nil {
 		return fleet.State{}, err
 	}
+	b.stats.answer.came()
 	return fleet.ParseState(answer)
 }
 

@@ -366,20 +366,38 @@ local function push(keys, args)
   return concat(out)
 end
 
--- split: KEYS suspect; ARGV slot. Who counted what in the window that ends at
--- the slot: id, count, id, count…
+-- slots are those of a node's in the window that ends at a slot, oldest first, in as many
+-- bytes each as the ring has. They are cut from it as they stand: to add them up would cost more.
+local function slots(ring, cell, head, last)
+  local i = last - WINDOW - head + KEPT -- the slots of the ring before them
+  if i >= 0 and i + WINDOW <= KEPT then return sub(ring, N + i * cell + 1, N + (i + WINDOW) * cell) end
+  local out = sub(ring, N + max(i, 0) * cell + 1, N + max(min(i + WINDOW, KEPT), 0) * cell)
+  if i < 0 then out = sub(EMPTY, 1, min(-i, WINDOW) * cell) .. out end
+  return out .. sub(EMPTY, 1, WINDOW * cell - #out)
+end
+
+-- split: KEYS suspect; ARGV slot, and maybe 'slots'. Who counted what in the window
+-- that ends at the slot: id, count, id, count…, or the slots in place of each count. So
+-- a node knows, too, what will be left of it in later windows if nothing more comes.
 local function split(keys, args)
   if not call then bind() end
-  if #keys ~= 1 or #args ~= 1 or not whole(args[1], 2 ^ 32) then
-    return fail('arguments: split takes a suspect and a slot')
+  if #keys ~= 1 or #args < 1 or #args > 2 or not whole(args[1], 2 ^ 32) or args[2] and args[2] ~= 'slots' then
+    return fail('arguments: split takes a suspect, a slot and maybe the word slots')
   end
   local all, last, out = try('HGETALL', keys[1]), tonumber(args[1]), {}
   if all.err and not otherType(all) then return all end
   for i = 1, #all, 2 do
     if all[i] ~= 'f' and sound(all[i + 1], N) then
       local cell, head = unpack('>BI4', all[i + 1])
-      local n = ending(all[i + 1], N, cell, head, last)
-      if n > 0 then
+      local n
+      if args[2] then
+        n = slots(all[i + 1], cell, head, last)
+        if n == sub(EMPTY, 1, #n) then n = nil end
+      else
+        n = ending(all[i + 1], N, cell, head, last)
+        if n == 0 then n = nil end
+      end
+      if n then
         out[#out + 1] = all[i]
         out[#out + 1] = n
       end

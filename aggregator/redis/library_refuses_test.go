@@ -42,6 +42,8 @@ func TestLibraryRefuses(t *testing.T) {
 		{"split", []string{key}, nil},
 		{"split", []string{key}, []string{"x"}},
 		{"split", []string{key}, []string{"-1"}},
+		{"split", []string{key}, []string{"1", "slot"}},
+		{"split", []string{key}, []string{"1", "slots", "slots"}},
 		{"split", []string{key, key}, []string{"1"}},
 		{"forget", nil, []string{"1", "5"}},
 		{"forget", []string{key}, []string{"1"}},

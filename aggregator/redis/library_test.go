@@ -16,6 +16,7 @@ import (
 	"edgeguard/aggregator"
 	"edgeguard/internal/redistest"
 	"edgeguard/internal/redistwin"
+	"edgeguard/ring"
 )
 
 // both runs every call on a real server, as a node's user, and on the
@@ -125,12 +126,21 @@ func (b *both) fail(format string, args ...any) {
 	b.t.Fatalf("%s: %s\nafter\n%s", b.quoted, fmt.Sprintf(format, args...), strings.Join(b.past, "\n"))
 }
 
-// pairs sorts a flat list of names and values by name: a hash has no order.
+// pairs sorts a flat list of names and values by name: a hash has no order. Slots of one byte
+// are written in two.
 func pairs(flat any) []string {
 	list, _ := flat.([]any)
 	var out []string
 	for ; len(list) >= 2; list = list[2:] {
-		out = append(out, fmt.Sprintf("%q %v", list[0], list[1]))
+		value := list[1]
+		if slots, ok := value.(string); ok && len(slots) == ring.Slots {
+			var wide []byte
+			for _, n := range []byte(slots) {
+				wide = append(wide, 0, n)
+			}
+			value = string(wide)
+		}
+		out = append(out, fmt.Sprintf("%q %v", list[0], value))
 	}
 	slices.Sort(out)
 	return out
@@ -230,7 +240,8 @@ func (s *script) run(calls int) {
 			s.call(s.began, "forget", s.keys[:1+s.r.IntN(len(s.keys))], args)
 		case 1, 2, 3:
 			end := int(s.slot()) + s.r.IntN(80) - 76
-			s.call(s.began, "split", []string{s.keys[s.r.IntN(len(s.keys))]}, []string{strconv.Itoa(end)})
+			args := []string{strconv.Itoa(end), "slots"}
+			s.call(s.began, "split", []string{s.keys[s.r.IntN(len(s.keys))]}, args[:1+s.r.IntN(2)])
 		default:
 			s.push()
 		}

@@ -80,7 +80,7 @@ type listReader struct {
 // run reads the changes of the fleet's list, and what the fleet
 // watches.
 func (r *listReader) run(ctx context.Context, at position) error {
-	synced := time.Now()
+	synced, slow := time.Now(), patience{wire: r.wire}
 	for {
 		select {
 		case <-ctx.Done():
@@ -101,6 +101,10 @@ func (r *listReader) run(ctx context.Context, at position) error {
 		default:
 		}
 		news, err := r.read(ctx, at)
+		if slow.bears(err) {
+			r.stats.note(err)
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -128,6 +132,7 @@ func (r *listReader) read(ctx context.Context, at position) ([]goredis.XStream, 
 		r.stats.failed("stream")
 		return nil, fmt.Errorf("stream of changes: %w", err)
 	}
+	r.stats.answer.came()
 	return news, nil
 }
 
@@ -208,7 +213,7 @@ func (r *listReader) merge(prefix string, j judged, fresh bool) {
 		r.stats.received.Add(1)
 		if b.Forgets() {
 			r.clears.clear(b)
-			r.node.Cleared(b.Prefix, b.Since)
+			r.node.Cleared(b)
 		}
 	}
 	r.rejections.accepted(prefix)

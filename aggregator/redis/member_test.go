@@ -76,6 +76,8 @@ type member struct {
 	skew         func(time.Duration, bool)
 	reboot       func(string) bool
 	waits        map[netip.Prefix]bool // the blocks that it holds
+	keeps        string                // the rule whose blocks stay here, as in the version before
+	extends      time.Duration         // the window of the rule whose blocks are extended
 	pace         int                   // blocks of rules published a second; 0: as of every node
 	link         *Link
 	table        *shard.Table
@@ -125,11 +127,20 @@ func (p testPeer) Local(t time.Time) time.Time { return p.local(t) }
 func (p testPeer) Over(k aggregator.Key, peak uint32, split []aggregator.NodeCount) {
 	p.block(k, peak, aggregator.SplitReason(split))
 }
+func (p testPeer) Weighs(aggregator.Key) bool                               { return false }
 func (p testPeer) Settled(aggregator.Key, uint32) bool                      { return false }
 func (p testPeer) Merge(b edgeguard.Block, t blocklist.Trust) (bool, error) { return p.merge(b, t) }
-func (p testPeer) Records() iter.Seq2[edgeguard.Block, blocklist.Trust]     { return p.list.Records() }
+func (p testPeer) Records() iter.Seq2[edgeguard.Block, blocklist.Trust] {
+	return func(yield func(edgeguard.Block, blocklist.Trust) bool) {
+		for b, t := range p.list.Records() {
+			if !p.keepsHere(&b) && !yield(b, t) {
+				return
+			}
+		}
+	}
+}
 func (p testPeer) Block(prefix netip.Prefix) (_ edgeguard.Block, t blocklist.Trust, ok bool) {
-	if b := p.list.Of(time.Now(), prefix); b != nil {
+	if b := p.list.Of(time.Now(), prefix); b != nil && !p.keepsHere(b) {
 		return *b, p.list.Trust(prefix), true
 	}
 	return edgeguard.Block{}, t, false
@@ -140,9 +151,13 @@ func (p testPeer) Refused(prefix netip.Prefix) (events uint32, ok bool) {
 	return events, ok
 }
 
-func (p testPeer) Cleared(prefix netip.Prefix, _ time.Time) {
-	p.counts.Cleared(prefix, time.Now())
-	p.table.Clear(prefix.Addr(), "")
+func (p testPeer) Slack(b edgeguard.Block) time.Duration {
+	return fleet.ExtensionSlack(&b, p.name, p.extends)
+}
+
+func (p testPeer) Cleared(b edgeguard.Block) {
+	p.counts.Cleared(b.Prefix, time.Now())
+	p.table.Clear(b.Prefix.Addr(), "")
 }
 
 func (p testPeer) Held(prefix netip.Prefix) (aggregator.Key, bool) {
@@ -176,7 +191,11 @@ func (m *member) start(t testing.TB) *member {
 	if m.pace > 0 {
 		link.publisher.outbox = fleet.NewOutbox(m.pace, testPeer{m}.Refused)
 	}
-	m.list.OnChange(func(b edgeguard.Block) { link.Changed(b, m.list.Trust(b.Prefix)) })
+	m.list.OnChange(func(b edgeguard.Block) {
+		if !m.keepsHere(&b) {
+			link.Changed(b, m.list.Trust(b.Prefix))
+		}
+	})
 	ctx, end := context.WithCancel(context.Background())
 	m.done = make(chan struct{})
 	m.end = end
@@ -215,6 +234,13 @@ func (m *member) eventually(t testing.TB, what string, done func() bool) {
 		}
 	}()
 	program.Eventually(t, m.name+": "+what, done)
+}
+
+// keepsHere reports whether the member keeps a record from the others.
+func (m *member) keepsHere(b *edgeguard.Block) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.keeps != "" && b.Rule == m.keeps
 }
 
 // see counts n requests of an address.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -36,6 +37,7 @@ func (p *Pusher) prove(ctx context.Context, counts *aggregator.Totals, answered 
 		if err != nil {
 			p.stats.failed("split")
 			p.stats.note(fmt.Errorf("split over the nodes: %w", err))
+			waiting = slices.Concat(some, waiting) // not answered: not looked at
 			break
 		}
 	}
@@ -50,14 +52,25 @@ func (p *Pusher) due(counts *aggregator.Totals, answered []aggregator.SplitLook,
 	settled := func(o aggregator.SplitLook) bool {
 		return !o.Renew && (!o.Act || p.node.Settled(o.Key, o.Peak))
 	}
-	first = slices.DeleteFunc(p.later, settled)
+	first = slices.DeleteFunc(append(p.later, p.looks.Due(now)...), settled)
 	_, agains := aggregator.SplitsFor(p.fields)
 	for _, o := range answered {
 		if settled(o) {
 			continue
 		}
 		o.Act = o.Act && !p.node.Settled(o.Key, o.Peak)
+		leaves := p.leaves(o)
+		if p.looks.Has(o.Key) {
+			if leaves {
+				p.looks.Wait(p.id, o.Key, o, p.others(), now) // its newest window
+			} else {
+				p.looks.Drop(o.Key)
+				first = append(first, o)
+			}
+			continue
+		}
 		switch due, new := counts.Ask(o.Key, !o.Act, now); {
+		case due && new && leaves && p.looks.Wait(p.id, o.Key, o, p.others(), now):
 		case due && new:
 			first = append(first, o)
 		case due && p.agains.Take(1, agains, now) == 1:
@@ -67,6 +80,35 @@ func (p *Pusher) due(counts *aggregator.Totals, answered []aggregator.SplitLook,
 	slices.SortStableFunc(first, func(a, b aggregator.SplitLook) int { return cmp.Compare(b.Sum, a.Sum) })
 	return again, first
 }
+
+// leaves reports whether the node leaves a key to the node whose push crossed the limit: that
+// one proves it, and its block settles it here. Not where the node weighs such a block: what it
+// holds, or has charged, it must prove for itself. Nor what must be renewed, which no block is.
+func (p *Pusher) leaves(o aggregator.SplitLook) bool {
+	return o.Act && !o.Mine && !o.Renew && !p.node.Weighs(o.Key)
+}
+
+// others returns how many nodes there are to leave something to, this one included; 0
+// where there are no heartbeats, as in a replay.
+func (p *Pusher) others() int { return int(p.stats.nodes.Load()) }
+
+// TakeTurns does what the node left to others, and none has done. now is local time.
+func (p *Pusher) TakeTurns(ctx context.Context, now time.Time) error {
+	counts := p.node.Counts()
+	if p.looks.Len() > 0 {
+		p.prove(ctx, counts, nil, now)
+	}
+	var keys []aggregator.Key
+	for _, k := range p.watches.Due(now) {
+		if counts.AskWatch(k, now) {
+			keys = append(keys, k)
+		}
+	}
+	return p.askWatches(ctx, keys)
+}
+
+// waits reports whether the node leaves something to others.
+func (p *Pusher) waits() bool { return p.looks.Len()+p.watches.Len()+len(p.unasked) > 0 }
 
 // proveSome proves some keys. It returns those to look at again, with other windows.
 func (p *Pusher) proveSome(ctx context.Context, counts *aggregator.Totals, keys []aggregator.SplitLook, now time.Time) (moved []aggregator.SplitLook, err error) {
@@ -86,6 +128,9 @@ func (p *Pusher) proveSome(ctx context.Context, counts *aggregator.Totals, keys 
 	_, agains := aggregator.SplitsFor(p.fields)
 	for i, o := range keys {
 		most := judge.Most(splits[i], o.Own)
+		if o.Slots {
+			counts.Foresee(o.Key, o.Heads[0], most.Fields, p.id)
+		}
 		switch {
 		case counts.Prove(o.Key, o.Heads[most.At], most.Counted):
 			p.doubts.Settle(o.Key)
@@ -94,6 +139,7 @@ func (p *Pusher) proveSome(ctx context.Context, counts *aggregator.Totals, keys 
 				p.node.Over(o.Key, most.Counted, aggregator.SplitByNode(most.Fields, p.nodes.Name))
 			}
 		case o.Act && o.Moved && len(o.Heads) == 1 && p.agains.Take(aggregator.SplitWindows, agains, now) == aggregator.SplitWindows:
+			o.Slots = false
 			o.Heads = aggregator.HeadsAround(o.Heads[0], p.node.Width(o.Key.Meter))
 			moved = append(moved, o)
 		default:
@@ -109,15 +155,34 @@ func (p *Pusher) known(now time.Time) func(id [8]byte) bool {
 	return func(id [8]byte) bool { return p.nodes.Evidence(id, since) }
 }
 
-// splits returns the fields of each key in each of its windows.
+// splits returns the fields of each key in each of its windows. Functions of before do not know
+// splits of slots: for a minute those that want slots are asked for sums alone. So what is
+// proven holds in its slot, as it did, and a node of today works beside them.
 func (p *Pusher) splits(ctx context.Context, keys []aggregator.SplitLook) ([][][]aggregator.SplitField, error) {
+	if time.Now().Unix() < p.sumsUntil.Load() {
+		return p.splitsOf(ctx, keys, false)
+	}
+	splits, err := p.splitsOf(ctx, keys, true)
+	if err != nil && strings.Contains(err.Error(), "EDGEGUARD arguments: split ") {
+		p.sumsUntil.Store(time.Now().Add(time.Minute).Unix())
+		return p.splitsOf(ctx, keys, false)
+	}
+	return splits, err
+}
+
+// splitsOf is splits, with slots where they are wanted, or without.
+func (p *Pusher) splitsOf(ctx context.Context, keys []aggregator.SplitLook, slots bool) ([][][]aggregator.SplitField, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
 	pipe := p.client.Pipeline()
 	var cmds []*goredis.Cmd
 	for _, o := range keys {
 		for _, head := range o.Heads {
-			cmds = append(cmds, pipe.FCallRO(ctx, function("split"), []string{p.names.suspect(o.Key)}, head))
+			args := []any{head}
+			if slots && o.Slots {
+				args = append(args, "slots")
+			}
+			cmds = append(cmds, pipe.FCallRO(ctx, function("split"), []string{p.names.suspect(o.Key)}, args...))
 		}
 	}
 	if _, err := pipe.Exec(ctx); err != nil {

@@ -26,6 +26,9 @@ type Counter interface {
 	// Settled reports whether Over would change nothing for this key, so that
 	// its split need not be read. peak is what Redis says, which proves nothing.
 	Settled(key aggregator.Key, peak uint32) bool
+	// Weighs reports whether the node holds another node's block of the key, or has it
+	// in force on that node's word only: so that what it proves is for itself.
+	Weighs(key aggregator.Key) bool
 }
 
 // List is the node's list of blocks, as far as it concerns the fleet.
@@ -44,17 +47,21 @@ type List interface {
 	// was evicted here.
 	Crowded(b edgeguard.Block, t blocklist.Trust) bool
 	// Records returns the fleet's part of the node's list: blocks, allowances
-	// and tombstones, without those of rules with scope node.
+	// and tombstones, without those that are too wide to travel.
 	Records() iter.Seq2[edgeguard.Block, blocklist.Trust]
 	// Block returns the block of exactly this prefix that is in force here, if it
 	// is of the fleet's part.
 	Block(prefix netip.Prefix) (_ edgeguard.Block, _ blocklist.Trust, ok bool)
+	// Slack returns by how much later a block may end here than in the fleet's list
+	// before that is published: an extension by what is counted here. 0 for blocks that
+	// are not extended.
+	Slack(b edgeguard.Block) time.Duration
 	// Refused returns how many events the node has refused because of the block of
 	// exactly this prefix; false if the node's list has none.
 	Refused(prefix netip.Prefix) (events uint32, ok bool)
-	// Cleared is called when the fleet unblocked a prefix: the node forgets its
-	// counts. at is local.
-	Cleared(prefix netip.Prefix, at time.Time)
+	// Cleared is called with a tombstone that is new here, when the fleet unblocked a
+	// prefix: the node forgets its counts. Times are local.
+	Cleared(tombstone edgeguard.Block)
 	// Unsplit reports whether a block's reason lacks the split over the nodes.
 	// It returns the key that it was counted under, and what this node counted
 	// at its crossing.

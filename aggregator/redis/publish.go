@@ -60,8 +60,20 @@ func (p *publisher) changed(b edgeguard.Block, t blocklist.Trust) {
 
 // lacks reports whether the fleet may lack a record that it would accept.
 func (p *publisher) lacks(c fleet.Change) bool {
+	_, _, lacks := p.due(c)
+	return lacks
+}
+
+// due returns a change as it is published, and reports whether it is to be: not what the
+// fleet has, nor an extension that another node makes, or this one a little later.
+func (p *publisher) due(c fleet.Change) (record, mac string, due bool) {
+	prefix := c.Block.Prefix.String()
 	record, mac, ok := p.encode(c)
-	return ok && p.mirror.Missing(c.Block.Prefix.String(), record, mac)
+	if !ok || !p.mirror.Missing(prefix, record, mac) {
+		return "", "", false
+	}
+	ahead, extends := p.mirror.Ahead(prefix, record, mac)
+	return record, mac, !extends || ahead <= 0 || ahead >= p.node.Slack(c.Block)
 }
 
 // operators publishes what operators changed, in their order.
@@ -108,9 +120,9 @@ func (p *publisher) publish(ctx context.Context, changes []fleet.Change) (n int,
 		args := []any{p.clock.now().UnixMilli()}
 		var sent []fleet.Change
 		for _, c := range some {
-			record, mac, ok := p.encode(c)
+			record, mac, due := p.due(c)
 			switch {
-			case !ok || !p.mirror.Missing(c.Block.Prefix.String(), record, mac):
+			case !due:
 			case c.ByRule() && p.crowded.Has(c.Block.Prefix, time.Now()):
 				p.keptHere(c)
 			default:

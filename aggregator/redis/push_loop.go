@@ -13,12 +13,17 @@ import (
 	"edgeguard/aggregator/fleet"
 )
 
-// Held blocks have this node's counts pushed at a pace: who writes very many records must
-// not have all nodes push without end.
+// Held blocks, and keys that cannot wait for a round, have this node's counts pushed at a
+// pace: who writes very many records, or asks as very many clients, must not have all nodes
+// push without end.
 const (
 	asksPace  = 1000                   // a second, of each node
 	asksFleet = 10_000                 // a second, of all nodes together: a twentieth of Redis' time
 	asksTurn  = 250 * time.Millisecond // to choose whose turn it is, thousands are looked at
+	looksTurn = 100 * time.Millisecond // between two looks at what the node left to others
+	// urgentTurn is the time between two urgent pushes: so many clients that are new here cost
+	// Redis no more calls than twenty a second, and keys as held blocks do.
+	urgentTurn = 50 * time.Millisecond
 )
 
 // pushLoop has the node's counts pushed. Other goroutines only wake it, queue a
@@ -27,28 +32,30 @@ const (
 // addWatches, splits and known; its doubts have a lock of their own.
 type pushLoop struct {
 	*wire
-	pusher  *Pusher             // its rounds are the loop's, and those of who ends it
-	wake    chan struct{}       // push now
-	watched chan aggregator.Key // keys to be pushed now
-	asks    *fleet.Outbox       // the held blocks whose counts wait to be pushed
-	asked   chan struct{}       // asks has some
-	losses  atomic.Uint64       // how often Redis may have lost something
+	pusher  *Pusher       // its rounds are the loop's, and those of who ends it
+	wake    chan struct{} // push now
+	watched *watchQueue   // keys to be pushed now
+	asks    *fleet.Outbox // the held blocks whose counts wait to be pushed
+	asked   chan struct{} // asks has some
+	losses  atomic.Uint64 // how often Redis may have lost something
 
+	slow     patience       // with pushes that are answered late
 	turn     time.Time      // when the held blocks last had a turn
+	hurried  time.Time      // when urgent keys last had one
 	caughtUp uint64         // of losses: all sums were compared since
 	pace     fleet.JoinPace // of comparing after an outage
 }
 
 func newPushLoop(w *wire, p *Pusher) *pushLoop {
 	return &pushLoop{
-		wire: w, pusher: p, wake: make(chan struct{}, 1), watched: make(chan aggregator.Key, maxWatched),
+		wire: w, pusher: p, wake: make(chan struct{}, 1), watched: newWatchQueue(),
 		asks: fleet.NewOutbox(asksPace, func(prefix netip.Prefix) (counted uint32, ok bool) {
 			if k, held := w.node.Held(prefix); held {
 				counted = w.node.Counts().Own(k, w.node.Now())
 			}
 			return counted, counted > 0
 		}),
-		asked: make(chan struct{}, 1),
+		asked: make(chan struct{}, 1), slow: patience{wire: w},
 	}
 }
 
@@ -57,18 +64,28 @@ func newPushLoop(w *wire, p *Pusher) *pushLoop {
 func (p *pushLoop) run(ctx context.Context) error {
 	timer := time.NewTimer(rand.N(p.config.Push))
 	defer timer.Stop()
-	var turn <-chan time.Time
+	var turn, looks, hurry <-chan time.Time
 	for {
 		var err error
+		if looks == nil && p.pusher.waits() {
+			looks = time.After(looksTurn)
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-p.wake:
 			timer.Reset(0)
-		case k := <-p.watched:
-			err = p.pusher.PushWatched(ctx, p.drain(k), p.node.Now())
+		case <-p.watched.news:
+			err = p.pushWatched(ctx)
+		case <-looks:
+			looks = nil
+			err = p.pusher.TakeTurns(ctx, p.node.Now())
 		case <-p.asked:
 			turn = time.After(asksTurn - time.Since(p.turn))
+		case <-p.node.Counts().Urgent():
+			hurry = time.After(urgentTurn - time.Since(p.hurried))
+		case <-hurry:
+			hurry, err = p.pushUrgent(ctx)
 		case <-turn:
 			turn = nil
 			err = p.pushAsked(ctx)
@@ -93,12 +110,13 @@ func (p *pushLoop) round(ctx context.Context) (wait time.Duration, err error) {
 	more := err == nil
 	paced := false
 	for more && err == nil && !paced && time.Since(began) < until {
-		if more, paced, err = p.reconcile(ctx); err == nil && len(p.watched) > 0 {
-			err = p.pusher.PushWatched(ctx, p.drain(<-p.watched), p.node.Now())
+		if more, paced, err = p.reconcile(ctx); err == nil && p.watched.len() > 0 {
+			err = p.pushWatched(ctx)
 		}
 	}
 	p.stats.rounds.Add(1)
 	if err == nil {
+		p.slow.borne = 0
 		p.stats.pushed.Store(time.Now().UnixNano())
 		if p.health.PushWorks() {
 			p.lost() // a new master may have missed something
@@ -137,11 +155,19 @@ func (p *pushLoop) lost() {
 }
 
 // check decides what a failed push means. It returns the error if the
-// session must end. Where only a part of a Cluster, or the node's own clock, is
+// session must end. A push that is only slow means nothing: it is repeated, since what is
+// not answered waits. Where only a part of a Cluster, or the node's own clock, is
 // the cause, it degrades the session: the next round pushes again what was not
 // answered.
 func (p *pushLoop) check(ctx context.Context, err error) error {
-	if err == nil || lost(err) {
+	if err == nil {
+		return nil // maybe nothing was sent: only a round that was answered ends a row of slow ones
+	}
+	if p.slow.bears(err) {
+		p.stats.note(err)
+		return nil
+	}
+	if lost(err) {
 		return err
 	}
 	p.stats.note(err)
@@ -150,29 +176,16 @@ func (p *pushLoop) check(ctx context.Context, err error) error {
 	return nil
 }
 
-// drain returns the queued watched keys, each once: several nodes may add one to the
-// watch list.
-func (p *pushLoop) drain(first aggregator.Key) []aggregator.Key {
-	keys, seen := []aggregator.Key{first}, map[aggregator.Key]bool{first: true}
-	for len(keys) < maxWatched {
-		select {
-		case k := <-p.watched:
-			if !seen[k] {
-				keys, seen[k] = append(keys, k), true
-			}
-		default:
-			return keys
-		}
-	}
-	return keys
+// pushWatched pushes queued keys: not so many at once that a round waits for long.
+func (p *pushLoop) pushWatched(ctx context.Context) error {
+	return p.pusher.PushWatched(ctx, p.watched.take(batch), p.node.Now())
 }
 
-// pushNow queues a key; see [Link.PushNow].
+// pushNow queues a key; see [Link.PushNow]. One that finds no room goes with the next round.
 func (p *pushLoop) pushNow(k aggregator.Key) {
-	select {
-	case p.watched <- k:
-	default:
-		p.stats.dropped.Add(1)
+	if !p.watched.add(k) {
+		p.stats.delayed.Add(1)
+		p.node.Counts().WatchLater(k, p.node.Now())
 	}
 }
 
@@ -200,7 +213,7 @@ func (p *pushLoop) ask(b edgeguard.Block) {
 // pushAsked pushes what the node has of the held blocks whose turn it is.
 func (p *pushLoop) pushAsked(ctx context.Context) error {
 	p.turn = time.Now()
-	p.asks.SetPace(min(asksPace, asksFleet/max(1, int(p.stats.nodes.Load()))))
+	p.asks.SetPace(p.eachSecond())
 	var keys []aggregator.Key
 	for _, prefix := range p.asks.Next(p.turn, asksPace) {
 		if k, held := p.node.Held(prefix); held {
@@ -211,4 +224,21 @@ func (p *pushLoop) pushAsked(ctx context.Context) error {
 		signal(p.asked)
 	}
 	return p.pusher.PushWatched(ctx, p.pusher.reported(ctx, keys), p.node.Now())
+}
+
+// pushUrgent pushes keys that cannot wait for the round, and returns when those that are
+// left have their turn.
+func (p *pushLoop) pushUrgent(ctx context.Context) (next <-chan time.Time, err error) {
+	p.hurried = time.Now()
+	most := max(1, p.eachSecond()*int(urgentTurn)/int(time.Second))
+	more, err := p.pusher.PushUrgent(ctx, p.node.Now(), most)
+	if more {
+		next = time.After(urgentTurn)
+	}
+	return next, err
+}
+
+// eachSecond is how many keys a node pushes beside its rounds.
+func (p *pushLoop) eachSecond() int {
+	return min(asksPace, asksFleet/max(1, int(p.stats.nodes.Load())))
 }

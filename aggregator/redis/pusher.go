@@ -3,6 +3,8 @@ package redis
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -18,6 +20,8 @@ const (
 	// neither side buffers more than a few MB, and a round of many keys does not
 	// outlast one exchange's timeout.
 	pipelined = 16
+	// fleetCalls is the most calls of all nodes: half a second of Redis' time.
+	fleetCalls = 250
 	// batch is about how many keys are taken from the node at a time. More would
 	// take memory and delay what follows from the answers, in particular when
 	// all ask for a full push.
@@ -26,7 +30,7 @@ const (
 
 // Pusher carries one node's counts to Redis, one round at a time, and starts no
 // goroutine: Link runs it in real time, a replay in its own. It is not safe for
-// concurrent use, except forget, addWatches and splits, which keep no state.
+// concurrent use, except forget, addWatches and splits.
 type Pusher struct {
 	client       goredis.UniversalClient
 	timeout      time.Duration
@@ -49,6 +53,11 @@ type Pusher struct {
 	later     []aggregator.SplitLook // that found no room among the firsts
 	fields    int                    // of a split, lately
 	refreshed time.Time              // when the names were last read again
+	// looks and watches are left to other nodes for a moment.
+	looks     aggregator.Backoff[aggregator.SplitLook]
+	watches   aggregator.Backoff[aggregator.Key]
+	unasked   []aggregator.Key // that the fleet could not be asked to watch
+	sumsUntil atomic.Int64     // the unix second until which Redis' functions know no splits of slots
 }
 
 // NewPusher returns the pusher of one node for a caller that keeps its own
@@ -115,6 +124,16 @@ func (p *Pusher) PushWatched(ctx context.Context, keys []aggregator.Key, now tim
 	return t.err()
 }
 
+// PushUrgent pushes keys that cannot wait for the next round, at most most, and reports
+// whether there are more.
+func (p *Pusher) PushUrgent(ctx context.Context, now time.Time, most int) (more bool, err error) {
+	counts := p.node.Counts()
+	pushes, more := counts.CollectUrgent(now, most)
+	var t tally
+	p.push(ctx, counts, pushes, now, &t)
+	return more, t.err()
+}
+
 // reported returns those of the keys of which Redis has something. Of a block that is
 // right it has what the other nodes counted; whoever writes records of very many clients that
 // no node has reported would otherwise have all nodes report them.
@@ -137,6 +156,17 @@ func (p *Pusher) reported(ctx context.Context, keys []aggregator.Key) []aggregat
 		}
 	}
 	return out
+}
+
+// askWatches has the fleet watch keys, those first of which that failed before.
+func (p *Pusher) askWatches(ctx context.Context, keys []aggregator.Key) error {
+	keys = append(p.unasked, keys...)
+	p.unasked = nil
+	err := p.addWatches(ctx, keys)
+	if err != nil {
+		p.unasked = slices.Clone(keys[:min(len(keys), mostLater)])
+	}
+	return err
 }
 
 // addWatches adds keys to the fleet's watch list.

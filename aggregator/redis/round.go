@@ -31,7 +31,7 @@ func (t *tally) err() error {
 // answers before it sends more. It returns false if the rest would only fail as
 // slowly.
 func (p *Pusher) push(ctx context.Context, counts *aggregator.Totals, pushes []aggregator.Push, now time.Time, t *tally) bool {
-	for calls := range slices.Chunk(p.group(pushes), pipelined) {
+	for calls := range slices.Chunk(p.group(pushes), p.together()) {
 		var f followUps
 		failed, err := p.exchange(ctx, counts, calls, now, &f)
 		t.calls, t.unanswered = t.calls+len(calls), t.unanswered+failed
@@ -45,6 +45,10 @@ func (p *Pusher) push(ctx context.Context, counts *aggregator.Totals, pushes []a
 	}
 	return true
 }
+
+// together returns how many calls are sent before their answers are read: so few that if all
+// nodes send at once, Redis answers them within half a second, and none runs into its timeout.
+func (p *Pusher) together() int { return max(1, min(pipelined, fleetCalls/max(1, p.others()))) }
 
 // followUps is what answers ask for.
 type followUps struct {
@@ -63,7 +67,7 @@ func (p *Pusher) followUp(ctx context.Context, counts *aggregator.Totals, f *fol
 		err = p.repeat(ctx, counts, f, now)
 	}
 	p.prove(ctx, counts, f.over, now)
-	return errors.Join(err, p.addWatches(ctx, f.watch))
+	return errors.Join(err, p.askWatches(ctx, f.watch))
 }
 
 // repeat pushes in full the keys that Redis asks for.
@@ -74,7 +78,7 @@ func (p *Pusher) repeat(ctx context.Context, counts *aggregator.Totals, f *follo
 			again = append(again, one)
 		}
 	}
-	for calls := range slices.Chunk(p.group(again), pipelined) {
+	for calls := range slices.Chunk(p.group(again), p.together()) {
 		if failed, err := p.exchange(ctx, counts, calls, now, f); err != nil {
 			return &pushError{calls: len(calls), unanswered: failed, err: err}
 		}
@@ -143,6 +147,7 @@ func (p *Pusher) send(ctx context.Context, calls []*call, claimed time.Time) (fa
 			c.answers, err = aggregator.DecodeAnswers(text, len(c.pushes))
 		}
 		if err == nil {
+			p.stats.answer.came()
 			continue
 		}
 		failed++
@@ -186,6 +191,8 @@ func (p *Pusher) applyAnswers(counts *aggregator.Totals, c *call, now time.Time,
 			f.again = append(f.again, one.Key)
 		}
 		if out.Watch {
+			f.watch = append(f.watch, one.Key)
+		} else if out.WatchLater && !p.watches.Wait(p.id, one.Key, one.Key, p.others(), now) && counts.AskWatch(one.Key, now) {
 			f.watch = append(f.watch, one.Key)
 		}
 		if p.forged != nil {

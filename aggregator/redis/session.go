@@ -100,6 +100,7 @@ func (l *Link) lastPush(ctx context.Context) {
 func (l *Link) heartbeatLoop(ctx context.Context) error {
 	ticks := time.NewTicker(heartbeatEvery)
 	defer ticks.Stop()
+	slow := patience{wire: l.wire}
 	for looked := (time.Time{}); ; {
 		// All nodes together look at most ten times a second.
 		if time.Since(looked) >= max(10*time.Second, time.Duration(l.stats.nodes.Load())*100*time.Millisecond) {
@@ -112,6 +113,10 @@ func (l *Link) heartbeatLoop(ctx context.Context) error {
 		case <-ticks.C:
 		}
 		s, err := l.beats.beat(ctx, true)
+		if slow.bears(err) {
+			l.stats.note(err)
+			continue
+		}
 		if err != nil {
 			return err
 		}

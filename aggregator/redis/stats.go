@@ -26,10 +26,9 @@ type Stats struct {
 	// Rounds, Calls and Keys count rounds of pushes, their calls, and the keys
 	// that were answered.
 	Rounds, Calls, Keys uint64
-	// Dropped counts watched keys that came faster than they could be pushed
-	// and were skipped: the watching node asks again after a quarter of a
-	// window.
-	Dropped uint64
+	// Delayed counts watched keys that came faster than they could be pushed at
+	// once, and went with the next round.
+	Delayed uint64
 
 	// Published counts records that the fleet accepted from this node, Received
 	// those that changed this node's list, Rejected those that were rejected.
@@ -68,9 +67,10 @@ type Stats struct {
 
 // counters is what Stats reads. It is safe for concurrent use.
 type counters struct {
-	rounds, calls, keys, dropped, published, received, rejected, replaced, kept, syncs, reconnects atomic.Uint64
+	rounds, calls, keys, delayed, published, received, rejected, replaced, kept, syncs, reconnects atomic.Uint64
 	fanOut, fanOutMost, ahead, within                                                              atomic.Int64
 	nodes                                                                                          atomic.Int64
+	answer                                                                                         lastAnswer
 	pushed                                                                                         atomic.Int64 // unix ns of the newest round that was answered in full
 
 	mu     sync.Mutex // guards errors and last
@@ -117,7 +117,7 @@ func (l *Link) Stats() Stats {
 	c := l.stats
 	s := Stats{
 		PushLag: c.pushLag(),
-		Rounds:  c.rounds.Load(), Calls: c.calls.Load(), Keys: c.keys.Load(), Dropped: c.dropped.Load(),
+		Rounds:  c.rounds.Load(), Calls: c.calls.Load(), Keys: c.keys.Load(), Delayed: c.delayed.Load(),
 		Published: c.published.Load(), Received: c.received.Load(), Rejected: c.rejected.Load(),
 		Unsigned: l.list.unsigned(), Replaced: c.replaced.Load(),
 		Kept: c.kept.Load(), Records: l.list.mirror.Len(), Waiting: l.publisher.outbox.Len(), Syncs: c.syncs.Load(),

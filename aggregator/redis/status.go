@@ -17,19 +17,23 @@ import (
 
 // Fleet is the state of a namespace, for `edgeguard fleet status`.
 type Fleet struct {
-	Namespace  string
-	Partitions int // 0 before the first node
+	Namespace  string `json:"namespace"`
+	Partitions int    `json:"partitions"` // 0 before the first node
 	// Changes is the version of the fleet's list, Blocks how many records it
 	// has, tombstones and ended ones included.
-	Changes, Blocks int64
+	Changes int64 `json:"changes"`
+	Blocks  int64 `json:"blocks"`
 	// Now is Redis' clock, Redis its version, Policy its eviction policy.
-	Now           time.Time
-	Redis, Policy string
+	Now    time.Time `json:"now"`
+	Redis  string    `json:"redis,omitempty"`
+	Policy string    `json:"policy,omitempty"`
 	// Libraries are the versions of the function library, if the user may see
 	// them.
-	Libraries []string
+	Libraries []string `json:"libraries,omitempty"`
 	// Nodes are those with a heartbeat in the last hour, by name.
-	Nodes []NodeStatus
+	Nodes []NodeStatus `json:"nodes"`
+	// Faults are what is wrong with the fleet, each with its fix.
+	Faults []string `json:"faults"`
 }
 
 // fresh is how old a live node's heartbeat may be.
@@ -40,10 +44,10 @@ type NodeStatus struct {
 	aggregator.Heartbeat
 	// Alive: the heartbeat is from the last ten seconds. Age is how long ago it
 	// was.
-	Alive bool
-	Age   time.Duration
+	Alive bool    `json:"alive"`
+	Age   float64 `json:"age_seconds"`
 	// DuplicateName: another living node has the same name.
-	DuplicateName bool
+	DuplicateName bool `json:"duplicate_name,omitempty"`
 }
 
 // Status reads the fleet's state from Redis. It changes nothing and needs no
@@ -53,7 +57,7 @@ func Status(ctx context.Context, client goredis.UniversalClient, c Config) (Flee
 		return Fleet{}, err
 	}
 	n := newNames(c.Namespace, c.Partitions)
-	f := Fleet{Namespace: c.Namespace}
+	f := Fleet{Namespace: c.Namespace, Nodes: []NodeStatus{}, Faults: []string{}}
 	pipe := client.Pipeline()
 	state, nodes, blocks := pipe.HGetAll(ctx, n.state), pipe.HGetAll(ctx, n.nodes), pipe.HLen(ctx, n.blocks)
 	if _, err := pipe.Exec(ctx); err != nil {
@@ -69,8 +73,9 @@ func Status(ctx context.Context, client goredis.UniversalClient, c Config) (Flee
 	for field, value := range nodes.Val() {
 		_, value, _ = strings.Cut(value, " ") // the library puts the time of receipt before it
 		if b, ok := aggregator.ParseHeartbeat(field, value); ok {
-			n := NodeStatus{Heartbeat: b, Age: f.Now.Sub(b.At)}
-			if n.Alive = n.Age.Abs() < fresh; n.Alive {
+			age := f.Now.Sub(b.At)
+			n := NodeStatus{Heartbeat: b, Age: age.Seconds()}
+			if n.Alive = age.Abs() < fresh; n.Alive {
 				alive = append(alive, b)
 			}
 			f.Nodes = append(f.Nodes, n)
@@ -84,7 +89,27 @@ func Status(ctx context.Context, client goredis.UniversalClient, c Config) (Flee
 	slices.SortFunc(f.Nodes, func(a, b NodeStatus) int {
 		return cmp.Or(cmp.Compare(a.Node, b.Node), b.Started.Compare(a.Started))
 	})
+	f.judge(c.Partitions)
 	return f, nil
+}
+
+// judge says what is wrong; partitions are those of the config that asks, 0 for none.
+func (f *Fleet) judge(partitions int) {
+	fault := func(format string, args ...any) { f.Faults = append(f.Faults, fmt.Sprintf(format, args...)) }
+	if f.Policy != "" && f.Policy != "noeviction" {
+		fault("maxmemory-policy is %s: Redis may drop counts and blocks; set it to noeviction", f.Policy)
+	}
+	if f.Partitions != 0 && partitions != 0 && f.Partitions != partitions {
+		fault("this config has %d partitions, so its node will not join: set fleet.partitions: %d", partitions, f.Partitions)
+	}
+	for i := range f.Nodes {
+		switch n := &f.Nodes[i]; {
+		case n.DuplicateName && (i == 0 || f.Nodes[i-1].Node != n.Node):
+			fault("more than one living node is called %s: give each its own name (node: in the config)", n.Node)
+		case !n.Alive:
+			fault("node %s was last heard %s ago; one that was stopped for good is forgotten after an hour", n.Node, time.Duration(n.Age*float64(time.Second)).Round(time.Second))
+		}
+	}
 }
 
 // server reads the state of the Redis that stores the list.

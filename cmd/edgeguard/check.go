@@ -2,7 +2,9 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -35,9 +37,9 @@ Without a config it prints the defaults, as a file to start from.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			doctor.Adopt(c.Context(), doctor.ReadUnit, cmp.Or(file, command.DefaultConfig))
 			if e.JSON {
-				return printCheckJSON(e, file)
+				return printCheckJSON(c.Context(), e, file)
 			}
-			return printCheck(e, file)
+			return printCheck(c.Context(), e, file)
 		},
 	}
 	c.Flags().StringVar(&file, "config", "", "config `FILE` (default "+command.DefaultConfig+" if it is there)")
@@ -45,7 +47,7 @@ Without a config it prints the defaults, as a file to start from.`,
 	return c
 }
 
-func printCheck(e *command.Env, file string) error {
+func printCheck(ctx context.Context, e *command.Env, file string) error {
 	name, err := command.FindConfig(file)
 	if err != nil {
 		return err
@@ -62,7 +64,7 @@ func printCheck(e *command.Env, file string) error {
 	for _, w := range c.Warnings {
 		fmt.Fprintf(e.Stderr, "warning: %s\n", w)
 	}
-	for _, text := range doctor.OpenSecrets(c) {
+	for _, text := range slices.Concat(doctor.OpenSecrets(c), doctor.OldHosts(ctx, c), doctor.FrontDoors(c)) {
 		fmt.Fprintf(e.Stderr, "warning: %s\n", text)
 	}
 	fmt.Fprintf(e.Stderr, "mode %s\n", c.Refuses())

@@ -2,7 +2,9 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"edgeguard"
@@ -50,7 +52,7 @@ type checkRule struct {
 }
 
 // printCheckJSON prints one object. It ends with the exit code of the text.
-func printCheckJSON(e *command.Env, file string) error {
+func printCheckJSON(ctx context.Context, e *command.Env, file string) error {
 	name, err := command.FindConfig(file)
 	if err != nil {
 		return err
@@ -61,7 +63,7 @@ func printCheckJSON(e *command.Env, file string) error {
 		c, err = loadChecked(name)
 	}
 	if err == nil {
-		err = r.describe(c)
+		err = r.describe(ctx, c)
 	}
 	r.Problems = append(r.Problems, problemsOf(cmp.Or(name, command.DefaultConfig), err)...)
 	r.OK = err == nil
@@ -72,9 +74,9 @@ func printCheckJSON(e *command.Env, file string) error {
 }
 
 // describe fills in what a config without errors comes to.
-func (r *checkReport) describe(c *config.Config) (err error) {
+func (r *checkReport) describe(ctx context.Context, c *config.Config) (err error) {
 	r.Warnings = append(r.Warnings, placed(c.Warnings)...)
-	for _, text := range doctor.OpenSecrets(c) {
+	for _, text := range slices.Concat(doctor.OpenSecrets(c), doctor.OldHosts(ctx, c), doctor.FrontDoors(c)) {
 		r.Warnings = append(r.Warnings, checkProblem{File: r.File, Message: text})
 	}
 	for i := range c.Rules.Rules {

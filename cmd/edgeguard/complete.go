@@ -54,7 +54,7 @@ func completeValues(root *cobra.Command) {
 		"rules": e.rules, "enforce try": fixed([]string{"2m", "5m", "15m", "1h"}), "overlay clear": e.rules, "presets show": fixed(presets.Shipped().Names()),
 	}
 	flags := map[string]values{
-		"blocks --rule": e.rules, "blocks list --rule": e.rules, "events --rule": e.rules,
+		"blocks --rule": e.rules, "blocks list --rule": e.rules, "blocks remove --rule": e.rules, "events --rule": e.rules,
 		"events --kind":                   fixed(admin.EventKinds()),
 		"import aws-waf --search-strings": fixed(awswaf.Encodings()),
 		"bouncers add --kernel":           fixed([]string{"auto", "yes", "no"}),

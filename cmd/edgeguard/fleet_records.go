@@ -24,11 +24,11 @@ const scannedAtOnce = 1000
 // fleetRecords is how many records of the fleet's list are signed.
 type fleetRecords struct {
 	// Signed is by the ID of the key, Unsigned how many are by none.
-	Signed   map[string]int
-	Unsigned int
+	Signed   map[string]int `json:"signed"`
+	Unsigned int            `json:"unsigned"`
 	// Verified: the MACs were verified with the keys of this config. Otherwise
 	// Signed goes by the IDs that they name, which anybody could have written.
-	Verified bool
+	Verified bool `json:"verified"`
 }
 
 // countRecords reads the list and the MACs beside it. keys is nil where the config

@@ -11,6 +11,7 @@ import (
 
 	"edgeguard/aggregator/redis"
 	"edgeguard/cmd/edgeguard/command"
+	"edgeguard/cmd/edgeguard/observe"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
@@ -19,10 +20,16 @@ import (
 func fleetStatusCommand(e *command.Env) *cobra.Command {
 	r := fleetReach{}
 	c := &cobra.Command{
-		Use:     "status [--redis URL]",
-		Short:   "Show the fleet's nodes: versions, clocks, push lag, and whether they agree",
-		Example: "  edgeguard fleet status --json",
-		Args:    command.NoArguments,
+		Use:   "status [--redis URL]",
+		Short: "Show the fleet's nodes: versions, clocks, push lag, and whether they agree",
+		Long: `status reads from Redis what the nodes of the fleet say of themselves, and says what is
+wrong: a Redis that may drop what it is given, two nodes of one name, a node that is
+gone. A node that has left is listed for an hour.
+
+The exit code is 0 if nothing is wrong, and 1 if something is, or Redis does not answer.`,
+		Example: `  edgeguard fleet status
+  edgeguard fleet status --json | jq .faults`,
+		Args: command.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return r.ask(c.Context(), func(ctx context.Context, client goredis.UniversalClient, rc redis.Config) error {
 				f, err := redis.Status(ctx, client, rc)
@@ -34,17 +41,21 @@ func fleetStatusCommand(e *command.Env) *cobra.Command {
 				if err != nil {
 					return rc.Explain(err)
 				}
-				if e.JSON {
-					return e.PrintJSON(struct {
-						redis.Fleet
-						Records fleetRecords
-					}{f, records})
-				}
-				printFleet(e, &f, &records, rc)
 				if keyErr != nil {
-					fmt.Fprintf(e.Stdout, "\n%s %v\n", output.Paint(output.Red, "warning:", e.Colour), keyErr)
+					f.Faults = append(f.Faults, keyErr.Error())
 				}
-				return nil
+				if e.JSON {
+					err = e.PrintJSON(struct {
+						redis.Fleet
+						Records fleetRecords `json:"records"`
+					}{f, records})
+				} else {
+					printFleet(e, &f, &records)
+				}
+				if err == nil && len(f.Faults) > 0 {
+					err = command.Ended{Code: observe.Degraded}
+				}
+				return err
 			})
 		},
 	}
@@ -54,18 +65,15 @@ func fleetStatusCommand(e *command.Env) *cobra.Command {
 }
 
 // printFleet shows the fleet to people, what is wrong in red.
-func printFleet(e *command.Env, f *redis.Fleet, r *fleetRecords, rc redis.Config) {
+func printFleet(e *command.Env, f *redis.Fleet, r *fleetRecords) {
 	server := "Redis " + safetext.Strip(f.Redis)
 	if f.Redis == "" {
 		server = "Redis (version unknown: the user may not run INFO)"
 	}
 	fmt.Fprintf(e.Stdout, "namespace %s: %s, %s, list version %d, %s\n", f.Namespace, server,
 		words.Plural(f.Partitions, "partition", "partitions"), f.Changes, words.Plural(f.Blocks, "block record", "block records"))
-	if f.Policy != "" && f.Policy != "noeviction" {
-		fmt.Fprintf(e.Stdout, "%s maxmemory-policy is %s: Redis may drop counts and blocks; set it to noeviction\n", output.Paint(output.Red, "warning:", e.Colour), safetext.Strip(f.Policy))
-	}
-	if f.Partitions != 0 && rc.Partitions != 0 && f.Partitions != rc.Partitions {
-		fmt.Fprintf(e.Stdout, "%s this config has %d partitions, so its node will not join\n", output.Paint(output.Red, "warning:", e.Colour), rc.Partitions)
+	for _, text := range f.Faults {
+		fmt.Fprintf(e.Stdout, "%s %s\n", output.Paint(output.Red, "warning:", e.Colour), safetext.Strip(text))
 	}
 	if len(f.Libraries) > 0 {
 		fmt.Fprintf(e.Stdout, "function libraries: %s\n", safetext.Strip(strings.Join(f.Libraries, ", ")))
@@ -81,7 +89,7 @@ func printFleet(e *command.Env, f *redis.Fleet, r *fleetRecords, rc redis.Config
 	t.Texts(output.Plain, "list", "digest", "key")
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
-		t.Row(n.Node, nodeState(n), n.Version, words.Span(f.Now.Sub(n.Started).Round(time.Second)), words.Span(n.Age.Round(time.Second))+" ago",
+		t.Row(n.Node, nodeState(n), n.Version, words.Span(f.Now.Sub(n.Started).Round(time.Second)), words.Span(time.Duration(n.Age*float64(time.Second)).Round(time.Second))+" ago",
 			fmt.Sprintf("%+.0f ms", n.AheadMS), fmt.Sprintf("%d ms", n.PushLagMS), fmt.Sprint(n.Changes), n.Digest, nodeKey(n))
 	}
 	fmt.Fprintln(e.Stdout)

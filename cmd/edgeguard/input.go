@@ -11,6 +11,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/cmd/edgeguard/command"
+	"edgeguard/internal/words"
 	"edgeguard/logline"
 	"edgeguard/replay"
 	"edgeguard/sensor/accesslog"
@@ -22,6 +23,7 @@ type input struct {
 	name string
 	// what says in a few words how it is read: "combined log", "capture".
 	what   string
+	zone   string         // of times that name none, as it is called
 	kinds  edgeguard.Kind // that a log's lines can be
 	source replay.Source
 	close  func() error
@@ -33,6 +35,7 @@ type inputStatus struct {
 	events, units uint64 // events returned; lines or packets read
 	skipped       uint64
 	first         []string // the first skipped, with their places
+	bare          bool     // there were times without a zone
 	warning       string   // reading ended early
 	read, total   int64    // bytes
 }
@@ -40,6 +43,7 @@ type inputStatus struct {
 // inputOptions say how inputs are opened.
 type inputOptions struct {
 	format string
+	zones  zones
 	// window is how far ahead of its neighbours a time may be; 0 for no bound.
 	window time.Duration
 	kinds  edgeguard.Kind
@@ -105,19 +109,29 @@ func (o *inputOptions) openLog(name string) (*input, error) {
 	if err != nil {
 		return nil, command.Usage(fmt.Errorf("--format: %w", err))
 	}
-	r, err := accesslog.Open(name, format, accesslog.Options{Window: o.window, Stdin: o.stdin})
+	zone, called, err := o.zones.of(name)
+	if err != nil {
+		return nil, err
+	}
+	r, err := accesslog.Open(name, format, accesslog.Options{Zone: zone, Window: o.window, Stdin: o.stdin})
 	if err != nil {
 		return nil, err
 	}
 	status := func() inputStatus {
 		s := r.Stats()
-		out := inputStatus{events: s.Events, units: s.Lines, skipped: s.Skipped, read: s.Read, total: s.Total}
+		out := inputStatus{events: s.Events, units: s.Lines, skipped: s.Skipped, bare: s.Bare, read: s.Read, total: s.Total}
 		for _, line := range s.First {
 			out.first = append(out.first, line.String())
 		}
+		if s.Events == 0 && s.Passed > 0 {
+			out.warning = fmt.Sprintf("none of its lines is one that format %s counts: %s passed over, the first:", r.Format(), words.Plural(s.Passed, "line was", "lines were"))
+			for _, line := range s.Others {
+				out.warning += "\n  " + line.String()
+			}
+		}
 		return out
 	}
-	return &input{name: name, what: r.Format().String() + " log", kinds: r.Format().Kinds(), source: r, close: r.Close, status: status}, nil
+	return &input{name: name, what: r.Format().String() + " log", zone: called, kinds: r.Format().Kinds(), source: r, close: r.Close, status: status}, nil
 }
 
 func (o *inputOptions) openCapture(name string) (*input, error) {

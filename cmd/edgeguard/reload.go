@@ -52,6 +52,8 @@ type inForce struct {
 	rules   []admin.Rule
 	// beside are the systems beside the node: what each is, and its name.
 	beside []string
+	// silenced are the rules of which the last reload left blocks.
+	silenced []admin.Silenced
 }
 
 func readInForce(ctx context.Context, node *client.Client) (inForce, error) {
@@ -60,7 +62,11 @@ func readInForce(ctx context.Context, node *client.Client) (inForce, error) {
 		return inForce{}, err
 	}
 	list, err := node.Rules(ctx)
-	return inForce{s.Monitor, list.Rules, beside(&s)}, err
+	c := inForce{monitor: s.Monitor, rules: list.Rules, beside: beside(&s)}
+	if s.Reload != nil {
+		c.silenced = s.Reload.Silenced
+	}
+	return c, err
 }
 
 // beside returns the systems beside a node that a reload adds and removes.
@@ -117,6 +123,9 @@ func configChanges(before, after inForce) (lines []string) {
 		if !slices.Contains(before.beside, name) {
 			lines = append(lines, name+": added")
 		}
+	}
+	for _, s := range after.silenced {
+		lines = append(lines, s.String())
 	}
 	if len(lines) == 0 {
 		return []string{"mode and rules are as before"}

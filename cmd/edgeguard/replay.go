@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -76,6 +77,7 @@ func replayFiles(ctx context.Context, e *command.Env, s *settings, names []strin
 		return runErr
 	}
 	if e.JSON {
+		job.printZone(e.Stderr)
 		job.printOrder(e.Stderr)
 		printer.summary(report, job.inputs.total().skipped, job.order == orderSorted)
 		if err := cmp.Or(printer.err, out.flush()); err != nil {
@@ -127,7 +129,11 @@ func (s *settings) prepare(e *command.Env, names []string) (*job, error) {
 	if s.sort {
 		window = 0 // in order of time nothing that comes too early makes anything late
 	}
-	o := inputOptions{format: s.format, window: window, kinds: conf.Rules.Kinds(), asks: conf.Rules.Asks(), local: local, stdin: e.Stdin, stdinCapture: capture}
+	byZone := zones{s.zone, conf.Sensors.AccessLog}
+	if _, _, err := byZone.of(""); err != nil {
+		return nil, err
+	}
+	o := inputOptions{format: s.format, zones: byZone, window: window, kinds: conf.Rules.Kinds(), asks: conf.Rules.Asks(), local: local, stdin: e.Stdin, stdinCapture: capture}
 	all, err := o.openAll(names)
 	if err != nil {
 		return nil, err
@@ -145,7 +151,7 @@ func (s *settings) prepare(e *command.Env, names []string) (*job, error) {
 		fmt.Fprintf(e.Stderr, "note: DNS is not asked: who claims to be %s is unknown here\n", strings.Join(names, " or "))
 	}
 	return &job{env: e, settings: s, names: names, options: o, inputs: all, limits: conf, config: replay.Config{
-		Rules: conf.Rules, Own: conf.Own(), Allow: conf.Allowlist, Protected: protectedBy(conf), Memory: hugepage.Memory(conf.Memory),
+		Rules: conf.Rules, Own: conf.Own(), Allow: conf.Allowlist, Clients: conf.Clients, Protected: protectedBy(conf), Memory: hugepage.Memory(conf.Memory),
 		Crawlers: known, Flood: detector.FloodConfig(conf.Floods), Completions: o.completions(), MaxBlocks: conf.MaxBlocks, MaxRows: int(conf.Memory / config.BlockBytes),
 	}}, nil
 }
@@ -223,6 +229,7 @@ func (j *job) printReplay(r *replay.Report) {
 // printInputs prints what was read.
 func (j *job) printInputs(r *replay.Report) {
 	out := j.env.Stdout
+	j.printZone(out)
 	for _, in := range j.inputs {
 		s := in.status()
 		units := "lines"
@@ -239,6 +246,18 @@ func (j *job) printInputs(r *replay.Report) {
 		fmt.Fprintf(out, "%s from %s to %s\n", words.Plural(r.Events, "event", "events"), words.Instant(r.First), words.Instant(r.Last))
 	}
 	j.printOrder(out)
+}
+
+// printZone prints how times without a zone were read, if there were any, a line for
+// each zone.
+func (j *job) printZone(out io.Writer) {
+	said := ""
+	for _, in := range j.inputs {
+		if in.status().bare && in.zone != said {
+			said = in.zone
+			fmt.Fprintf(out, "Times without a zone are read as %s.\n", said)
+		}
+	}
 }
 
 // printOffenders lists the keys that crossed a limit, or says that none did.

@@ -56,6 +56,8 @@ type summaryJSON struct {
 	Denied        uint64         `json:"denied"`
 	Evicted       uint64         `json:"evicted"`
 	Peaks         tune.PeaksJSON `json:"peaks"`
+	// FrontDoor says whose addresses the clients are where the log knows only what stands before the site.
+	FrontDoor string `json:"front_door,omitempty"`
 	// Sorted says that many events came too late, and that all were sorted by time.
 	Sorted bool `json:"sorted"`
 	// BlocksEvicted is how many blocks made room for others, RowsDropped how many
@@ -102,8 +104,11 @@ func (p *jsonPrinter) crossing(c edgeguard.Crossing) {
 	if j.Stands = c.Stands; !c.Until.IsZero() {
 		j.Until = c.Until.UTC().Format(time.RFC3339)
 	}
-	if c.Held {
+	switch {
+	case c.Held:
 		j.Type = "held"
+	case c.FrontDoor != "" && j.Protected == "":
+		j.Type = "front_door"
 	}
 	if c.Action == edgeguard.ActionBlock {
 		p.blocks++
@@ -131,5 +136,5 @@ func (p *jsonPrinter) summary(r *replay.Report, skipped uint64, sorted bool) {
 		Keys: peaks.Total(), Blocks: p.blocks, BlockedKeys: r.Keys.Blocked,
 		AlarmedKeys: r.Keys.Alarmed, ProtectedKeys: r.Keys.Protected, Denied: r.Denied, Evicted: r.Evicted, Peaks: tune.PeaksOf(&peaks), Sorted: sorted,
 		BlocksEvicted: r.BlocksEvicted, RowsDropped: r.RowsDropped, Approximate: r.Keys.About, Floods: len(r.Floods),
-		Outages: len(r.Outages), HeldKeys: held, Lifted: lifted, GuardLate: r.GuardLate})
+		Outages: len(r.Outages), HeldKeys: held, Lifted: lifted, GuardLate: r.GuardLate, FrontDoor: r.FrontDoor})
 }

@@ -80,7 +80,11 @@ func TestPresetsWalkedAround(t *testing.T) {
 				t.Errorf("81 logins at %s answered %d: %s", path, status, out)
 			}
 		}
-		if out := presetSays(t, "login@1", "-", many(85, fmt.Sprintf("POST %s 400", path))); !blockedBy(out, "login/failed") {
+		rule := "login/attempts" // after 80, and what is refused from then on tells nothing
+		if strings.Contains(path, "/token") {
+			rule = "login/failed"
+		}
+		if out := presetSays(t, "login@1", "-", many(85, fmt.Sprintf("POST %s 400", path))); !blockedBy(out, rule) {
 			t.Errorf("85 logins at %s answered 400: %s", path, out)
 		}
 	}
@@ -102,6 +106,38 @@ func TestPresetsWalkedAround(t *testing.T) {
 	for _, target := range []string{"/?s=wp-config.php+%d", "/?page=%d&q=how+to+read+/etc/passwd", "/a?b=config&c=%25%d", "/?next=https://example.org/%d", "/?title=black+and+%d+white", "/?note=select+a+union+or+%d"} {
 		if out := presetSays(t, "web@1", "-", many(50, "GET "+target+" 200")); strings.Contains(out, `"type":"block"`) {
 			t.Errorf("50 of %s: %s", target, out)
+		}
+	}
+}
+
+// TestPresetsSayMisdirected: other protocols and requests for a proxy are blocked, and neither
+// connections on which nothing came, nor a page of another site in a query, nor a device that
+// speaks TLS once a minute.
+func TestPresetsSayMisdirected(t *testing.T) {
+	for request, rule := range map[string]string{
+		"CONNECT example.com:443 400":       "web/misdirected",
+		"CONNECT example.com:443 200":       "",
+		"GET /?u=http://example.com/%d 404": "",
+		"GET http://example.com/ 404":       "web/misdirected",
+		"GET http://example.org/ 404":       "", // the site itself
+		"OPTIONS * 405":                     "",
+	} {
+		if out := presetSays(t, "web@1", "-", many(12, request)); rule == "" && strings.Contains(out, `"type":"block"`) || rule != "" && !blockedBy(out, rule) {
+			t.Errorf("12 of %s: want a block by %q: %s", request, rule, out)
+		}
+	}
+	for request, rule := range map[string]string{`SSH-2.0-PUTTY`: "web/misdirected", `\x00\x00\x00E\xFFSMBr`: "web/misdirected", `\x16\x03\x01\x00`: "", ``: "", `-`: ""} {
+		var log strings.Builder
+		for i := range 40 {
+			fmt.Fprintf(&log, "203.0.113.9 - - [02/Apr/2019:06:%02d:07 +0000] \"%s\" 400 182 \"-\" \"-\"\n", i, request)
+		}
+		file := filepath.Join(t.TempDir(), "access.log")
+		if err := os.WriteFile(file, []byte(log.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, _ := replaySaid(t, "replay", "--json", "--preset", "web@1", "--format", "combined", file)
+		if rule == "" && strings.Contains(out, `"type":"block"`) || rule != "" && !blockedBy(out, rule) {
+			t.Errorf("40 of %q: want a block by %q: %s", request, rule, out)
 		}
 	}
 }
@@ -140,6 +176,28 @@ func TestPresetsSpareReaders(t *testing.T) {
 	requests := append(many(4, "GET /a%d.php 404"), many(4, "GET /a%d.php 404")...)
 	if out := presetSays(t, "web@1", "-", requests); strings.Contains(out, `"type":"block"`) {
 		t.Errorf("4 different scripts, twice: %s", out)
+	}
+}
+
+// TestPresetsSparePasswordManagers: what browsers and password managers ask every site for, by 200 people
+// behind one address in five minutes, is no list of a scanner's, whatever the site answers.
+func TestPresetsSparePasswordManagers(t *testing.T) {
+	asked := []string{
+		"change-password", "resource-that-should-not-exist-whose-status-code-should-not-be-200", "passkey-endpoints", "webauthn", "assetlinks.json",
+		"apple-app-site-association", "openid-configuration", "security.txt", "gpc.json", "traffic-advice",
+	}
+	const all = "presets: [web@1, login@1, wordpress@1, joomla@1, api@1, xmlrpc@1]\n"
+	for _, status := range []int{403, 404, 405} {
+		var requests []string
+		for i := range 200 * len(asked) {
+			requests = append(requests, fmt.Sprintf("GET /.well-known/%s %d", asked[i%len(asked)], status))
+		}
+		if out := configSays(t, all, "-", requests); strings.Contains(out, `"type":"block"`) || strings.Contains(out, `"type":"deny"`) {
+			t.Errorf("answered %d: %s", status, out)
+		}
+		if out := configSays(t, all, "-", many(56, fmt.Sprintf("GET /.well-known/%%d %d", status))); !blockedBy(out, "web/probing") {
+			t.Errorf("56 that nobody asks for, answered %d: %s", status, out)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/cmd/edgeguard/output"
+	"edgeguard/frontdoor"
 	"edgeguard/internal/words"
 	"edgeguard/replay"
 )
@@ -21,8 +22,11 @@ func sortOffenders(all []replay.Offender) {
 
 // outcome says in a word what came of a key's crossings.
 func outcome(o *replay.Offender) string {
-	if o.Protected != "" {
+	switch {
+	case o.Protected != "":
 		return "protected"
+	case o.FrontDoor != "" && o.Action == edgeguard.ActionAlarm:
+		return "front door"
 	}
 	return o.Action.String()
 }
@@ -88,7 +92,11 @@ func summarySentence(r *replay.Report) string {
 	if k.Wide > 0 {
 		parts = append(parts, about(r, k.Wide, "IPv6 network", "IPv6 networks")+" only reported"+firstKey(wideKeys(r)))
 	}
-	if n := k.Alarmed - k.Protected - k.Wide; n > 0 {
+	if k.FrontDoors > 0 {
+		keys := offenderKeys(r, func(o *replay.Offender) bool { return o.FrontDoor != "" && o.Action == edgeguard.ActionAlarm })
+		parts = append(parts, about(r, k.FrontDoors, "address", "addresses")+" would be blocked; looks like a front door"+firstKey(keys))
+	}
+	if n := k.Alarmed - k.Protected - k.Wide - k.FrontDoors; n > 0 {
 		parts = append(parts, about(r, n, "key", "keys")+" raised an alarm only: the evidence can be forged, or the address must not be blocked")
 	}
 	switch {
@@ -167,6 +175,9 @@ func (j *job) printWarnings(r *replay.Report) {
 			fmt.Fprintf(out, ", the first:\n  %s", strings.Join(output.First(s.first, 3), "\n  "))
 		}
 		fmt.Fprintln(out)
+	}
+	if r.FrontDoor != "" {
+		fmt.Fprintf(out, "warning: the requests come from %s. %s\n", frontdoor.Whose(r.FrontDoor), frontdoor.Fix)
 	}
 	if r.Late > 0 {
 		fmt.Fprintf(out, "warning: %s older than the window on arrival and not counted", words.Plural(r.Late, "event was", "events were"))

@@ -29,7 +29,7 @@ func (f *trialFlags) config() (*config.Config, error) {
 			return nil, fmt.Errorf("%.60q has no port: choose one that is free, such as 127.0.0.1:9181", address)
 		}
 	}
-	text := ""
+	text := "mode: enforce\n" // as without flags; a text without a key would be an error
 	if len(f.listen)+len(f.admin) > 0 {
 		text = "listen: {" + listenersYAML("auth", f.listen) + listenersYAML("admin", f.admin) + "}\n"
 	}

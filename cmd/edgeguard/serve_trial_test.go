@@ -32,7 +32,11 @@ func TestTrialConfigKeepsTheRest(t *testing.T) {
 	if c.Listen.Admin[0].Address != usual.Listen.Admin[0].Address || c.Rules.Rules[0].Threshold != usual.Rules.Rules[0].Threshold {
 		t.Errorf("%+v", c.Listen)
 	}
-	if none := (trialFlags{}); none.given() {
+	none := trialFlags{}
+	if c, err := none.config(); err != nil || c.Monitor || c.State != "" || len(c.Rules.Rules) != 1 {
+		t.Errorf("serve without a config and a flag: %+v, %v", c, err)
+	}
+	if none.given() {
 		t.Error("no flag was given")
 	}
 }

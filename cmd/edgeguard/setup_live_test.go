@@ -36,15 +36,34 @@ func TestSetupBesideNginx(t *testing.T) {
 	if err := os.Symlink(filepath.Join(s.dir, "nginx/sites-available/default"), filepath.Join(s.dir, "nginx/sites-enabled/default")); err != nil {
 		t.Fatal(err)
 	}
-	out, err := edgeguardCommand("setup", "--yes", "--proxy", "nginx="+s.dir+"/nginx/nginx.conf", "--config", s.dir+"/config.yaml").CombinedOutput()
+	s.write("nginx/sites-enabled/shop", "server { listen "+s.front+"; server_name shop.example.org; access_log "+s.dir+"/access.log; }\n")
+	out, err := edgeguardCommand("setup", "--yes", "--nginx-log", "--proxy", "nginx="+s.dir+"/nginx/nginx.conf", "--config", s.dir+"/config.yaml").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "counted   "+s.dir+"/access.log") {
 		t.Fatalf("%v: %s", err, out)
+	}
+	if text, err := os.ReadFile(s.dir + "/config.yaml"); err != nil || !strings.Contains(string(text), "\nown_hosts:\n  - shop.example.org\n\n") {
+		t.Errorf("%v: the names of the site are not written:\n%s", err, text)
 	}
 	s.moved("config.yaml", "/run/edgeguard/auth.sock", s.dir+"/auth.sock", "unix:/run/edgeguard/admin.sock\", group: edgeguard-admin", "unix:"+s.dir+"/admin.sock\"",
 		"127.0.0.1:9190", program.Address(t), "/var/lib/edgeguard", s.dir+"/state")
 	s.runNginx(filepath.Join(s.dir, "nginx/nginx.conf"))
 	s.start()
 	s.want("203.0.113.9", 3, http.StatusNotFound)
+	request, err := http.NewRequest("GET", "http://"+s.front+"/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Host = "any.example"
+	request.Header.Set("Sec-Fetch-Site", "cross-site")
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close() // its status is in the log
+	s.eventually("the log that was added has the host and Sec-Fetch-Site", func() bool {
+		text, err := os.ReadFile(s.dir + "/edgeguard.log")
+		return err == nil && strings.Contains(string(text), ` "cross-site" "any.example"`)
+	})
 	s.eventually("the requests are counted from the log", func() bool {
 		_, body, err := getStatus("unix:"+s.dir+"/admin.sock", "/api/v1/explain/203.0.113.9", nil)
 		return err == nil && strings.Contains(body, `"count":3`)

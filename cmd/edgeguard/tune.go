@@ -28,7 +28,8 @@ distribution of the keys' highest counts, the highest keys with what they did, a
 what each threshold would have refused. It suggests a threshold above all that look
 like customers, if nearly all above it look hostile, and never one that is worse than
 the rule as it is. Compare the log of an attack with one of a normal day by --normal.
-Where the files can be read twice, it also proposes rules, as YAML for the config.`,
+Where the files can be read twice, it also names presets that would refuse more, and
+proposes rules for paths at which none looks, as YAML for the config.`,
 		Example: `  edgeguard tune /var/log/nginx/access.log
   edgeguard tune --config edgeguard.yaml --rule login access.log access.log.1.gz
   edgeguard tune --normal access.log.7.gz access.log
@@ -133,7 +134,8 @@ func (t *tuneJob) print(ctx context.Context, log, normal *tunedLog) error {
 		return err
 	}
 	if t.env.JSON {
-		return tune.JSON(t.env.Stdout, findings, proposed)
+		log.printZone(t.env.Stderr)
+		return tune.JSON(t.env.Stdout, log.report.FrontDoor, findings, proposed.rules, proposed.presets)
 	}
 	log.printInputs(log.report)
 	log.printLeftOut(log.report)
@@ -148,7 +150,8 @@ func (t *tuneJob) print(ctx context.Context, log, normal *tunedLog) error {
 			log.printFound(text, f)
 		}
 	}
-	text.Rules(proposed)
+	text.Rules(proposed.rules)
+	text.Presets(proposed.presets)
 	log.printWarnings(log.report)
 	return nil
 }
@@ -168,11 +171,11 @@ func (l *tunedLog) printFound(text tune.Text, f *tune.Found) {
 }
 
 // page writes the report as a page, if there is a file for it.
-func (t *tuneJob) page(log *tunedLog, findings []*tune.Found, proposed []evidence.Proposed) error {
+func (t *tuneJob) page(log *tunedLog, findings []*tune.Found, proposed proposal) error {
 	if t.html == "" {
 		return nil
 	}
-	report := tune.Page{Files: log.names, Normal: t.normal, First: log.report.First, Last: log.report.Last, Events: log.report.Events, Findings: findings, Proposed: proposed}
+	report := tune.Page{Files: log.names, Normal: t.normal, First: log.report.First, Last: log.report.Last, Events: log.report.Events, Findings: findings, Presets: proposed.presets, Proposed: proposed.rules}
 	var out bytes.Buffer
 	if err := report.Write(&out); err != nil {
 		return err

@@ -2,25 +2,53 @@ package main
 
 import (
 	"context"
+	"maps"
+	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
+	"edgeguard"
+	"edgeguard/cmd/edgeguard/tune"
+	"edgeguard/config"
 	"edgeguard/internal/hugepage"
+	"edgeguard/presets"
 	"edgeguard/replay"
 	"edgeguard/rules"
 	"edgeguard/tuning/evidence"
 )
 
-// propose returns rules that the log asks for. It replays the log with them, and the
-// one of a normal day; a log that cannot be read twice has none, nor has one that was read
-// for some rules alone.
-func (t *tuneJob) propose(ctx context.Context, log, normal *tunedLog) ([]evidence.Proposed, error) {
-	drafts := evidence.Drafts(log.book, log.limits.Specs)
+// proposal is what a log asks for: rules of its own, and presets that are not in force.
+type proposal struct {
+	rules   []evidence.Proposed
+	presets []tune.Preset
+}
+
+// propose returns what the log asks for. It replays the log with it; a log that cannot be read twice
+// has nothing, nor has one that was read for some rules alone.
+func (t *tuneJob) propose(ctx context.Context, log, normal *tunedLog) (p proposal, err error) {
+	if len(t.settings.only) > 0 || !log.twice() || normal != nil && !normal.twice() {
+		return p, nil
+	}
+	shipped, err := log.limits.WithPresets(unusedPresets(log.limits), true)
+	if err != nil {
+		return p, err
+	}
+	if p.rules, err = t.proposeRules(ctx, log, normal, shipped.Specs); err == nil {
+		p.presets, err = t.proposePresets(ctx, log, shipped.Specs, p.rules)
+	}
+	return p, err
+}
+
+// proposeRules returns rules that the log asks for and no preset has. It replays the log with them, and the
+// one of a normal day.
+func (t *tuneJob) proposeRules(ctx context.Context, log, normal *tunedLog, shipped []rules.Spec) ([]evidence.Proposed, error) {
+	drafts := evidence.Drafts(log.book, slices.Concat(log.limits.Specs, shipped))
 	var specs []rules.Spec
 	for i := range drafts {
 		specs = append(specs, drafts[i].Specs()...)
 	}
-	if len(specs) == 0 || len(t.settings.only) > 0 || !log.twice() || normal != nil && !normal.twice() {
+	if len(specs) == 0 {
 		return nil, nil
 	}
 	report, err := log.again(ctx, specs)
@@ -48,6 +76,77 @@ func (t *tuneJob) propose(ctx context.Context, log, normal *tunedLog) ([]evidenc
 		counted = counted[n:]
 	}
 	return found, nil
+}
+
+// unusedPresets are those that ship and of which the config has no rule.
+func unusedPresets(c *config.Config) []string {
+	return slices.DeleteFunc(presets.Shipped().Names(), func(name string) bool {
+		return slices.ContainsFunc(c.Specs, func(s rules.Spec) bool { return strings.HasPrefix(s.Name, name+"/") })
+	})
+}
+
+// proposePresets returns the presets that refuse addresses that look hostile and that neither the rules in
+// force nor the proposed ones refuse, the one that refuses most first.
+func (t *tuneJob) proposePresets(ctx context.Context, log *tunedLog, shipped []rules.Spec, proposed []evidence.Proposed) ([]tune.Preset, error) {
+	if len(shipped) == 0 {
+		return nil, nil
+	}
+	specs := slices.Clone(shipped)
+	for i := range proposed {
+		specs = append(specs, proposed[i].Spec)
+	}
+	report, err := log.again(ctx, specs)
+	if err != nil {
+		return nil, err
+	}
+	already := make(map[netip.Prefix]bool)
+	for _, rr := range slices.Concat(log.report.Rules, report.Rules[len(shipped):]) {
+		for i := range rr.Offenders {
+			already[rr.Offenders[i].Key.Prefix] = true // also what only reports: it says who they are
+		}
+	}
+	refused := make(map[string][]edgeguard.Key) // by preset
+	for _, rr := range report.Rules[:len(shipped)] {
+		name, _, _ := strings.Cut(rr.Rule.Name, "/")
+		for i := range rr.Offenders {
+			o := &rr.Offenders[i]
+			if o.Action >= edgeguard.ActionDeny && evidence.Prefix(o.Key.Prefix.Addr()) == o.Key.Prefix { // of a network nothing is known
+				refused[name] = append(refused[name], o.Key)
+			}
+		}
+	}
+	return choosePresets(refused, already, log.book), nil
+}
+
+// fewMore is the part of those that the presets named before refuse, of which one must refuse as many more: any
+// scanner asks for some file of another application than the site's.
+const fewMore = 10
+
+// choosePresets returns presets by what each refuses: first the one that refuses most that look hostile, then those
+// that refuse others, the most first.
+func choosePresets(refused map[string][]edgeguard.Key, already map[netip.Prefix]bool, book *evidence.Book) (chosen []tune.Preset) {
+	for hostile := 0; ; hostile += chosen[len(chosen)-1].Hostile {
+		var most tune.Preset
+		for _, name := range slices.Sorted(maps.Keys(refused)) {
+			one, seen := tune.Preset{Name: name}, make(map[netip.Prefix]bool)
+			for _, key := range refused[name] {
+				if !already[key.Prefix] && !seen[key.Prefix] {
+					seen[key.Prefix] = true
+					one.Add(book.Judge(key).Looks)
+				}
+			}
+			if one.Hostile > most.Hostile {
+				most = one
+			}
+		}
+		if most.Hostile == 0 || most.Hostile*fewMore < hostile {
+			return chosen
+		}
+		chosen = append(chosen, most)
+		for _, key := range refused[most.Name] {
+			already[key.Prefix] = true
+		}
+	}
 }
 
 // twice reports whether the log can be read a second time.

@@ -49,6 +49,12 @@ func (n Node) IsMapping() bool {
 	return is
 }
 
+// IsEmpty reports whether the value is a mapping without a field.
+func (n Node) IsEmpty() bool {
+	entries, is := n.entries()
+	return is && len(entries) == 0
+}
+
 // Wrong notes what is wrong with the value.
 func (n Node) Wrong(text, fix string) { n.f.wrong(n.at, n.path, text, fix) }
 

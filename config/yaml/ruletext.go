@@ -16,7 +16,7 @@ func MatchText(m *rules.Match) string {
 	}{
 		{"kind", m.Kind, Flow}, {"host", m.Host, Flow}, {"method", m.Method, Flow}, {"path", m.Path, Flow},
 		{"status", m.Status, numbers}, {"port", m.Port, numbers},
-		{"referer", m.Referer, Flow}, {"fetch_site", m.FetchSite, Flow}, {"crawler", m.Crawler, Flow},
+		{"referer", m.Referer, Flow}, {"fetch_site", m.FetchSite, Flow}, {"crawler", m.Crawler, Flow}, {"target", m.Target, Flow},
 	} {
 		if term.values != nil {
 			terms = append(terms, term.name+": "+term.write(term.values))

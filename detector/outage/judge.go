@@ -17,7 +17,7 @@ const (
 	Quiet   Reason = "too few visitors to tell an outage from silence"
 	Healthy Reason = "visitors succeed"
 	Few     Reason = "few succeed, but most of those who succeeded before do not fail"
-	Spent   Reason = "ten minutes of the last hour were armed"
+	Spent   Reason = "twelve minutes of the last hour were armed"
 )
 
 // State is what the Guard knows of a scope that had a success, at its present step.
@@ -32,7 +32,7 @@ type State struct {
 	// Succeeding and Failing are how many addresses of the last minute, with the step that goes
 	// on, succeed, and how many succeeded in the half hour before and only fail.
 	Succeeding, Failing int
-	// Used is how many seconds of the last hour were armed, of at most 600, over all scopes.
+	// Used is how many seconds of the last hour were armed, of at most 720.
 	Used int
 }
 
@@ -45,7 +45,7 @@ func (g *Guard) State() (all []State) {
 		}
 		scale := int(s.scale())
 		all = append(all, State{
-			Scope: uint8(i), Armed: g.armed[g.now%ringSteps]>>i&1 != 0, Since: s.since, Why: s.why, Used: g.budget.used * stepSeconds,
+			Scope: uint8(i), Armed: g.armed[g.now%ringSteps]>>i&1 != 0, Since: s.since, Why: s.why, Used: s.budget.used * stepSeconds,
 			Visitors:   float64(s.base(g.now, baseMinutes)) / baseMinutes,
 			Succeeding: int(s.succeeding(g.now+1)) * scale, Failing: s.failing(g.now+1) * scale,
 		})
@@ -55,6 +55,30 @@ func (g *Guard) State() (all []State) {
 
 // Fails reports whether a scope is armed at the present step. Unlike State it counts nobody.
 func (g *Guard) Fails() bool { return g.armed[g.now%ringSteps] != 0 }
+
+// leastMissed is from how many visitors a minute on it is known that they are gone.
+const leastMissed = 3
+
+// Slumps returns the scopes, a bit each, whose visitors are gone: addresses with a success
+// in the last minute, with the step that goes on, are few, where they were at least three a minute.
+// That is no outage, which more must tell, and holds nothing back.
+func (g *Guard) Slumps() (scopes uint64) {
+	for i := range g.scopes {
+		s := &g.scopes[i]
+		if base := s.base(g.now, baseMinutes); base >= leastMissed*baseMinutes && s.few(g.now+1, base) {
+			scopes |= 1 << i
+		}
+	}
+	return scopes
+}
+
+// Clock returns the first second of the present step; 0 before the first.
+func (g *Guard) Clock() uint32 { return g.from }
+
+// few reports whether successes in the window before a step are few beside the base.
+func (s *scope) few(step uint32, base uint64) bool {
+	return uint64(s.succeeding(step))*uint64(s.scale())*fewShare*baseMinutes <= base
+}
 
 // advance makes a later step the current one. The steps on the way are judged, until all
 // that an answer may be late for have only silence before them: none of these is armed.
@@ -68,8 +92,8 @@ func (g *Guard) advance(to uint32) {
 	if last := to - 1; g.now < last {
 		for i := range g.scopes {
 			g.scopes[i].forget(g.now/minuteSteps+1, last/minuteSteps)
+			g.scopes[i].budget.skip(g.now+1, last)
 		}
-		g.budget.skip(g.now+1, last)
 		g.now = last
 	}
 	g.begin(to)
@@ -79,22 +103,21 @@ func (g *Guard) advance(to uint32) {
 func (g *Guard) begin(step uint32) {
 	g.now, g.from, g.step = step, (step-origin)*stepSeconds, uint64(step)<<32
 	g.armed[step%ringSteps] = 0
-	g.budget.skip(step, step)
-	allowed := g.budget.used < budgetSteps
 	for i := range g.scopes {
 		s := &g.scopes[i]
 		if s.groups == nil {
 			continue
 		}
 		s.latest[step%ringSteps] = 0
+		s.budget.skip(step, step)
 		if step%minuteSteps == 0 {
 			s.forget(step/minuteSteps, step/minuteSteps)
 		}
 		if s.sample != ^uint64(0) && (step+uint32(i))%(5*minuteSteps) == 0 && s.live(g)*2 <= someLive {
 			s.rebuild(g) // not of all scopes in one step
 		}
-		s.why = s.judge(step, g.armed[(step-1)%ringSteps]>>i&1 != 0)
-		if s.why == "" && !allowed {
+		s.why = s.judge(step)
+		if s.why == "" && s.budget.used >= budgetSteps {
 			s.why = Spent
 		}
 		g.turn(uint8(i), s, s.why == "")
@@ -106,7 +129,7 @@ func (g *Guard) turn(i uint8, s *scope, armed bool) {
 	was := g.armed[(g.now-1)%ringSteps]>>i&1 != 0
 	if armed {
 		g.armed[g.now%ringSteps] |= 1 << i
-		g.budget.use(g.now)
+		s.budget.use(g.now)
 	}
 	if armed == was {
 		return
@@ -120,20 +143,23 @@ func (g *Guard) turn(i uint8, s *scope, armed bool) {
 	}
 }
 
-// judge returns why a step is not to be armed by the window before it, or "". A scope that
-// is armed stays so though its last minutes were few, as they are in an outage.
-func (s *scope) judge(step uint32, armed bool) Reason {
-	base := s.base(step, baseMinutes)
-	if !armed {
+// judge returns why a step is not to be armed by the window before it, or "". Where a scope was
+// armed in the last hour the last minutes may have been few, as they are in an outage, and
+// the half hour has minutes of failure in it: so of a site that starts and crashes again.
+func (s *scope) judge(step uint32) Reason {
+	base, least := s.base(step, baseMinutes), uint64(leastVisitors*baseMinutes)
+	if s.budget.used > 0 {
+		least /= 2
+	} else {
 		base = min(base, s.base(step, suddenMinutes)*(baseMinutes/suddenMinutes))
 	}
-	if base < leastVisitors*baseMinutes {
+	if base < least {
 		return Quiet
 	}
-	succeeding := s.succeeding(step)
-	if uint64(succeeding)*uint64(s.scale())*fewShare*baseMinutes > base {
+	if !s.few(step, base) {
 		return Healthy
 	}
+	succeeding := s.succeeding(step)
 	if failing := s.failing(step); failing < leastFailing || failing < mostlyFail*int(succeeding) {
 		return Few
 	}
@@ -179,7 +205,8 @@ func (s *scope) forget(from, to uint32) {
 	}
 }
 
-// budget is which steps of the last hour some scope was armed in.
+// budget is which steps of the last hour a scope was armed in. Each has its own: of one for
+// all, who makes a scope fail that nobody visits would leave nothing for an outage.
 type budget struct {
 	spent [hourSteps]bool // by step, modulo
 	used  int             // how many are

@@ -12,8 +12,8 @@
 //     at least four for each that succeeded.
 //
 // An address is an IPv4 address or a /64, and at most three of a /24 or a /48 count:
-// the last that succeeded. Silence never arms, as nobody fails in it. At most ten
-// minutes of the last hour are armed, all scopes together.
+// the last that succeeded. Silence never arms, as nobody fails in it. At most twelve
+// minutes of the last hour are armed in each scope.
 package outage
 
 import (
@@ -28,7 +28,7 @@ const (
 	windowSteps = minuteSteps // what is judged
 	recallSteps = 30 * minuteSteps
 	hourSteps   = 60 * minuteSteps
-	budgetSteps = 10 * minuteSteps // of an hour
+	budgetSteps = 12 * minuteSteps // of an hour
 
 	// origin is the step of second 0: no difference of steps is below zero, and 0 is never.
 	origin = 2 * hourSteps
@@ -55,7 +55,6 @@ type Guard struct {
 	step   uint64            // what it is in seen
 	armed  [ringSteps]uint64 // by step: a bit for each scope that was armed
 	seen   [1 << 12]uint64   // answers of this step, by hash: address, scope, success or not
-	budget budget
 	before before
 	scopes [MostScopes]scope
 }

@@ -27,6 +27,7 @@ type scope struct {
 	sample uint64 // hashes up to this are in the sample
 	since  uint32 // the first second of the present state
 	why    Reason // why the step now is not armed
+	budget budget
 
 	// latest counts addresses in the table by their last step with a success.
 	latest [ringSteps]uint32

@@ -13,13 +13,13 @@ type twin struct {
 	now    uint32 // step
 	late   uint64
 	scopes [MostScopes]twinScope
-	spent  []uint32 // steps in which some scope was armed
 }
 
 type twinScope struct {
 	groups    map[netip.Prefix][]*visitor
 	successes []success
 	armed     map[uint32]bool // by step
+	spent     []uint32        // steps that were
 }
 
 // visitor is an address that has one of the three places of its group.
@@ -107,22 +107,19 @@ func (s *twinScope) note(step uint32, addr netip.Addr, ok bool) {
 
 // judge decides of the step that begins.
 func (w *twin) judge() {
-	w.spent = slices.DeleteFunc(w.spent, func(step uint32) bool { return step+360 <= w.now })
-	allowed := len(w.spent) < 60
 	for i := range w.scopes {
 		s := &w.scopes[i]
 		if len(s.successes) == 0 {
 			continue
 		}
+		s.spent = slices.DeleteFunc(s.spent, func(step uint32) bool { return step+360 <= w.now })
 		base, sudden, succeeding, failing := s.figures(w.now)
-		if !s.armed[w.now-1] {
-			base = min(base, sudden*6)
+		least := 10
+		if len(s.spent) == 0 {
+			base, least = min(base, sudden*6), 20
 		}
-		if base >= 20*30 && succeeding*5*30 <= base && failing >= 10 && failing >= 4*succeeding && allowed {
-			s.armed[w.now] = true
-			if len(w.spent) == 0 || w.spent[len(w.spent)-1] != w.now {
-				w.spent = append(w.spent, w.now)
-			}
+		if base >= least*30 && succeeding*5*30 <= base && failing >= 10 && failing >= 4*succeeding && len(s.spent) < 72 {
+			s.armed[w.now], s.spent = true, append(s.spent, w.now)
 		}
 	}
 }

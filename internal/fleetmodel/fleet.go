@@ -58,6 +58,9 @@ type Config struct {
 	Settled func(n *Node, k aggregator.Key) bool
 	// Over is called when a node has proven that a key is over its limit.
 	Over func(n *Node, k aggregator.Key, counted uint32)
+	// OldLibrary says that Redis has functions of before, whose splits have no slots: what
+	// is proven holds in its slot alone.
+	OldLibrary bool
 }
 
 // Fleet is the nodes, and what they share. It is not safe for concurrent use. The

@@ -38,6 +38,9 @@ type Node struct {
 	read   int       // of the watch list
 	ended  bool      // another process may have its name
 	doubts *aggregator.Doubts
+	// looks and watches are left to other nodes for a moment.
+	looks   aggregator.Backoff[aggregator.SplitLook]
+	watches aggregator.Backoff[aggregator.Key]
 }
 
 // Heard is from when on a node knew of so many nodes.

@@ -55,7 +55,7 @@ func (f *Fleet) start(before, after *Node, c aggregator.Config, keep bool) {
 		f.newBoot(after)
 		c.Boot = after.began
 		for i := range f.Meters {
-			after.Since[i] = slot(&f.Meters[i], f.Epoch(after)) + 1
+			after.Since[i] = slot(&f.Meters[i], f.Epoch(after))
 		}
 	}
 	after.Totals = aggregator.New(c)

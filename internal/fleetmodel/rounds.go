@@ -17,6 +17,16 @@ func (f *Fleet) PushRound(n *Node) {
 	}
 	f.push(n, all)
 	f.reconcile(n)
+	f.TakeTurns(n)
+}
+
+// PushUrgent is what a node does between its rounds.
+func (f *Fleet) PushUrgent(n *Node) {
+	for more := !n.Cut; more; {
+		var some []aggregator.Push
+		some, more = n.Totals.CollectUrgent(f.Local(n), callKeys)
+		f.push(n, some)
+	}
 }
 
 // reconcile lets a node compare with Redis what is due.
@@ -71,11 +81,14 @@ func (f *Fleet) TakeAnswers(d Delivery) {
 			f.forget(n, p.Key, out.Forget)
 			out.Again = true
 		}
-		if out.Over && !n.Totals.Forgotten(p.Key, p.Head()) && !f.settled(n, p.Key) { // as the pusher asks
-			f.prove(n, call.Totals, p, a)
+		out.Over = out.Over && !f.settled(n, p.Key) // as the pusher asks
+		if (out.Over || out.Renew) && !n.Totals.Forgotten(p.Key, p.Head()) {
+			f.prove(n, call.Totals, aggregator.NewSplitLook(p, a, out))
 		}
 		if out.Watch {
 			f.watch(n, p.Key)
+		} else if out.WatchLater {
+			n.watches.Wait(n.ID, p.Key, p.Key, len(f.Nodes), f.Local(n))
 		}
 		if out.Again {
 			if full, ok := call.Totals.FullPush(p.Key, f.Local(n)); ok {
@@ -95,23 +108,59 @@ func (f *Fleet) watch(n *Node, k aggregator.Key) {
 	}
 }
 
-// prove reads the split of a key that is over the limit, as the pusher does, and
-// blocks it by what nodes counted: in the window of the push or, if the peak is of
-// another one, in those around it.
-func (f *Fleet) prove(n *Node, totals *aggregator.Totals, p *aggregator.Push, a aggregator.Answer) {
-	if due, _ := totals.Ask(p.Key, false, f.Local(n)); !due {
+// prove has the split of a key that is over the limit read, as the pusher does: at once if
+// this node's push may have crossed it, or else if nobody has blocked it by the node's turn.
+func (f *Fleet) prove(n *Node, totals *aggregator.Totals, look aggregator.SplitLook) {
+	leaves := look.Act && !look.Mine && !look.Renew
+	if n.looks.Has(look.Key) {
+		if leaves {
+			n.looks.Wait(n.ID, look.Key, look, len(f.Nodes), f.Local(n))
+			return
+		}
+		n.looks.Drop(look.Key)
+	} else {
+		due, first := totals.Ask(look.Key, !look.Act, f.Local(n))
+		if !due || first && leaves && n.looks.Wait(n.ID, look.Key, look, len(f.Nodes), f.Local(n)) {
+			return
+		}
+	}
+	f.look(n, totals, look)
+}
+
+// TakeTurns lets a node do what it left to others, and none has done.
+func (f *Fleet) TakeTurns(n *Node) {
+	if n.Cut {
 		return
 	}
-	look := aggregator.NewSplitLook(p, a, aggregator.Outcome{Over: true})
+	for _, look := range n.looks.Due(f.Local(n)) {
+		if !n.Totals.Forgotten(look.Key, look.Heads[0]) && !f.settled(n, look.Key) {
+			f.look(n, n.Totals, look)
+		}
+	}
+	for _, k := range n.watches.Due(f.Local(n)) {
+		if n.Totals.AskWatch(k, f.Local(n)) {
+			f.watch(n, k)
+		}
+	}
+}
+
+// Waits reports whether a node leaves something to others.
+func (n *Node) Waits() bool { return n.looks.Len()+n.watches.Len() > 0 }
+
+// look reads the split of a key, and blocks it by what nodes counted: in the window of the
+// push or, if the peak is of another one, in those around it. Of a rule that acts at each
+// event it renews what is proven.
+func (f *Fleet) look(n *Node, totals *aggregator.Totals, look aggregator.SplitLook) {
 	over, stranger := f.proves(n, totals, look)
-	if !over && look.Moved {
-		look.Heads = aggregator.HeadsAround(p.Head(), p.Width)
+	if !over && look.Act && look.Moved {
+		look.Slots = false
+		look.Heads = aggregator.HeadsAround(look.Heads[0], f.width(look.Key))
 		over, stranger = f.proves(n, totals, look)
 	}
 	if over {
-		n.doubts.Settle(p.Key)
+		n.doubts.Settle(look.Key)
 	} else {
-		n.doubts.See(p.Key, stranger, f.Local(n))
+		n.doubts.See(look.Key, stranger, f.Local(n))
 	}
 }
 
@@ -120,20 +169,28 @@ func (f *Fleet) prove(n *Node, totals *aggregator.Totals, p *aggregator.Push, a 
 func (f *Fleet) proves(n *Node, totals *aggregator.Totals, look aggregator.SplitLook) (over bool, stranger aggregator.SplitField) {
 	var splits [][]aggregator.SplitField
 	for _, head := range look.Heads {
-		splits = append(splits, f.Split(n, look.Key, head))
+		splits = append(splits, f.Split(n, look.Key, head, look.Slots))
 	}
 	judge := aggregator.SplitJudge{Own: n.ID, Known: f.known}
 	sum := judge.Most(splits, look.Own)
 	head := look.Heads[sum.At]
-	if over = totals.Prove(look.Key, head, sum.Counted); over && !n.Totals.Forgotten(look.Key, head) { // as the pusher asks
+	if look.Slots {
+		totals.Foresee(look.Key, head, sum.Fields, n.ID)
+	}
+	if over = totals.Prove(look.Key, head, sum.Counted); over && look.Act && !n.Totals.Forgotten(look.Key, head) { // as the pusher asks
 		f.Over(n, look.Key, sum.Counted)
 	}
 	return over, sum.Stranger
 }
 
-// Split reads what each node counted of a key in the window that ends at a slot.
-func (f *Fleet) Split(n *Node, k aggregator.Key, head uint32) []aggregator.SplitField {
-	reply, err := f.command(n, &Command{"edgeguard1_split", []string{string(k.Append(nil))}, []string{fmt.Sprint(head)}})
+// Split reads what each node counted of a key in the window that ends at a slot, with its
+// slots if Redis' functions know them.
+func (f *Fleet) Split(n *Node, k aggregator.Key, head uint32, slots bool) []aggregator.SplitField {
+	args := []string{fmt.Sprint(head)}
+	if slots && !f.OldLibrary {
+		args = append(args, "slots")
+	}
+	reply, err := f.command(n, &Command{"edgeguard1_split", []string{string(k.Append(nil))}, args})
 	if err != nil {
 		f.fail(fmt.Errorf("split: %w", err))
 		return nil

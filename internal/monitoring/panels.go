@@ -73,6 +73,7 @@ var rows = []row{
 			{`sum(rate(edgeguard_spared_total[$__rate_interval]))`, "spared"},
 			{`sum(rate(edgeguard_late_events_total[$__rate_interval]))`, "late"},
 			{`sum(rate(edgeguard_early_events_total[$__rate_interval]))`, "early"},
+			{`sum(rate(edgeguard_unknown_refusals_total[$__rate_interval]))`, "refusals by an unknown node"},
 			{`sum(rate(edgeguard_fresh_sources_total[$__rate_interval]))`, "fresh forgeable sources"}}},
 	}},
 	{"Blocks", []panel{
@@ -152,7 +153,8 @@ var rows = []row{
 		{"Records", "Blocks and unblocks that went to the fleet and came from it, and those that were rejected.", timeseries, perSecond, []query{
 			{`sum by (way) (rate(edgeguard_fleet_records_total[$__rate_interval]))`, "{{way}}"}}},
 		{"Still to publish", "Changes of a node's list that wait for their turn.", timeseries, number, []query{
-			{`edgeguard_fleet_unpublished_records`, "{{instance}}"}}},
+			{`edgeguard_fleet_unpublished_records`, "{{instance}}"},
+			{`edgeguard_fleet_staying_blocks`, "{{instance}}: kept, as the node may be broken"}}},
 	}},
 	{"Enforcers", []panel{
 		{"Entries", "Entries that each list should have, has, and leaves out because the client came through a proxy. Only with an enforcer, as all of this row.", timeseries, number, []query{
@@ -209,6 +211,7 @@ var unshown = map[string]string{
 	"edgeguard_bouncer_last_pull_timestamp_seconds":          "that a bouncer stays away is an alarm",
 	"edgeguard_bouncer_decisions_total":                      "how much bouncers are sent is of no consequence while they pull",
 	"edgeguard_bouncer_refused_total":                        "a wrong key shows at the bouncer",
+	"edgeguard_questions_refused_total":                      "a view of what edgeguard_decisions_total has",
 	"edgeguard_crowdsec_answers_total":                       "that none is usable is a condition",
 	"edgeguard_crowdsec_decisions_skipped":                   "status shows it",
 	"edgeguard_crowdsec_alerts_total":                        "that they cannot be sent is a condition",
@@ -228,7 +231,7 @@ var unshown = map[string]string{
 	"edgeguard_fleet_calls_total":                            "for developers",
 	"edgeguard_fleet_rounds_total":                           "for developers",
 	"edgeguard_fleet_keys_pushed_total":                      "for developers",
-	"edgeguard_fleet_keys_dropped_total":                     "the next push makes up for it",
+	"edgeguard_fleet_keys_delayed_total":                     "the next round pushes them",
 	"edgeguard_fleet_held_back_total":                        "for developers",
 	"edgeguard_fleet_displaced_total":                        "for developers",
 	"edgeguard_fleet_reconciled_total":                       "for developers",

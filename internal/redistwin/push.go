@@ -66,9 +66,10 @@ func (r *Redis) push(now time.Time, keys, args []string) (any, error) {
 }
 
 // split returns what each node counted in the window that ends at a slot,
-// without nodes that counted nothing.
+// without nodes that counted nothing. With "slots" it is the slots, oldest first, in two
+// bytes each: Redis' functions send one where their ring has one.
 func (r *Redis) split(now time.Time, keys, args []string) (any, error) {
-	if len(keys) != 1 || len(args) != 1 {
+	if len(keys) != 1 || len(args) < 1 || len(args) > 2 || len(args) == 2 && args[1] != "slots" {
 		return nil, Error("EDGEGUARD arguments")
 	}
 	end, err := strconv.ParseUint(args[0], 10, 32)
@@ -78,7 +79,11 @@ func (r *Redis) split(now time.Time, keys, args []string) (any, error) {
 	s := r.suspect(keys[0], now)
 	out := []any{}
 	for _, id := range sorted(s.nodes) {
-		if n := s.nodes[id].total(int64(end)); n > 0 {
+		switch n := s.nodes[id].total(int64(end)); {
+		case n == 0:
+		case len(args) == 2:
+			out = append(out, id, s.nodes[id].slots(int64(end)))
+		default:
 			out = append(out, id, int64(n))
 		}
 	}

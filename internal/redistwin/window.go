@@ -1,6 +1,8 @@
 package redistwin
 
 import (
+	"encoding/binary"
+
 	"edgeguard"
 	"edgeguard/aggregator"
 )
@@ -47,3 +49,12 @@ func (w *window) sum(from, end int64) (sum uint32) {
 
 // total returns the count of the window that ends at a slot.
 func (w *window) total(end int64) uint32 { return w.sum(end-edgeguard.Slots+1, end) }
+
+// slots returns the slots of the window that ends at a slot, oldest first, in two bytes each.
+func (w *window) slots(end int64) string {
+	var out []byte
+	for s := end - edgeguard.Slots + 1; s <= end; s++ {
+		out = binary.BigEndian.AppendUint16(out, uint16(w.sum(s, s)))
+	}
+	return string(out)
+}

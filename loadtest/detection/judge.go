@@ -15,8 +15,10 @@ import (
 
 // ruleset is what is judged.
 type ruleset struct {
-	name string
-	set  *rules.Set
+	name   string
+	set    *rules.Set
+	own    *rules.Hosts // own_hosts
+	spared int          // limits a client and day; 0: as built
 }
 
 // parse reads the rules of a config.
@@ -25,7 +27,7 @@ func parse(name string, text []byte) (ruleset, error) {
 	if err != nil {
 		return ruleset{}, err
 	}
-	return ruleset{name, c.Rules}, nil
+	return ruleset{name: name, set: c.Rules}, nil
 }
 
 // effect is what rules did to an address.
@@ -86,7 +88,10 @@ func judge(ctx context.Context, r ruleset, source replay.Source) (*outcome, erro
 	}
 	report, err := replay.Run(ctx, source, replay.Config{
 		Rules:   r.set,
+		Own:     r.own,
+		Spared:  r.spared,
 		Memory:  shard.NewMemory(512 << 20),
+		Clients: []netip.Prefix{netip.PrefixFrom(netip.IPv4Unspecified(), 0), netip.PrefixFrom(netip.IPv6Unspecified(), 0)}, // by the labels
 		Seen:    w.seen,
 		Decided: w.decided,
 		Crossed: func(c edgeguard.Crossing) {

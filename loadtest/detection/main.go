@@ -9,6 +9,7 @@
 //	go run ./loadtest/detection -list unknown      and who was blocked without a label
 //	go run ./loadtest/detection -formats           which test logs of peers can be read
 //	go run ./loadtest/detection -tune              what tune proposes, beside the rules as they are
+//	go run ./loadtest/detection -guard             what it costs and gains to have a site look as if it failed, and whom outages block
 //
 // The labelled logs are in a folder: labels-web.tsv says who is who (folder,
 // address, label and requests, with tabs between), and each folder that it names
@@ -22,6 +23,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"embed"
 	"errors"
@@ -52,7 +54,7 @@ var lists = []string{"missed", "unknown", "benign"}
 
 // run judges what args ask for and prints it to out. Notes are for what cannot be
 // judged.
-func run(ctx context.Context, args []string, out, notes io.Writer) error {
+func run(ctx context.Context, args []string, out, notes io.Writer) (err error) {
 	flags := flag.NewFlagSet("detection", flag.ContinueOnError)
 	flags.SetOutput(notes)
 	data := flags.String("data", dataFolder(), "the `folder` of the labelled logs")
@@ -61,10 +63,17 @@ func run(ctx context.Context, args []string, out, notes io.Writer) error {
 	seeds := flags.Int("seeds", 3, "how many logs are generated of each scene in which nobody attacks")
 	formats := flags.Bool("formats", false, "judge which test logs of CrowdSec and fail2ban can be read, and no rules")
 	tune := flags.Bool("tune", false, "judge what tune proposes for the labelled logs, and no rules")
+	guard := flags.Bool("guard", false, "judge the outage guard: its price, and whom outages block by what a client is spared in a day")
 	every := flags.Bool("all", false, "also each rule, and the scenes in which nobody is stopped")
 	list := flags.String("list", "", "addresses of the half that rules are tuned on: missed attackers, unknown ones that were blocked, or benign ones that were")
+	page := flags.String("write", "", "also put the tables in the place of those with the same header in this `file`, such as docs/detection.md")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if *page != "" {
+		var printed bytes.Buffer
+		out = io.MultiWriter(out, &printed)
+		defer func() { err = writtenTo(*page, &printed, err) }()
 	}
 	if *list != "" && !slices.Contains(lists, *list) {
 		return fmt.Errorf("-list %s: write one of %v", *list, lists)
@@ -76,6 +85,9 @@ func run(ctx context.Context, args []string, out, notes io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if *guard {
+		return printGuard(ctx, out, sets[0], *seeds)
+	}
 	l, err := openLabels(*data)
 	if errors.Is(err, errNoData) {
 		fmt.Fprintln(notes, "detection: only the scenes are judged:", err)
@@ -85,7 +97,12 @@ func run(ctx context.Context, args []string, out, notes io.Writer) error {
 	if *tune {
 		return printTune(ctx, out, *data, l.folders)
 	}
-	all, err := judgeAll(ctx, sets, *data, l, *seeds)
+	return printJudged(ctx, out, sets, *data, l, *seeds, *every, *list)
+}
+
+// printJudged judges logs and scenes, and prints it.
+func printJudged(ctx context.Context, out io.Writer, sets []ruleset, data string, l labels, seeds int, every bool, list string) error {
+	all, err := judgeAll(ctx, sets, data, l, seeds)
 	if err != nil {
 		return err
 	}
@@ -93,15 +110,15 @@ func run(ctx context.Context, args []string, out, notes io.Writer) error {
 	printGoals(out, first)
 	printSummary(out, all)
 	printLogs(out, first, l.folders)
-	if *every {
+	if every {
 		printRules(out, first)
 	}
-	if *seeds > 0 {
-		printScenes(out, first, *seeds, *every)
+	if seeds > 0 {
+		printScenes(out, first, seeds, every)
 		printAttacks(out, first)
 	}
-	if *list != "" {
-		printRows(out, first, *list)
+	if list != "" {
+		printRows(out, first, list)
 	}
 	return nil
 }

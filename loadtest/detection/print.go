@@ -135,9 +135,12 @@ func printScenes(out io.Writer, s *judged, seeds int, every bool) {
 		}
 	}
 	if !every {
-		fmt.Fprintf(out, "\nIn %d more scenes nothing happened to a visitor.\n", quiet)
+		fmt.Fprintf(out, "\nIn %d"+nothingHappened, quiet)
 	}
 }
+
+// nothingHappened ends the sentence on scenes that are not in the table.
+const nothingHappened = " more scenes nothing happened to a visitor.\n"
 
 // share returns how many of a group's addresses were stopped.
 func (g *group) share() string {

@@ -16,6 +16,7 @@ func (m *simulation) round(i int) {
 		m.fleet.PushRound(n)
 	}
 	m.news()
+	m.turns()
 	wait := m.setup.Push - time.Duration(m.rnd.Int64N(int64(m.setup.Push/10+1)))
 	m.at(m.now+wait, func() { m.round(i) })
 }
@@ -50,12 +51,36 @@ func (m *simulation) news() {
 			m.fleet.ReadWatches(n, made)
 		}
 		m.news()
+		m.turns()
+	})
+}
+
+// turnEvery is how often a node looks at what it left to others, while there is some.
+const turnEvery = 100 * time.Millisecond
+
+// turns plans that nodes do what they left to others, and none has done.
+func (m *simulation) turns() {
+	if m.turnsPlanned || !slices.ContainsFunc(m.fleet.Nodes, (*fleetmodel.Node).Waits) {
+		return
+	}
+	m.turnsPlanned = true
+	m.at(m.now+turnEvery, func() {
+		m.turnsPlanned = false
+		for _, n := range m.fleet.Nodes {
+			m.fleet.TakeTurns(n)
+		}
+		m.news()
+		m.turns()
 	})
 }
 
 // fate draws what becomes of a push call.
-func (m *simulation) fate(*fleetmodel.Node, *fleetmodel.Call) (fate fleetmodel.Fate) {
+func (m *simulation) fate(n *fleetmodel.Node, _ *fleetmodel.Call) (fate fleetmodel.Fate) {
 	s := &m.setup
+	if m.nodes[n] < s.Stalled {
+		fate.Unanswered = true
+		return fate
+	}
 	if s.Lost+s.Unanswered+s.Late+s.Repeated == 0 {
 		return fate
 	}

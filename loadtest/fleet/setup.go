@@ -57,6 +57,8 @@ type Setup struct {
 	// The parts of all push calls that are lost, whose answers are lost, that come up
 	// to 4.9 s late, and that come twice.
 	Lost, Unanswered, Late, Repeated float64
+	// Stalled is how many nodes never hear what their pushes were answered.
+	Stalled int
 	// Restarts and Kills are how often one of the nodes ends, cleanly or with all that
 	// it had counted, and starts again. They need Until.
 	Restarts, Kills int

@@ -28,16 +28,17 @@ type simulation struct {
 	due    events
 	seq    int
 
-	clients  []client
-	index    map[string]uint32 // of clients by their keys' bytes
-	nodes    map[*fleetmodel.Node]int
-	waiting  []Refusal     // blocks that wait for Redis
-	watches  int           // entries of the watch list that nodes read or will
-	lastRead time.Duration // of the streams, by all nodes
-	lastNews time.Duration // when the newest entry of a stream came
-	loads    map[string]*Load
-	out      Simulated
-	err      error
+	clients      []client
+	index        map[string]uint32 // of clients by their keys' bytes
+	nodes        map[*fleetmodel.Node]int
+	waiting      []Refusal     // blocks that wait for Redis
+	watches      int           // entries of the watch list that nodes read or will
+	lastRead     time.Duration // of the streams, by all nodes
+	lastNews     time.Duration // when the newest entry of a stream came
+	loads        map[string]*Load
+	turnsPlanned bool
+	out          Simulated
+	err          error
 }
 
 // Simulate runs a setup. The same setup gives the same result, byte for byte.
@@ -201,7 +202,7 @@ func (m *simulation) receive(r *traffic.Request) {
 	refused := c.refusedFrom(i) <= r.At
 	if !refused && here.Count+rest > m.limit {
 		if rest > 0 && !n.Cut { // the reason names the nodes, which the publisher asks for
-			m.fleet.Split(n, c.key, slot)
+			m.fleet.Split(n, c.key, slot, false)
 		}
 		m.block(r.Client, i)
 		refused = true

@@ -169,3 +169,54 @@ func feeds(l *log) {
 		}
 	}
 }
+
+// aptClients update from a mirror that has only the lists that are compressed otherwise: each
+// asks for every .gz in vain. Half of them are behind one address.
+func aptClients(l *log) {
+	for n := range 40 {
+		addr := address(n)
+		if n >= 20 {
+			addr = address(400)
+		}
+		b := &browser{addr: addr, agent: "Debian APT-HTTP/1.3 (2.6.1)"}
+		for range l.between(1, 3) {
+			at := l.in(morning, 12*hour)
+			for _, suite := range []string{"bookworm", "bookworm-updates", "bookworm-security", "bookworm-backports"} {
+				l.get(b, at, "/debian/dists/"+suite+"/InRelease", 200, "")
+				for _, part := range []string{"main", "contrib", "non-free", "non-free-firmware"} {
+					for _, list := range []string{"binary-amd64/Packages.gz", "i18n/Translation-en.gz", "Contents-amd64.gz"} {
+						l.get(b, l.in(at+1, 20), "/debian/dists/"+suite+"/"+part+"/"+list, 404, "")
+					}
+				}
+				at += int64(l.between(1, 4))
+			}
+		}
+	}
+}
+
+// packageClients are pip, npm and git: a package's sources that are gone from a mirror, and the
+// objects of a repository that are in its packs, which a client of the plain protocol finds out by asking.
+func packageClients(l *log) {
+	for n := range 50 {
+		b := &browser{addr: address(n), agent: pick(l, []string{"pip/24.0 (python 3.12)", "npm/10.8 node/v20.11", "git/2.39.5"})}
+		for range l.between(2, 6) {
+			at := l.in(morning, 12*hour)
+			for range l.between(6, 14) {
+				name, at := l.rng.IntN(400), l.in(at, 30)
+				switch b.agent[:3] {
+				case "pip":
+					l.get(b, at, fmt.Sprintf("/simple/package-%d/", name), 200, "")
+					l.get(b, at+1, fmt.Sprintf("/packages/%02x/%02x/package-%d-1.%d.tar.gz", name%256, name%31, name, name%9), 404, "")
+				case "npm":
+					l.get(b, at, fmt.Sprintf("/package-%d", name), 200, "")
+					l.get(b, at+1, fmt.Sprintf("/package-%d/-/package-%d-1.%d.0.tgz", name, name, name%9), 404, "")
+				default:
+					l.get(b, at, fmt.Sprintf("/project-%d.git/objects/%02x/%038x", n%5, name%256, name), 404, "")
+				}
+			}
+			if b.agent[:3] == "git" {
+				l.get(b, at+31, fmt.Sprintf("/project-%d.git/objects/info/packs", n%5), 200, "")
+			}
+		}
+	}
+}

@@ -46,8 +46,9 @@ type Scene struct {
 	Kind Kind
 	// From names the program whose recorded requests are played; it is empty where
 	// the scene is written.
-	From string
-	play func(*log)
+	From   string
+	outage *outage // nil: once
+	play   func(*log)
 }
 
 // Scenes returns all scenes.
@@ -65,7 +66,10 @@ type Traffic struct {
 
 // Play returns the scene's traffic.
 func (s Scene) Play(seed uint64) Traffic {
-	l := &log{rng: rand.New(rand.NewPCG(seed, uint64(len(s.Name))<<32|uint64(s.Name[0]))), attackers: make(map[netip.Addr]bool)}
+	l := &log{rng: rand.New(rand.NewPCG(seed, uint64(len(s.Name))<<32|uint64(s.Name[0]))), attackers: make(map[netip.Addr]bool), outage: once}
+	if s.outage != nil {
+		l.outage = *s.outage
+	}
 	s.play(l)
 	slices.SortStableFunc(l.lines, func(a, b line) int { return cmp.Compare(a.at, b.at) })
 	var text bytes.Buffer
@@ -94,6 +98,7 @@ type log struct {
 	rng       *rand.Rand
 	lines     []line
 	attackers map[netip.Addr]bool
+	outage
 }
 
 // line is one request and its answer.

@@ -21,6 +21,8 @@ var wanted = []Scene{
 	{Name: "webhooks", Says: "a payment service that sends 3,000 webhooks in 10 minutes, some of them again", play: webhooks},
 	{Name: "fast-crawler", Says: "a crawler at 5 pages a second for half an hour, 8 % of them gone", play: fastCrawler},
 	{Name: "password-managers", Says: "60 homes whose password manager sends the old password by itself, 6 to 9 times a day", play: passwordManagers},
+	{Name: "apt", Says: "40 apt clients, half of them behind one address, whose mirror lacks the lists that are compressed as .gz", play: aptClients},
+	{Name: "packages", Says: "50 pip, npm and git clients: archives and objects that are not there", play: packageClients},
 	{Name: "source-maps", Says: "developers whose browsers ask for source maps that were not uploaded", play: sourceMaps},
 	{Name: "administrator", Says: "an application that is not Joomla under /administrator/: 12 people, all it sends is POST, answered 200", play: administrator},
 	{Name: "administrator-php", Says: "the same, written in PHP: all of it is sent to /administrator/index.php", play: administratorPHP},

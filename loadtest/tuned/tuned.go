@@ -221,64 +221,6 @@ func (d *during) Next() ([]edgeguard.Event, error) {
 	return kept, err
 }
 
-// RuleCaught is a rule that tune proposes for a log, and what it catches.
-type RuleCaught struct {
-	Log    string
-	Rule   evidence.Proposed
-	Caught Refused
-}
-
-// Proposed returns the rules that tune proposes for a log where no rule is in force
-// but one for the whole site. The log is read twice.
-func Proposed(ctx context.Context, log string, open func() (replay.Source, error), labels map[string]Label) ([]RuleCaught, error) {
-	set, _ := rules.Compile([]rules.Spec{{Name: "site", Threshold: 2000}})
-	book := evidence.NewBook(0)
-	if _, err := count(ctx, open, replay.Config{Rules: set, Tune: true, Seen: book.Add}); err != nil {
-		return nil, err
-	}
-	drafts := evidence.Drafts(book, nil)
-	var specs []rules.Spec
-	for i := range drafts {
-		specs = append(specs, drafts[i].Specs()...)
-	}
-	if len(specs) == 0 {
-		return nil, nil
-	}
-	set, problems := rules.Compile(specs)
-	if len(problems) > 0 {
-		return nil, fmt.Errorf("rule %s", problems[0])
-	}
-	report, err := count(ctx, open, replay.Config{Rules: set, Tune: true})
-	if err != nil {
-		return nil, err
-	}
-	var found []RuleCaught
-	for i := range drafts {
-		var counted []evidence.Counted
-		for j := range drafts[i].Specs() {
-			counted = append(counted, evidence.Counted{Tally: report.Rules[i*len(drafts[i].Specs())+j].Tally})
-		}
-		if r, ok := drafts[i].Choose(counted, book); ok {
-			tally := counted[0].Tally
-			if r.Spec.Window != drafts[i].Specs()[0].Window {
-				tally = counted[1].Tally
-			}
-			found = append(found, RuleCaught{log, r, caught(tally, labels, r.Suggestion.Limit)})
-		}
-	}
-	return found, nil
-}
-
-// count replays a log.
-func count(ctx context.Context, open func() (replay.Source, error), c replay.Config) (*replay.Report, error) {
-	source, err := open()
-	if err != nil {
-		return nil, err
-	}
-	c.Memory = shard.NewMemory(256 << 20)
-	return replay.Run(ctx, replay.Sort(source, 0), c)
-}
-
 func caught(t *tuning.Tally, labels map[string]Label, limit uint32) (c Refused) {
 	for _, p := range t.Top.Sorted() {
 		if p.Peak <= limit {

@@ -12,23 +12,23 @@ import (
 //
 //	http 2018-07-02T22:23:00.186641Z app/lb/50dc 192.0.2.1:2817 10.0.0.1:80 0.000 0.001 0.000 200 200 34 366 "GET http://h:80/ HTTP/1.1" "curl/7.46.0" …
 //
-// The time, the address and the status come before anything that a client
-// writes. The balancer writes a target as it was sent, a quote included. So a target
+// A Classic Load Balancer writes no type. The time, the address and the status come before
+// anything that a client writes. The balancer writes a target as it was sent, a quote included. So a target
 // ends at a blank, which it cannot contain, and not at a quote.
 // (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-access-logs.html)
 type albParser struct {
-	clock scan.Clock
-	addr  netip.Addr // of the last line
+	scan.Clock
+	addr netip.Addr // of the last line
 }
 
 const (
-	notALBType   scan.Reason = "the first field is not http, https, h2, grpcs, ws or wss"
+	notALBType   scan.Reason = "the first field is not http, https, h2, grpcs, ws or wss, nor a time"
 	notALBFields scan.Reason = "fewer fields than an entry of a load balancer"
 )
 
-// NewALB returns the parser of one log of AWS Application Load Balancers. Zone is that of times that name none.
+// NewALB returns the parser of one log of AWS Application Load Balancers or Classic ones. Zone is that of times that name none.
 func NewALB(zone *time.Location) scan.LineParser {
-	return &albParser{clock: scan.Clock{Zone: zone}}
+	return &albParser{Clock: scan.Clock{Zone: zone}}
 }
 
 func (p *albParser) Sure() netip.Addr { return p.addr }
@@ -45,18 +45,24 @@ func (p *albParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
 	p.addr = netip.Addr{}
 	f := scan.Fields{Raw: true}
 	word, rest, _ := scan.Word(line)
-	if !isALBType(word) {
-		return notALBType
+	classic := !isALBType(word)
+	if !classic {
+		word, rest, _ = scan.Word(rest)
 	}
-	word, rest, _ = scan.Word(rest)
-	at, n, ok := p.clock.ISO(word)
-	if !ok || n != len(word) {
+	at, n, ok := p.Clock.ISO(word)
+	switch {
+	case ok && n == len(word):
+	case classic:
+		return notALBType
+	default:
 		return scan.BadTime
 	}
 	f.At = at
 	_, rest, _ = scan.Word(rest) // the balancer's name
 	word, rest, _ = scan.Word(rest)
-	if f.Addr, ok = scan.AddrWithPort(word); !ok {
+	if f.Addr, ok = scan.AddrWithPort(word); !ok && classic {
+		return notALBType
+	} else if !ok {
 		return scan.BadAddr
 	}
 	p.addr = f.Addr

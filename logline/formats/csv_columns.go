@@ -70,7 +70,7 @@ func ParseCSV(s string) (*CSVColumns, error) {
 
 // Parser returns the parser of one log. Zone is that of times that name none.
 func (c *CSVColumns) Parser(zone *time.Location) scan.LineParser {
-	return &csvParser{format: c, clock: scan.Clock{Zone: zone}}
+	return &csvParser{format: c, Clock: scan.Clock{Zone: zone}}
 }
 
 func (c *CSVColumns) set(pair string) error {

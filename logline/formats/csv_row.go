@@ -15,9 +15,9 @@ import (
 // csvParser reads the rows of one delimited file, whose first line names their columns.
 type csvParser struct {
 	format *CSVColumns
-	clock  scan.Clock
-	field  []csvField // of each column; csvFields for none
-	width  int        // of a row: what a header has
+	scan.Clock
+	field []csvField // of each column; csvFields for none
+	width int        // of a row: what a header has
 	// open counts the bytes of a quoted field that began on an earlier line;
 	// 0 outside. Its lines are a client's, and are not rows.
 	open int
@@ -193,7 +193,7 @@ func undouble(b []byte) []byte {
 func (p *csvParser) set(f *scan.Fields, field csvField, b []byte) scan.Reason {
 	switch field {
 	case csvTime:
-		at, ok := p.clock.Any(b)
+		at, ok := p.Clock.Any(b)
 		if !ok {
 			return scan.BadTime
 		}

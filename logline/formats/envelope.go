@@ -3,7 +3,6 @@ package formats
 import (
 	"bytes"
 	"net/netip"
-	"time"
 
 	"edgeguard"
 	"edgeguard/logline/scan"
@@ -17,9 +16,9 @@ type envelopeParser struct {
 	inside scan.LineParser
 	pieces EnvelopePieces
 
-	timed  scan.Timed  // inside, if its lines may lack a time
-	headed scan.Headed // inside, if its lines may lack a header
-	clock  scan.Clock  // of the envelopes
+	scan.Dated             // inside
+	headed     scan.Headed // inside, if its lines may lack a header
+	clock      scan.Clock  // of the envelopes
 }
 
 const (
@@ -59,15 +58,8 @@ func (p *envelopeParser) SetProgram([]byte) {}
 // ByHeader implements [scan.Headed].
 func (p *envelopeParser) ByHeader() bool { return p.headed != nil && p.headed.ByHeader() }
 
-// SetLatest implements [scan.Dated].
-func (p *envelopeParser) SetLatest(at time.Time) {
-	if d, ok := p.inside.(scan.Dated); ok {
-		d.SetLatest(at)
-	}
-}
-
 // Stream keeps a long envelope: its members may be in any order.
-func (p *envelopeParser) Stream() scan.Stream { return scan.NewWhole(p.Parse) }
+func (p *envelopeParser) Stream() scan.Stream { return scan.NewWhole(p) }
 
 // Parse implements [scan.LineParser].
 func (p *envelopeParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
@@ -91,9 +83,7 @@ func (p *envelopeParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
 		p.pieces.pass(f.id(), f.partial)
 		return why
 	}
-	if p.timed != nil {
-		p.timed.SetTime(p.clock.Any(bytes.Trim(f.time, `"`)))
-	}
+	p.SetTime(bytes.Trim(f.time, `"`), &p.clock)
 	if p.headed != nil {
 		program := bytes.Trim(f.program, `"`)
 		if program == nil && p.form.alone {
@@ -150,8 +140,8 @@ func (p *envelopeParser) members(line []byte, f *inEnvelope) scan.Reason {
 // member keeps a value that is of use.
 func (p *envelopeParser) member(key, value []byte, f *inEnvelope) scan.Reason {
 	for _, k := range p.form.keys {
-		if string(key) != k {
-			continue
+		if string(key) != k || len(value) > 0 && value[0] == '{' {
+			continue // Filebeat has an object log beside its message
 		}
 		if f.message != nil {
 			return twoLines
@@ -185,6 +175,8 @@ func (p *envelopeParser) member(key, value []byte, f *inEnvelope) scan.Reason {
 // decode returns the line of a member's value, in place.
 func decode(value []byte) ([]byte, scan.Reason) {
 	switch {
+	case len(value) == 0:
+		return nil, notText
 	case value[0] == '"':
 		return scan.Unescape(value[1 : len(value)-1]), scan.Read
 	case string(value) == "null":

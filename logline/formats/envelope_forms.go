@@ -46,7 +46,7 @@ var Envelopes = []*Envelope{
 		ids: []string{"_STREAM_ID"}, parts: []member{{"_LINE_BREAK", "line-max"}},
 	},
 	{
-		Name: "vector", keys: []string{"message"}, times: []string{"timestamp"}, program: "SYSLOG_IDENTIFIER",
+		Name: "vector", keys: []string{"message"}, times: []string{"timestamp", "@timestamp"}, program: "SYSLOG_IDENTIFIER",
 		ids: []string{"stream", "container_id", "file", "host", "kubernetes"}, parts: []member{{"_partial", "true"}},
 	},
 	{
@@ -75,7 +75,9 @@ func (o *Envelope) Wrap(inside func(*time.Location) scan.LineParser) func(*time.
 	return func(zone *time.Location) scan.LineParser {
 		p := &envelopeParser{form: o, inside: inside(zone), clock: scan.Clock{Zone: zone}}
 		p.pieces.Inside = p.inside
-		p.timed, _ = p.inside.(scan.Timed)
+		if p.Dated, _ = p.inside.(scan.Dated); p.Dated == nil {
+			p.Dated = &scan.Clock{Zone: zone}
+		}
 		p.headed, _ = p.inside.(scan.Headed)
 		return p
 	}

@@ -42,15 +42,15 @@ func (p *EnvelopePieces) Line(line []byte, head int, stream string, goesOn bool,
 			return p.begin(line, stream, ev)
 		}
 	}
-	if len(line) == 0 {
+	if line = line[scan.AfterMark(line, 0):]; len(line) == 0 {
 		return scan.Aside
 	}
 	p.asked = true
 	if len(line) <= scan.MaxLine {
-		return p.Inside.Parse(line, ev)
+		return scan.ParseLine(p.Inside, line, ev)
 	}
 	if h, ok := p.Inside.(scan.HeadParser); ok {
-		return h.Head(line[:scan.MaxLine], ev)
+		return scan.ParseHead(p.Inside, h, line[:scan.MaxLine], ev)
 	}
 	s := p.Inside.(scan.Streamer).Stream()
 	s.Feed(line)
@@ -83,7 +83,7 @@ func (p *EnvelopePieces) begin(line []byte, stream string, ev *edgeguard.Event) 
 	if h, ok := p.Inside.(scan.HeadParser); ok {
 		p.add(piece{id: stream})
 		p.asked = true
-		return h.Head(line[:min(len(line), scan.MaxLine)], ev)
+		return scan.ParseHead(p.Inside, h, line[:min(len(line), scan.MaxLine)], ev)
 	}
 	rest := p.Inside.(scan.Streamer).Stream()
 	rest.Feed(line)

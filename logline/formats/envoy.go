@@ -23,7 +23,7 @@ import (
 // lies behind the agent can hold what separates the fields. A line in which these
 // two can be parted so that another address is the last is skipped.
 // (https://www.envoyproxy.io/docs/envoy/latest/configuration/observability/access_log/usage)
-type envoyParser struct{ clock scan.Clock }
+type envoyParser struct{ scan.Clock }
 
 const (
 	notRequest scan.Reason = "no request in quotes behind the time"
@@ -38,23 +38,20 @@ const EnvoyCaution = "its only address of a client is in X-Forwarded-For, which 
 
 // NewEnvoy returns the parser of one log in Envoy's default text. Zone is that of times that name none.
 func NewEnvoy(zone *time.Location) scan.LineParser {
-	return &envoyParser{clock: scan.Clock{Zone: zone}}
+	return &envoyParser{Clock: scan.Clock{Zone: zone}}
 }
 
 // Sure knows none: the address lies behind what a client writes.
 func (p *envoyParser) Sure() netip.Addr { return netip.Addr{} }
 
 // Stream keeps a long line: its end tells where the fields are.
-func (p *envoyParser) Stream() scan.Stream { return scan.NewWhole(p.Parse) }
+func (p *envoyParser) Stream() scan.Stream { return scan.NewWhole(p) }
 
 func (p *envoyParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
-	if !scan.HasPrefix(line, "[") {
-		line = line[scan.SyslogPrefix(line):]
-	}
 	f := scan.Fields{Raw: true}
 	at, n, ok := scan.Instant{}, 0, scan.HasPrefix(line, "[")
 	if ok {
-		at, n, ok = p.clock.ISO(line[1:])
+		at, n, ok = p.Clock.ISO(line[1:])
 	}
 	if !ok || !scan.HasPrefix(line[1+n:], "] ") {
 		return scan.BadTime

@@ -16,13 +16,13 @@ import (
 // The address, the time and the status come before anything that a client
 // writes (https://docs.haproxy.org/3.0/configuration.html, 8.2.3).
 type haproxyParser struct {
-	clock scan.Clock
-	addr  netip.Addr // of the last line
+	scan.Clock
+	addr netip.Addr // of the last line
 }
 
 // NewHAProxy returns the parser of one log in HAProxy's httplog or httpslog. Zone is that of times that name none.
 func NewHAProxy(zone *time.Location) scan.LineParser {
-	return &haproxyParser{clock: scan.Clock{Zone: zone}}
+	return &haproxyParser{Clock: scan.Clock{Zone: zone}}
 }
 
 func (p *haproxyParser) Sure() netip.Addr { return p.addr }
@@ -32,7 +32,17 @@ func (p *haproxyParser) Head(line []byte, ev *edgeguard.Event) scan.Reason { ret
 
 func (p *haproxyParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
 	header := scan.SyslogPrefix(line)
-	line = line[header:]
+	if header == 0 || (line[0]|0x20)-'a' < 26 { // the name of a month, or of a container: no zone
+		return p.message(line[header:], header > 0, ev)
+	}
+	p.SetHeader(line[:header])
+	why := p.message(line[header:], true, ev)
+	p.SetHeader(nil)
+	return why
+}
+
+// message reads what is behind the header, if there is one.
+func (p *haproxyParser) message(line []byte, headed bool, ev *edgeguard.Event) scan.Reason {
 	p.addr = netip.Addr{}
 	f := scan.Fields{Raw: true} // it writes a backslash as it is
 	end := bytes.IndexByte(line, ' ')
@@ -44,7 +54,7 @@ func (p *haproxyParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
 		if scan.HasPrefix(line, "unix:") {
 			return scan.UnixSocket
 		}
-		if header > 0 && isHAProxyOwn(line) {
+		if headed && isHAProxyOwn(line) {
 			return scan.Aside
 		}
 		return scan.BadAddr
@@ -54,7 +64,7 @@ func (p *haproxyParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
 	if !scan.HasPrefix(line, "[") {
 		return scan.NotTheFormat
 	}
-	at, n, ok := p.clock.CLF(line[1:])
+	at, n, ok := p.Clock.CLF(line[1:])
 	if !ok || !scan.HasPrefix(line[1+n:], "] ") {
 		return scan.BadTime
 	}
@@ -85,10 +95,10 @@ func haproxyRequest(line []byte) (request []byte, cut bool) {
 	request, closed := haproxyQuoted(line)
 	if n := len(request) - len(" HTTP/1.1"); n > 0 && isVersion(request[n:]) && closed {
 		if request[n+len(" HTTP/")] != '1' {
-			begin, end, _ := origin(request)
+			begin, end, _ := scan.Origin(request)
 			request = append(request[:begin], request[end:]...)
 		}
-		return unhash(request), false
+		return scan.Unhash(request), false
 	}
 	if closed && (len(request) == 0 || string(request) == "<BADREQ>") {
 		return nil, false
@@ -97,38 +107,16 @@ func haproxyRequest(line []byte) (request []byte, cut bool) {
 	if end == len(request) {
 		return nil, true
 	}
-	if _, _, odd := origin(request); odd {
+	if _, _, odd := scan.Origin(request); odd {
 		return request[:end+2], true // there is a target, but where its path begins depends on the version
 	}
 	if n := bytes.IndexByte(request[end+1:], ' '); n >= 0 {
 		if !closed || !isVersion(request[end+1+n:]) {
 			request = request[:end+1+n] // what is missing is of the version
 		}
-		return unhash(request), false
+		return scan.Unhash(request), false
 	}
-	return unhash(request), true
-}
-
-// origin finds scheme and authority at the beginning of a target, at most as far
-// as the blank behind it; end is begin where there are none. odd says that they
-// hold what ends an authority in a target that a client wrote as one.
-//
-// In HTTP/2 and 3 a client sends scheme, authority and path apart. HAProxy writes
-// them as one, but passes on the path alone, whatever the authority holds.
-func origin(request []byte) (begin, end int, odd bool) {
-	begin = min(scan.TokenEnd(request)+1, len(request))
-	target := request[begin:]
-	if blank := bytes.IndexByte(target, ' '); blank >= 0 {
-		target = target[:blank]
-	}
-	scheme, rest, found := bytes.Cut(target, []byte("://"))
-	if !found || !bytes.EqualFold(scheme, []byte("https")) && !bytes.EqualFold(scheme, []byte("http")) {
-		return begin, begin, false // HAProxy passes on all of it
-	}
-	if end = bytes.IndexByte(rest, '/'); end < 0 {
-		return begin, begin, bytes.ContainsAny(rest, "?#")
-	}
-	return begin, begin + len(scheme) + len("://") + end, bytes.ContainsAny(rest[:end], "?#")
+	return scan.Unhash(request), true
 }
 
 func isVersion(b []byte) bool { return len(b) == len(" HTTP/1.1") && scan.HasPrefix(b, " HTTP/") }
@@ -151,23 +139,4 @@ func haproxyQuoted(line []byte) (quoted []byte, closed bool) {
 		return after[:end], true
 	}
 	return after, false
-}
-
-// unhash undoes HAProxy's escape #hh, in place.
-func unhash(b []byte) []byte {
-	r := bytes.IndexByte(b, '#')
-	if r < 0 {
-		return b
-	}
-	w := r
-	for r < len(b) {
-		if b[r] == '#' && r+2 < len(b) && scan.IsHex(b[r+1]) && scan.IsHex(b[r+2]) {
-			b[w] = scan.HexValue(b[r+1])<<4 | scan.HexValue(b[r+2])
-			r += 2
-		} else {
-			b[w] = b[r]
-		}
-		r, w = r+1, w+1
-	}
-	return b[:w]
 }

@@ -11,23 +11,20 @@ import (
 
 // jsonParser reads one JSON object a line, by the names that Caddy, Traefik,
 // Envoy, Cloudflare's Logpush, AWS WAF and the usual nginx formats give their
-// fields (see json_names.go). A syslog or container prefix may precede it.
+// fields (see json_names.go).
 //
 // It scans by hand: encoding/json takes ten times as long, and refuses the
 // \x22 that nginx writes without escape=json.
 type jsonParser struct {
-	clock scan.Clock
-	f     scan.Fields
-	rank  [jsonFields]uint8 // of what was found, 0 for nothing
-	why   scan.Reason
+	scan.Clock
+	f    scan.Fields
+	rank [jsonFields]uint8 // of what was found, 0 for nothing
+	why  scan.Reason
 	// AWS WAF writes the query and the headers in parts. Whole says that the values
 	// are in one line, where its path and query can become one in place.
 	whole             bool
 	path              []byte
 	headName, headVal []byte
-
-	written scan.Instant // the line, where its envelope says so
-	timed   bool
 }
 
 const (
@@ -70,12 +67,9 @@ func (l jsonLevel) outer() jsonLevel {
 }
 
 // NewJSON returns the parser of one log. Zone is that of times that name none.
-func NewJSON(zone *time.Location) scan.LineParser { return &jsonParser{clock: scan.Clock{Zone: zone}} }
+func NewJSON(zone *time.Location) scan.LineParser { return &jsonParser{Clock: scan.Clock{Zone: zone}} }
 
 func (p *jsonParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
-	if len(line) > 0 && line[0] != '{' {
-		line = line[scan.SyslogPrefix(line):]
-	}
 	p.f, p.rank, p.why, p.whole = scan.Fields{}, [jsonFields]uint8{}, scan.Read, true
 	end := p.object(line, jsonTop)
 	return p.finish(end >= 0 && len(bytes.TrimSpace(line[end:])) == 0, ev)
@@ -90,20 +84,19 @@ func (p *jsonParser) finish(whole bool, ev *edgeguard.Event) scan.Reason {
 		return notJSON
 	case p.rank[jsonAddr] == 0 && p.rank[jsonPeer] == 0:
 		return scan.NoAddr
-	case p.rank[jsonTime] == 0 && !p.timed:
-		return noTime
 	}
 	if p.rank[jsonTime] == 0 {
-		p.f.At = p.written
+		at, ok := p.Clock.Written()
+		if !ok {
+			return noTime
+		}
+		p.f.At = at
 	}
 	if p.rank[jsonAddr] == 0 {
 		p.f.Addr, p.f.Peer = p.f.Peer, p.f.Addr
 	}
 	return p.f.Event(ev)
 }
-
-// SetTime implements [scan.Timed].
-func (p *jsonParser) SetTime(at scan.Instant, ok bool) { p.written, p.timed = at, ok }
 
 // Sure knows none: which name counts is only known at the end.
 func (p *jsonParser) Sure() netip.Addr { return netip.Addr{} }
@@ -134,6 +127,9 @@ func (p *jsonParser) member(key, b []byte, level jsonLevel) int {
 
 // use keeps what a value says.
 func (p *jsonParser) use(name jsonMeaning, level jsonLevel, value []byte) {
+	if len(value) == 0 {
+		return
+	}
 	if name.field == jsonHeaderList {
 		p.headers(value)
 		return
@@ -141,7 +137,7 @@ func (p *jsonParser) use(name jsonMeaning, level jsonLevel, value []byte) {
 	if value[0] == '[' { // a header's values
 		inner := scan.JSONBlank(value, 1)
 		m := scan.JSONValue(value[inner:])
-		if m < 0 {
+		if m <= 0 {
 			return
 		}
 		value = value[inner : inner+m]
@@ -172,7 +168,7 @@ func (p *jsonParser) take(name jsonMeaning, value []byte) {
 	case jsonAddr, jsonPeer:
 		p.takeAddr(name.field, value)
 	case jsonTime:
-		at, ok := p.clock.Any(value)
+		at, ok := p.Clock.Any(value)
 		if !ok {
 			p.why = scan.BadTime
 		}

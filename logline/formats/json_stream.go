@@ -27,7 +27,8 @@ type jsonStream struct {
 	long  bool // it is longer than what is kept
 	depth int  // of its nesting
 	text  bool // inside a string
-	empty bool // nothing of it has come
+	bare  bool // it has no quotes
+	comma bool // behind a comma, which ends it if a key follows
 }
 
 type jsonState uint8
@@ -55,12 +56,14 @@ const (
 )
 
 func (p *jsonParser) Stream() scan.Stream {
-	return &jsonStream{p: &jsonParser{clock: scan.Clock{Zone: p.clock.Zone}, written: p.written, timed: p.timed}}
+	p.Clock.Written() // the text goes
+	return &jsonStream{p: &jsonParser{Clock: p.Clock}}
 }
 
 func (s *jsonStream) Feed(piece []byte) {
-	if s.size == 0 && len(piece) > 0 && piece[0] != '{' {
-		piece = piece[scan.SyslogPrefix(piece):]
+	for n := 1; s.size == 0 && n > 0 && len(piece) > 0 && piece[0] != '{'; {
+		n = scan.SyslogPrefix(piece)
+		piece = piece[n:]
 	}
 	if s.size += len(piece); s.size > maxJSON {
 		s.state = jsonTooLong
@@ -101,7 +104,7 @@ func (s *jsonStream) step(b []byte) int {
 		s.state = jsonOpened
 	case (s.state == jsonOpened || s.state == jsonNext) && c == '"':
 		s.state, s.key, s.slash = jsonKey, s.key[:0], false
-	case (s.state == jsonOpened || s.state == jsonBehind) && c == '}':
+	case (s.state == jsonOpened || s.state == jsonBehind || s.state == jsonNext) && c == '}':
 		s.leave()
 	case s.state == jsonColon && c == ':':
 		s.state = jsonBefore
@@ -133,7 +136,8 @@ func (s *jsonStream) enter(b []byte) int {
 	}
 	s.name = jsonName(s.key, s.level)
 	s.keep = s.name.rank != 0 && s.p.wants(s.name)
-	s.state, s.value, s.long, s.depth, s.text, s.empty = jsonInValue, nil, false, 0, false, true
+	s.state, s.value, s.long, s.depth, s.text, s.comma = jsonInValue, nil, false, 0, false, false
+	s.bare = b[0] != '"' && b[0] != '{' && b[0] != '['
 	return s.takeValue(b)
 }
 
@@ -167,24 +171,26 @@ func (s *jsonStream) textEnd(b []byte) int {
 
 func (s *jsonStream) takeValue(b []byte) int {
 	n, ended := s.valueEnd(b)
-	s.empty = s.empty && n == 0
 	if s.keep {
 		room := scan.MaxLine - len(s.value)
 		s.value = append(s.value, b[:min(n, room)]...)
 		s.long = s.long || n > room
 	}
-	switch {
-	case !ended:
+	if !ended {
 		return n
-	case s.empty:
-		s.state = jsonBroken
-		return len(b)
+	}
+	if s.bare {
+		s.value = bytes.TrimRight(s.value, ", \t")
+	}
+	switch {
 	case s.keep && s.long:
 		s.p.useCut(s.name, s.level, s.value)
 	case s.keep:
 		s.p.use(s.name, s.level, s.value)
 	}
-	s.state = jsonBehind
+	if s.state = jsonBehind; s.comma {
+		s.state = jsonNext
+	}
 	return n
 }
 
@@ -196,8 +202,14 @@ func (s *jsonStream) valueEnd(b []byte) (n int, ended bool) {
 			if i += s.textEnd(b[i:]); i == len(b) {
 				return i, false
 			}
-			if s.text = false; s.depth == 0 {
+			if s.text = false; s.depth == 0 && !s.bare {
 				return i + 1, true
+			}
+			continue
+		}
+		if s.bare {
+			if s.bareEnds(b[i]) {
+				return i, true
 			}
 			continue
 		}
@@ -207,19 +219,30 @@ func (s *jsonStream) valueEnd(b []byte) (n int, ended bool) {
 		case '{', '[':
 			s.depth++
 		case '}', ']':
-			if s.depth == 0 {
-				return i, true
-			}
 			if s.depth--; s.depth == 0 {
 				return i + 1, true
-			}
-		case ',', ' ', '\t':
-			if s.depth == 0 {
-				return i, true
 			}
 		}
 	}
 	return len(b), false
+}
+
+// bareEnds reports whether a value without quotes ends before c.
+func (s *jsonStream) bareEnds(c byte) bool {
+	switch c {
+	case ' ', '\t':
+		return false
+	case '"':
+		if s.comma {
+			return true
+		}
+		s.text, s.slash = true, false
+	case '}', ']':
+		s.comma = false
+		return true
+	}
+	s.comma = c == ','
+	return false
 }
 
 // wants reports whether a value of that name would be taken.

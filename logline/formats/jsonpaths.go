@@ -3,17 +3,15 @@ package formats
 import (
 	"bytes"
 	"net/netip"
-	"time"
 
 	"edgeguard"
 	"edgeguard/logline/scan"
 )
 
-// pathsParser reads one JSON object a line; a syslog or container prefix may precede
-// it.
+// pathsParser reads one JSON object a line.
 type pathsParser struct {
 	paths *JSONPaths
-	clock scan.Clock
+	scan.Clock
 	f     scan.Fields
 	found [pathFields]bool
 	why   scan.Reason
@@ -28,9 +26,6 @@ const (
 
 func (p *pathsParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
 	line = bytes.TrimLeft(line, " ") // Samba indents it
-	if len(line) > 0 && line[0] != '{' {
-		line = line[scan.SyslogPrefix(line):]
-	}
 	p.f.Reset()
 	p.found, p.why = [pathFields]bool{}, scan.Read
 	end := p.object(line, &p.paths.root)
@@ -53,10 +48,7 @@ func (p *pathsParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
 func (p *pathsParser) Sure() netip.Addr { return netip.Addr{} }
 
 // Stream keeps a long line: its members may be in any order.
-func (p *pathsParser) Stream() scan.Stream { return scan.NewWhole(p.Parse) }
-
-// SetLatest says that stamps without a year are not after that instant.
-func (p *pathsParser) SetLatest(at time.Time) { p.clock.Latest = at }
+func (p *pathsParser) Stream() scan.Stream { return scan.NewWhole(p) }
 
 // object reads the object at the start of b and returns its length, -1 if it is
 // none. It goes no deeper than the paths do.
@@ -71,7 +63,7 @@ func (p *pathsParser) member(b []byte, n *pathNode) int {
 		return p.object(b, n)
 	}
 	size := scan.JSONValue(b)
-	if n == nil || size < 0 {
+	if n == nil || size <= 0 {
 		return size
 	}
 	value := b[:size]
@@ -115,12 +107,7 @@ func (p *pathsParser) take(f jsonPathField, value []byte) {
 		}
 		p.f.Addr = addr
 	case timeField:
-		at, ok := p.clock.Any(value)
-		if !ok {
-			var n int
-			at, n, ok = p.clock.Stamp(value)
-			ok = ok && n == len(value)
-		}
+		at, ok := p.Clock.Any(value)
 		if !ok && p.why == scan.Read {
 			p.why = scan.BadTime
 		}

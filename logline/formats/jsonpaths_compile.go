@@ -181,5 +181,5 @@ func (p *JSONPaths) Kinds() edgeguard.Kind { return p.kinds }
 
 // Parser returns the parser of one log. Zone is that of times that name none.
 func (p *JSONPaths) Parser(zone *time.Location) scan.LineParser {
-	return &pathsParser{paths: p, clock: scan.Clock{Zone: zone}}
+	return &pathsParser{paths: p, Clock: scan.Clock{Zone: zone}}
 }

@@ -13,7 +13,7 @@ import (
 //	logformat squid %ts.%03tu %6tr %>a %Ss/%03>Hs %<st %rm %ru %[un %Sh/%<a %mt
 //	1286536309.450    180 192.0.2.1 TCP_MISS/200 411 GET http://example.org/a - HIER_DIRECT/198.51.100.2 text/plain
 //
-// with or without a syslog prefix. The time, the address and the status come
+// The time, the address and the status come
 // before anything that a client writes.
 // (https://wiki.squid-cache.org/Features/LogFormat)
 type squidParser struct {
@@ -82,10 +82,6 @@ func (p *squidParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
 // begin reads the time, the duration and the address.
 func (p *squidParser) begin(f *scan.Fields, line []byte) (rest []byte, why scan.Reason) {
 	at, n, ok := scan.UnixNumber(line, 1)
-	if !ok {
-		line = line[scan.SyslogPrefix(line):]
-		at, n, ok = scan.UnixNumber(line, 1)
-	}
 	if !ok || n < len("1286536309.450") || !scan.HasPrefix(line[n:], " ") {
 		return nil, scan.BadTime
 	}

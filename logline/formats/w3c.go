@@ -16,9 +16,9 @@ import (
 // named: then no text of a client can move the address.
 type w3cParser struct {
 	layout w3cLayout
-	clock  scan.Clock
-	addr   netip.Addr // of the last line
-	value  [columns]span
+	scan.Clock
+	addr  netip.Addr // of the last line
+	value [columns]span
 }
 
 // span is where a value is in the line. That of a column that the row does not
@@ -35,18 +35,18 @@ const (
 
 // NewW3C returns the parser of one log in the W3C's extended format. Its times are in UTC.
 func NewW3C(*time.Location) scan.LineParser {
-	return &w3cParser{layout: w3cLayout{why: noFields}, clock: scan.Clock{Zone: time.UTC}}
+	return &w3cParser{layout: w3cLayout{why: noFields}, Clock: scan.Clock{Zone: time.UTC}}
 }
 
 // Parser returns the parser of one log, whose first rows have these columns.
 func (c *W3CColumns) Parser(*time.Location) scan.LineParser {
-	return &w3cParser{layout: c.layout, clock: scan.Clock{Zone: time.UTC}}
+	return &w3cParser{layout: c.layout, Clock: scan.Clock{Zone: time.UTC}}
 }
 
 func (p *w3cParser) Sure() netip.Addr { return p.addr }
 
 // Stream keeps a long row: only its end shows that no column is missing.
-func (p *w3cParser) Stream() scan.Stream { return scan.NewWhole(p.Parse) }
+func (p *w3cParser) Stream() scan.Stream { return scan.NewWhole(p) }
 
 func (p *w3cParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
 	p.addr = netip.Addr{}
@@ -129,7 +129,7 @@ func (p *w3cParser) instant(line []byte) (scan.Instant, bool) {
 	}
 	b := append(append(append(stamp[:0], day...), 'T'), clock...)
 	b = append(b, 'Z')
-	t, n, ok := p.clock.ISO(b)
+	t, n, ok := p.Clock.ISO(b)
 	return t, ok && n == len(b)
 }
 

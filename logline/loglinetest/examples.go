@@ -105,6 +105,26 @@ var Examples = []Example{
 		},
 	},
 	{
+		// https://docs.aws.amazon.com/elasticloadbalancing/latest/classic/access-log-collection.html, the example.
+		Name: "classic", Format: "alb",
+		Line: `2015-05-13T23:39:43.945958Z my-loadbalancer 192.168.131.39:2817 10.0.0.1:80 0.000073 0.001048 0.000057 200 200 0 29 "GET http://www.example.com:80/ HTTP/1.1" "curl/7.38.0" - -`,
+		Want: "192.168.131.39 2015-05-13T23:39:43.945958Z" + rr + "method=GET host=www.example.com:80 path=/ agent=curl/7.38.0 200",
+		Hostile: func(addr string, second int, text func() string) string {
+			return fmt.Sprintf(`2016-02-20T00:00:%02d.000000Z lb %s:80 10.0.0.1:80 0.0 0.0 0.0 404 404 1 1 "GET http://%s:80/%s HTTP/1.1" "%s" - -`,
+				second, addr, RawTarget(text()), RawTarget(text()), RawHeader(text()))
+		},
+	},
+	{
+		// Nginx Proxy Manager, rootfs/etc/nginx/conf.d/include/log-proxy.conf.
+		Name: "npm", Format: "npm",
+		Line: `[20/Feb/2016:00:00:45 +0000] - 404 404 - GET https ha.example.org "/api?a=b" [Client 192.0.2.1] [Length 0] [Gzip -] [Sent-to 10.0.0.7] "Mozilla/5.0 (x)" "https://a.example.org/"`,
+		Want: "192.0.2.1 2016-02-20T00:00:45Z" + rr + "method=GET host=ha.example.org path=/api?a=b agent=Mozilla/5.0 (x) 404",
+		Hostile: func(addr string, second int, text func() string) string {
+			return fmt.Sprintf(`[20/Feb/2016:00:00:%02d +0000] - 404 404 - GET https h "/%s" [Client %s] [Length 0] [Gzip -] [Sent-to 10.0.0.7] "%s" "%s"`,
+				second, NginxEscaped(text()), addr, NginxEscaped(text()), NginxEscaped(text()))
+		},
+	},
+	{
 		// https://wiki.squid-cache.org/SquidFaq/SquidLogs and
 		// http://www.squid-cache.org/Doc/config/logformat/.
 		Name: "squid", Format: "squid",

@@ -21,7 +21,7 @@ var apacheDirectives = map[string]variable{
 	"m":    {whatMethod, howFree},
 	"U":    {whatPath, howFree},
 	"v":    {whatHost, howToken},
-	"V":    {whatHost, howFree},
+	"V":    {whatHost, howWord},
 	"c}h":  {whatPeer, howShape},
 	"A":    {whatNothing, howToken},
 	"b":    {whatNothing, howToken},

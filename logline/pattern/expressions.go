@@ -125,7 +125,7 @@ func (f *Expressions) Kinds() edgeguard.Kind { return f.kinds }
 
 // Parser returns the parser of one log. Zone is that of times that name none.
 func (f *Expressions) Parser(zone *time.Location) scan.LineParser {
-	return &expressionsParser{format: f, clock: scan.Clock{Zone: zone}}
+	return &expressionsParser{format: f, Clock: scan.Clock{Zone: zone}}
 }
 
 // readExpression compiles an expression, and does not judge it. The tree is what it says.
@@ -287,8 +287,9 @@ func syslogHeader(tag string) string {
 		level = `(?:<[\w.]+> )?`                                                                // of FreeBSD's syslogd -v
 		busy  = `(?:(?:auth|authpriv|cron|daemon|ftp|kern|local\d|mail|syslog|user)\.[a-z]+ )?` // of BusyBox
 	)
-	return `(?:` + level + `(?:` + host + `)?` + busy + tag + `(?:\[\d+\]:?|:) |\[` + tag + `\] |` + // of RFC 3164 and of metalog
-		host + tag + ` [^ ]+ [^ ]+ (?:-|(?:\[[^\]]*\])+) \x{FEFF}?)` // of RFC 5424
+	return `(?:(?:` + level + `(?:` + host + `)?` + busy + tag + `(?:\[\d+\]:?|:) |\[` + tag + `\] |` + // of RFC 3164 and of metalog
+		host + tag + ` [^ ]+ [^ ]+ (?:-|(?:\[(?:[^\]\\]|\\.)*\])+) )` + // of RFC 5424
+		`\x{FEFF}?)`
 }
 
 // hostWord is a host in a header, also as an IPv6 address or with the source of syslog-ng; never
@@ -297,4 +298,4 @@ const hostWord = `(?:[\w.@/-]|:+[\w.@/-])+`
 
 // ownStamp is what a program writes that stamps its lines itself, where a daemon has
 // stamped them already.
-const ownStamp = `(?:\[?(?:\d{4}[-/.]\d\d[-/.]\d\d[T -]|\d\d-[A-Z][a-z]{2}-\d{4} )\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?\]?:? ?)?`
+const ownStamp = `(?:\[?(?:\d{4}[-/.]\d\d[-/.]\d\d[T -]|\d\d-[A-Z][a-z]{2}-\d{4} |[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d )\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d|\d{4}))?\]?:? ?)?`

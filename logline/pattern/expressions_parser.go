@@ -4,7 +4,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"time"
 
 	"edgeguard"
 	"edgeguard/internal/unsafetext"
@@ -24,13 +23,10 @@ const (
 // expressionsParser reads the lines of one log.
 type expressionsParser struct {
 	format *Expressions
-	clock  scan.Clock
-	f      scan.Fields
+	scan.Clock
+	f scan.Fields
 
-	// What the line's envelope says: when and by which program it was written.
-	written scan.Instant
-	timed   bool
-	program []byte
+	program []byte // that wrote the line, where its envelope says so
 
 	byHeader bool // of the last line that was read
 
@@ -47,22 +43,42 @@ func (p *expressionsParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason 
 		return tooLong
 	}
 	at, stamp := p.stamp(line)
+	before := p.Clock.Settle(at)
+	why := p.match(line, at, stamp, ev)
+	p.Clock.Unsettle(before)
+	return why
+}
+
+// match finds the expression that a line is of.
+func (p *expressionsParser) match(line []byte, at scan.Instant, stamp int, ev *edgeguard.Event) scan.Reason {
+	why := scan.Aside
 	for _, pat := range p.format.patterns {
 		text, ok := p.text(pat, line, stamp)
 		if !ok || !strings.Contains(unsafetext.String(text), pat.literal) {
 			continue
 		}
-		if found := pat.re.FindSubmatchIndex(text); found != nil {
+		found := pat.re.FindSubmatchIndex(text)
+		for n := 1; found == nil && !pat.message && n > 0; { // what a daemon or a runtime wrote
+			n = scan.SyslogPrefix(text)
+			if text = text[n:]; n > 0 {
+				found = pat.re.FindSubmatchIndex(text)
+			}
+		}
+		if found != nil {
 			p.f.Reset()
 			p.f.Raw, p.f.At = true, at
 			p.byHeader = pat.headed || pat.either && found[2] >= 0
 			if pat.part != whole && !p.connection(pat, text, found) {
 				return scan.Aside
 			}
-			return p.event(pat, text, found, stamp > 0, ev)
+			// What is no address by one expression may be one by another, as an IPv6 address
+			// is that has no port.
+			if why = p.event(pat, text, found, stamp > 0, ev); why != scan.BadAddr {
+				return why
+			}
 		}
 	}
-	return scan.Aside
+	return why
 }
 
 // connection notes what a line says of a connection, and reports whether the line makes an
@@ -130,12 +146,6 @@ func (p *expressionsParser) Head([]byte, *edgeguard.Event) scan.Reason { return 
 // Sure knows none: which expression a line is of is not known.
 func (p *expressionsParser) Sure() netip.Addr { return netip.Addr{} }
 
-// SetLatest says that stamps without a year are not after that instant.
-func (p *expressionsParser) SetLatest(at time.Time) { p.clock.Latest = at }
-
-// SetTime implements [scan.Timed].
-func (p *expressionsParser) SetTime(at scan.Instant, ok bool) { p.written, p.timed = at, ok }
-
 // ByHeader implements [scan.Headed].
 func (p *expressionsParser) ByHeader() bool { return p.byHeader }
 
@@ -147,16 +157,18 @@ func (p *expressionsParser) SetProgram(name []byte) { p.program = name }
 // it, and behind a runtime's stamp the program's own, which then is the time. It is 0
 // where there is no stamp.
 func (p *expressionsParser) stamp(line []byte) (at scan.Instant, n int) {
-	container := scan.ContainerName(line)
+	container := scan.AfterMark(line, scan.ContainerName(line))
 	at, n = p.stampAt(line, container)
 	if n == 0 {
 		return at, 0
 	}
 	stream := scan.StreamName(line[n:])
-	if n += stream; stream == 0 && container == 0 {
+	if n = scan.AfterMark(line, n+stream); stream == 0 && container == 0 && scan.Container(line) == 0 {
 		return at, n
 	}
-	if own, m := p.stampAt(line, n); m > 0 {
+	before := p.Clock.Settle(at)
+	own, m := p.stampAt(line, n)
+	if p.Clock.Unsettle(before); m > 0 {
 		return own, m
 	}
 	return at, n
@@ -169,7 +181,7 @@ func (p *expressionsParser) stampAt(line []byte, from int) (at scan.Instant, n i
 	if n > from && scan.HasPrefix(line[n:], "1 ") {
 		n += 2
 	}
-	at, size, ok := p.clock.Stamp(line[n:])
+	at, size, ok := p.Clock.Stamp(line[n:])
 	if !ok {
 		return scan.Instant{}, 0
 	}
@@ -205,12 +217,12 @@ func (p *expressionsParser) event(pat *expression, text []byte, found []int, dat
 			p.set(g, value)
 		}
 	}
-	switch {
-	case dated:
-	case p.timed:
-		p.f.At = p.written
-	default:
-		return noStamp
+	if !dated {
+		at, ok := p.Clock.Written()
+		if !ok {
+			return noStamp
+		}
+		p.f.At = at
 	}
 	return p.f.Event(ev)
 }
@@ -218,15 +230,15 @@ func (p *expressionsParser) event(pat *expression, text []byte, found []int, dat
 // readTime reads the group time.
 func (p *expressionsParser) readTime(pat *expression, value []byte) bool {
 	if pat.layout == nil {
-		at, n, ok := p.clock.Stamp(value)
+		at, ok := p.Clock.Any(value)
 		p.f.At = at
-		return ok && n == len(value)
+		return ok
 	}
 	var d scan.Date
 	if n, ok := d.Read(pat.layout, value); !ok || n != len(value) {
 		return false
 	}
-	at, ok := d.Instant(&p.clock)
+	at, ok := d.Instant(&p.Clock)
 	p.f.At = at
 	return ok
 }

@@ -12,11 +12,13 @@ type Layout struct {
 	// loose is tried where the head does not fit; nil: nothing is.
 	loose *program
 	tail  *program // nil: nothing may follow
+	// hashed says that texts are escaped as HAProxy does it.
+	hashed bool
 }
 
 // Parser returns the parser of one log. Zone is that of times that name none.
 func (l Layout) Parser(zone *time.Location) scan.LineParser {
-	return &parser{layout: l, clock: scan.Clock{Zone: zone}}
+	return &parser{layout: l, Clock: scan.Clock{Zone: zone}}
 }
 
 // Nginx compiles a log_format, as the string or as the whole directive.
@@ -31,6 +33,9 @@ func Apache(s string) (Layout, error) {
 	return Layout{head: p}, err
 }
 
+// EndsHost reports whether a host that clients write ends at its first blank.
+func (l Layout) EndsHost() bool { return l.head != nil && l.head.words }
+
 // The combined format and its kin are lenient on their right. What a server appends
 // after the agent is passed over. A line whose referer or agent is broken (a cut
 // line, a server that does not escape) still counts, without an agent.
@@ -38,12 +43,10 @@ const (
 	commonHead   = `%h %l %u %t "%r" %>s`
 	commonTail   = ` %b`
 	combinedTail = ` %b "%{Referer}i" "%{User-Agent}i"`
-	// Where the host is as the client wrote it, an older server may have let him
-	// write a blank, so that a user's name and it leave two readings. A port that
-	// the server writes behind the host shows where that ends: no server lets a
-	// colon into a host's name.
+	// A host has no blank, and no comma: that would be X-Forwarded-For, and the address
+	// behind it a proxy's.
 	vhostHead  = `%v:%p %h %l %u %t "%r" %>s`
-	vhostLoose = `%V %h %l %u %t "%r" %>s`
+	vhostLoose = `%v %h %l %u %t "%r" %>s`
 )
 
 // Combined returns the layout of the combined log format.
@@ -71,5 +74,29 @@ func apacheText(head, tail string) Layout {
 func VhostCombined() Layout {
 	l := apacheText(vhostHead, combinedTail)
 	l.loose = apacheText(vhostLoose, combinedTail).head
+	return l
+}
+
+// Nginx Proxy Manager's formats: proxy, and standard for what it answers itself
+// (rootfs/etc/nginx/nginx.conf, conf.d/include/log-proxy.conf).
+const (
+	npmHead = `[$time_local] $upstream_cache_status $upstream_status $status - $request_method $scheme $host "$request_uri" [Client $remote_addr] [Length $body_bytes_sent] ` +
+		`[Gzip $gzip_ratio] [Sent-to $server] "$http_user_agent" "$http_referer"`
+	npmLoose = `[$time_local] $status - $request_method $scheme $host "$request_uri" [Client $remote_addr] [Length $body_bytes_sent] [Gzip $gzip_ratio] "$http_user_agent" "$http_referer"`
+)
+
+// ProxyManager returns the layout of Nginx Proxy Manager's logs.
+func ProxyManager() Layout {
+	var l Layout
+	for _, one := range []struct {
+		text string
+		to   **program
+	}{{npmHead, &l.head}, {npmLoose, &l.loose}} {
+		p, err := compileNginx(one.text)
+		if err != nil {
+			panic(err) // ours
+		}
+		*one.to = p
+	}
 	return l
 }

@@ -30,7 +30,7 @@ var nginxVariables = map[string]variable{
 	"request_uri":         {whatPath, howFree},
 	"uri":                 {whatPath, howFree},
 	"document_uri":        {whatPath, howFree},
-	"host":                {whatHost, howFree},
+	"host":                {whatHost, howWord},
 	"http_host":           {whatHost, howFree},
 	"server_name":         {whatHost, howToken},
 	"http_user_agent":     {whatAgent, howFree},

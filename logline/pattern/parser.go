@@ -13,7 +13,7 @@ import (
 // parser runs a layout over the lines of one file.
 type parser struct {
 	layout Layout
-	clock  scan.Clock
+	scan.Clock
 
 	f    scan.Fields
 	date scan.Date
@@ -49,23 +49,23 @@ const (
 	bytesOfTry     = 256
 )
 
-const twoWays scan.Reason = "can be read in two ways: put quotes around the fields that clients write"
+const listFirst scan.Reason = "a list of addresses where the host should be: a client can write X-Forwarded-For"
 
 // maxToken is more than a server itself writes into a field. Behind a free
 // field the end of such a one is looked for again and again.
 const maxToken = 1024
 
 func (p *parser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
-	if why := p.match(line); why != scan.Read {
-		inner := p.unwrapped(line)
-		if inner == nil {
-			return why
-		}
-		if why = p.match(inner); why != scan.Read {
-			return why
-		}
+	why := p.match(line)
+	if why != scan.Read && p.layout.head.unwrap && !p.over && len(line) > 1 && line[0] == '"' && line[len(line)-1] == '"' {
+		why = p.match(line[1 : len(line)-1]) // as exports of data sets have it
 	}
-	p.f.Raw = bytes.IndexByte(line, '\\') < 0 // one look for all fields
+	if why != scan.Read {
+		return why
+	}
+	if p.f.Raw = bytes.IndexByte(line, '\\') < 0; p.layout.hashed { // one look for all fields
+		p.f.Unhash()
+	}
 	return p.f.Event(ev)
 }
 
@@ -90,20 +90,9 @@ func (p *parser) Sure() netip.Addr {
 // ranOut reports whether the line ended behind all that an event must have.
 func (p *parser) ranOut() bool { return p.out && p.failed > p.prog.bearing }
 
-// unwrapped returns what is inside an extra pair of quotes around the whole line
-// (exports of data sets write it), or behind a syslog prefix. Both are where
-// only the server writes, because the format begins with the address.
-func (p *parser) unwrapped(line []byte) []byte {
-	if !p.layout.head.unwrap || len(line) < 2 {
-		return nil
-	}
-	if line[0] == '"' && line[len(line)-1] == '"' && !p.over {
-		return line[1 : len(line)-1]
-	}
-	if n := scan.SyslogPrefix(line); n > 0 {
-		return line[n:]
-	}
-	return nil
+// ClientFirst implements [scan.ClientFirst].
+func (p *parser) ClientFirst() bool {
+	return p.layout.head.prefix == "" && p.layout.head.steps[0].how == howFree
 }
 
 // match fills p.f from the line.
@@ -128,8 +117,11 @@ func (p *parser) match(line []byte) scan.Reason {
 	} else if p.layout.tail == nil && pos != len(line) || pos < len(line) && p.layout.tail != nil && line[pos] != ' ' {
 		return scan.NotTheFormat
 	}
+	if p.prog == p.layout.loose && p.f.InHost(',') {
+		return listFirst
+	}
 	if p.layout.head.dated {
-		if p.f.At, ok = p.date.Instant(&p.clock); !ok {
+		if p.f.At, ok = p.date.Instant(&p.Clock); !ok {
 			return scan.BadTime
 		}
 	}
@@ -192,7 +184,7 @@ func (p *parser) runFree(steps []step, i int, line []byte, pos int) (int, bool) 
 	p.search(steps, i, line, pos)
 	switch {
 	case p.found > 1 || p.tries == 0:
-		p.why = twoWays
+		p.why = scan.TwoWays
 		return 0, false
 	case p.found == 0:
 		return 0, false
@@ -213,12 +205,24 @@ func (p *parser) closed(lit string, text []byte) bool {
 			if scan.HasPrefix(text, `""`) {
 				text = text[2:]
 			}
-			return scan.QuoteEnd(text, 0) >= 0
+			return p.quoteEnd(text, 0) >= 0
 		case isHard(lit[i]):
 			return bytes.IndexByte(text, lit[i]) >= 0
 		}
 	}
 	return !p.over // its end is that of the line
+}
+
+// quoteEnd returns the index of the quote that ends a text; HAProxy has no backslash before one.
+func (p *parser) quoteEnd(b []byte, i int) int {
+	if !p.layout.hashed {
+		return scan.QuoteEnd(b, i)
+	}
+	n := bytes.IndexByte(b[i:], '"')
+	if n < 0 {
+		return n
+	}
+	return i + n
 }
 
 // runOut notes that the line ended inside a field, after b.
@@ -251,7 +255,7 @@ func (p *parser) search(steps []step, i int, line []byte, pos int) bool {
 			}
 			end = from + n
 		}
-		if scan.QuoteEnd(line[:end], from) >= 0 {
+		if p.quoteEnd(line[:end], from) >= 0 {
 			return false // a quote: the segment has ended
 		}
 		p.set(st, line[pos:end])
@@ -331,7 +335,12 @@ func (p *parser) field(st *step, line []byte, pos int) (int, bool) {
 		}
 		end += n
 	case st.how == howHard && st.lit[0] == '"':
-		if end = scan.QuoteEnd(line, pos); end < 0 {
+		if !p.layout.hashed { // most are not
+			end = scan.QuoteEnd(line, pos)
+		} else {
+			end = p.quoteEnd(line, pos)
+		}
+		if end < 0 {
 			p.runOut(st, line[pos:])
 			return 0, false
 		}

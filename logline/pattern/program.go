@@ -14,8 +14,8 @@ type program struct {
 	prefix string
 	steps  []step
 	hasOne [whats]bool
-	// unwrap says that the line begins with what the server wrote, so that an
-	// extra pair of quotes or a syslog prefix before it is not a client's doing.
+	// unwrap says that the line begins with the address, so that an extra pair of
+	// quotes around it is not a client's doing.
 	unwrap bool
 	quick  int  // how many steps quickHead does together
 	tail   bool // quickTail does all steps
@@ -24,6 +24,8 @@ type program struct {
 	bearing int
 	// sure says that the address comes before all that a client writes.
 	sure bool
+	// words says that a blank ends a host that a client writes.
+	words bool
 }
 
 // step is one field and the text that ends it.
@@ -83,6 +85,7 @@ const (
 	howToken            // by the first literal: the server writes it, and never with that inside
 	howHard             // by a quote or control character, which no client can write
 	howFree             // a client writes it: any occurrence of the literal may be its end
+	howWord             // a client writes it, and its server lets no blank into it
 )
 
 // token is one part of a format string: a literal, or a variable.
@@ -194,7 +197,7 @@ func (p *program) addField(t token, before []token) error {
 		if prev.what.bears() || t.what.bears() {
 			return fmt.Errorf("nothing separates %s from %s: put a space between them", before[len(before)-1].name, t.name)
 		}
-		if t.name != "%q" && t.name != "$is_args" && t.name != "$args" {
+		if t.name != "%q" && t.name != "%HQ" && t.name != "$is_args" && t.name != "$args" {
 			prev.what = whatNothing
 		}
 		prev.how = howFree
@@ -213,7 +216,7 @@ func (p *program) addField(t token, before []token) error {
 // joinsPort makes one field of an address, a colon and its port: in
 // 2001:db8::1:5555 only the last colon tells them apart.
 func (p *program) joinsPort(t token) bool {
-	if t.name != "$remote_port" && t.name != "%{remote}p" || len(p.steps) == 0 {
+	if t.name != "$remote_port" && t.name != "%{remote}p" && t.name != "%cp" && t.name != "%[src_port]" || len(p.steps) == 0 {
 		return false
 	}
 	prev := &p.steps[len(p.steps)-1]
@@ -253,24 +256,49 @@ func (s *step) settle() {
 // wrote: Apache and nginx escape quotes and control characters.
 func isHard(c byte) bool { return c == '"' || c < ' ' }
 
+func isHardRune(r rune) bool { return r < 0x80 && isHard(byte(r)) }
+
 // markSegments cuts the program at the literals that contain a hard byte.
 func (p *program) markSegments() {
 	for first := 0; first < len(p.steps); {
 		last := first
-		for last < len(p.steps)-1 && strings.IndexFunc(p.steps[last].lit, func(r rune) bool { return r < 0x80 && isHard(byte(r)) }) < 0 {
+		for last < len(p.steps)-1 && strings.IndexFunc(p.steps[last].lit, isHardRune) < 0 {
 			last++
 		}
-		frees, moved := 0, false
-		for i := first; i <= last; i++ {
-			p.steps[i].last = last
-			moved = moved || frees > 0 && p.steps[i].what.bears()
-			if p.steps[i].how == howFree {
-				frees++
-			}
-		}
-		for i := first; i <= last; i++ {
-			p.steps[i].unsure = moved && frees > 1
+		segment := p.steps[first : last+1]
+		p.settleWords(segment)
+		unsure := isUnsure(segment)
+		for i := range segment {
+			segment[i].last, segment[i].unsure = last, unsure
 		}
 		first = last + 1
+	}
+}
+
+// isUnsure reports whether one of several free fields of a segment may move what the
+// others say.
+func isUnsure(segment []step) bool {
+	frees, moved := 0, false
+	for i := range segment {
+		moved = moved || frees > 0 && segment[i].what.bears()
+		if segment[i].how == howFree || segment[i].how == howWord {
+			frees++
+		}
+	}
+	return moved && frees > 1
+}
+
+// settleWords has a host end at the first blank where its end is in doubt. nginx takes no
+// blank in a host since 1.21.1, nor Apache since 2.4.25, so that only a line of an older
+// server can be read wrong; and else a user with blanks in his name was never counted.
+// Everywhere else a host is read to its literal, whoever wrote the line.
+func (p *program) settleWords(segment []step) {
+	unsure := isUnsure(segment)
+	for i := range segment {
+		if st := &segment[i]; st.how == howWord && unsure && strings.HasPrefix(st.lit, " ") {
+			p.words = p.words || strings.IndexFunc(st.lit, isHardRune) < 0
+		} else if st.how == howWord {
+			st.how = howFree
+		}
 	}
 }

@@ -57,7 +57,7 @@ func (p *parser) quickHead(line []byte) (pos int, ok bool) {
 	if !scan.HasPrefix(line[pos:], " [") {
 		return 0, false
 	}
-	at, n, ok := p.clock.CLF(line[pos+2:])
+	at, n, ok := p.Clock.CLF(line[pos+2:])
 	if pos += 2 + n; !ok || !scan.HasPrefix(line[pos:], `] "`) {
 		return 0, false
 	}

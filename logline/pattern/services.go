@@ -109,6 +109,9 @@ func (s *service) expressions() (exprs []string) {
 			group += "(?P<forgeable>)"
 		}
 		for _, expr := range kind.exprs {
+			if rest, ok := strings.CutPrefix(expr, "{}"); ok && !s.shared && !strings.HasPrefix(rest, "ADDR") { // a daemon may write down what it prints
+				expr = "{?" + s.name + "*}" + rest
+			}
 			exprs = append(exprs, marked(expr, group))
 		}
 	}

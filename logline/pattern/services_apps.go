@@ -37,9 +37,9 @@ var webServices = []service{
 	},
 	{
 		// Immich 2: server's auth.service.ts login; Nest's console-logger.service.ts formatMessage,
-		// with colours or without. The address may be a header's.
+		// with colours or without, the date by the server's language. The address may be a header's.
 		name: "immich", forgeable: true, failures: []string{
-			`^` + ansi + `\[Nest\] \d+ +- ` + ansi + `(?P<time>\d\d/\d\d/\d{4}, \d{1,2}:\d\d:\d\d [AP]M) +` + ansi + ` *WARN ?` + ansi + `(?:\[[^\]]*\] ?)?` + ansi + `Failed login attempt for user [^ ]* from ip address (?P<addr>[\da-fA-F.:]+)` + ansi + `$`,
+			`^` + ansi + `\[Nest\] \d+ +- ` + ansi + `(?P<time>[\d./-]{10},? \d{1,2}:\d\d:\d\d(?:[ \x{202f}\x{a0}][APap]\.?[Mm]\.?)?) +` + ansi + ` *WARN ?` + ansi + `(?:\[[^\]]*\] ?)?` + ansi + `Failed login attempt for user [^ ]* from ip address (?P<addr>[\da-fA-F.:]+)` + ansi + `$`,
 		},
 	},
 	{
@@ -134,6 +134,16 @@ var webServices = []service{
 	{name: "gin", forgeable: true, others: []string{
 		`^\[GIN\] (?P<time>[\d/]+ - [\d:]+) \| *(?P<status>\d+) \| *[^ |]+ \| *ADDR \| *(?P<method>[A-Z]+) +"(?P<path>.*)"`,
 	}},
+	{
+		// Heroku's router (devcenter.heroku.com/articles/http-routing): it appends the client's address to
+		// X-Forwarded-For, which is fwd. What follows the path is its own.
+		name: "heroku", others: []string{
+			`{}(?:heroku\[router\]: |[^ ]+ heroku router (?:- )+)?(?:sock=\w+ )?at=[a-z]+ (?:code=[A-Z]\d+ )?(?:desc="[^"]*" )?method=(?P<method>[A-Z]+) path="?(?P<path>.*?)"? host=(?P<host>[^ ]+) request_id=[^ ]+ ` +
+				`fwd="(?:[^"]*, ?)?(?P<addr>[^ ",]+)" dyno=[^ ]* connect=[^ ]* service=[^ ]* status=(?P<status>\d+) bytes=\d*(?: protocol=[a-z0-9.]+)?(?: tls=\w+)?(?: tls_version=[\w.]+)?$`,
+		},
+	},
+	// Rails: rails/rack/logger.rb started_request_message. The address is remote_ip, which believes X-Forwarded-For.
+	{name: "rails", forgeable: true, others: []string{`Started (?P<method>[A-Z]+) "(?P<path>.*)" for ADDR at (?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (?:[+-]\d{4}|UTC))$`}},
 	{name: "zoraxy", forgeable: true, others: []string{
 		`{}(?:\[[\d:. -]+\] )?\[router:[^\]]*\] \[origin:[^\] ]*\] \[client: (?P<addr>[^\]]+)\] \[useragent: (?P<user_agent>.*)\] (?P<method>[A-Z]+) (?P<path>[^ ]*) (?P<status>\d+)$`,
 	}},

@@ -2,10 +2,14 @@ package pattern
 
 // Apache's error log has the address before all that a client sends, and escapes that (httpd
 // 2.4: log.c do_errorlog_default). Since 2.4 a module is named and a port follows the address,
-// also that of an IPv6 address without brackets.
+// also that of an IPv6 address without brackets; an ErrorLogFormat may leave it out. The
+// connection's address is [remote …] where a module has no request at hand, and always in
+// 2.4.57 of RHEL 9; behind it ModSecurity 2 writes the request's own.
 const (
-	apache24 = `{?apache2|httpd}\[[a-z0-9_]*:[a-z0-9]+\] (?:\[pid \d+(?::tid \d+)?\] )?(?:[\w./-]+\(\d+\): )?(?:\(\d+\)[^\[\]]*: )?\[client ADDR:\d+\] (?:AH\d+: )?`
-	apache22 = `{?apache2|httpd}\[[a-z]+\] (?:\[pid \d+\] )?\[client (?P<addr>[^\]]+)\] `
+	apacheHead = `{?apache2|httpd}\[[a-z0-9_]*:[a-z0-9]+\] (?:\[pid \d+(?::tid \d+)?\] )?(?:[\w./-]+\(\d+\): )?(?:\(\d+\)[^\[\]]*: )?`
+	apache24   = apacheHead + `\[(?:client|remote) ADDR:\d+\] (?:AH\d+: )?`
+	apacheBare = apacheHead + `\[(?:client|remote) ADDR\] (?:AH\d+: )?`
+	apache22   = `{?apache2|httpd}\[[a-z]+\] (?:\[pid \d+\] )?\[client (?P<addr>[^\]]+)\] `
 
 	// mod_auth_basic.c authenticate_basic_user, mod_auth_digest.c authenticate_digest_user.
 	apacheFailure = `(?:user .*(?: not found|password mismatch|Password Mismatch|authentication failure|denied by provider)|Digest: user |` +
@@ -30,8 +34,11 @@ const (
 var errorLogServices = []service{
 	{
 		name:     "apache-error",
-		failures: []string{apache24 + apacheFailure, apache22 + apacheFailure},
-		rejected: []string{apache24 + apacheRejection, apache22 + apacheRejection},
+		failures: []string{apache24 + apacheFailure, apacheBare + apacheFailure, apache22 + apacheFailure},
+		rejected: []string{
+			apacheHead + `\[remote [^ ]+\] \[client ADDR\] ModSecurity: Access denied`,
+			apache24 + apacheRejection, apacheBare + apacheRejection, apache22 + apacheRejection,
+		},
 	},
 	{
 		name: "nginx-error", forgeable: true,
@@ -45,6 +52,10 @@ var errorLogServices = []service{
 			nginxHead + `limiting requests, excess: [\d.]+,? by zone "[^"]*"` + nginxTail,
 			nginxHead + `limiting connections by zone "[^"]*"` + nginxTail,
 			nginxHead + `access forbidden by rule` + nginxTail,
+			// ModSecurity 3 (ModSecurity-nginx, ngx_http_modsecurity_log), and NAXSI where it does
+			// not learn (naxsi_runtime.c ngx_http_nx_log).
+			nginxHead + `\[client ADDR\] ModSecurity: Access denied `,
+			nginxHead + `NAXSI_FMT: ip=ADDR&server=[^&]*&uri=[^&]*&(?:learning=0|config=(?:block|drop))&`,
 		},
 	},
 	{name: "zoneminder", failures: []string{apache24 + `(?:WAR|ERR) \[(?:Login denied for user|Could not retrieve user)`}},

@@ -104,10 +104,10 @@ var voiceServices = []service{
 	{name: "asterisk", forgeable: true, failures: []string{
 		`{}[A-Z]+\[\d+\](?:\[[\w-]+\])?:? [^ ]+ (?:[^ ]+ )?Registration from .* failed for '(?P<addr>[^']+)' - (?:Wrong password|No matching peer found|` +
 			`Username/auth name mismatch|Device does not match ACL|Peer is not supposed to register|ACL error \(permit/deny\)|Not a local domain)$`,
-		`{}[A-Z]+\[\d+\](?:\[[\w-]+\])?:? [^ ]+ [^ ]+ Request '[A-Z]+' from .* failed for '(?P<addr>[^']+)' \(callid: [^()]*\) - (?:Failed to authenticate|` +
+		`{}[A-Z]+\[\d+\](?:\[[\w-]+\])?:? [^ ]+ (?:[^ ]+ )?Request '[A-Z]+' from .* failed for '(?P<addr>[^']+)' \(callid: [^()]*\) - (?:Failed to authenticate|` +
 			`No matching endpoint found|Not match Endpoint(?: Contact)? ACL|Error to authenticate)$`,
-		`{}SECURITY\[\d+\](?:\[[\w-]+\])?:? [^ ]+ [^ ]+ SecurityEvent="(?:InvalidPassword|InvalidAccountID|ChallengeResponseFailed|FailedACL)"` +
-			`(?:,[A-QS-Z][A-Za-z]*="[^"]*")*,RemoteAddress="IPV[46]/[A-Z]+/(?P<addr>[^/"]+)/\d+"`,
+		`{}SECURITY\[\d+\](?:\[[\w-]+\])?:? [^ ]+ (?:\w+: )?SecurityEvent="(?:InvalidPassword|InvalidAccountID|ChallengeResponseFailed|FailedACL)"` +
+			`(?:,[A-QS-Z][A-Za-z]*="[^"]*")*,RemoteAddress="IPV[46]/[A-Z]+/(?P<addr>[^/"]+)/\d+"(?:,[A-Za-z]+="[^"]*")*$`,
 	}},
 	{
 		// FreeSWITCH: mod_sofia's sofia_reg.c sofia_reg_handle_register and sofia_reg_auth.

@@ -2,6 +2,7 @@ package pattern
 
 import (
 	"bytes"
+	"strings"
 
 	"edgeguard/logline/scan"
 )
@@ -24,9 +25,9 @@ func (p *parser) shape(st *step, b []byte) (n int, ok bool) {
 	var t scan.Instant
 	switch st.what {
 	case whatCLF:
-		t, n, ok = p.clock.CLF(b)
+		t, n, ok = p.Clock.CLF(b)
 	case whatISO:
-		t, n, ok = p.clock.ISO(b)
+		t, n, ok = p.Clock.ISO(b)
 	case whatUnix:
 		t, n, ok = scan.UnixNumber(b, 1)
 	case whatMilli:
@@ -44,6 +45,12 @@ func (p *parser) shape(st *step, b []byte) (n int, ok bool) {
 
 func (p *parser) address(st *step, b []byte) (int, bool) {
 	addr, n, ok := scan.AddrAt(b)
+	if !ok && scan.HasPrefix(b, "[") || ok && n < len(b) && b[n] == ':' && !strings.HasPrefix(st.lit, ":") { // brackets or a port
+		if n = len(b); st.lit != "" {
+			n = max(indexShort(b[:min(n, maxShape)], st.lit), 0)
+		}
+		addr, ok = scan.AddrMaybePort(b[:n])
+	}
 	if !ok {
 		p.why = whyNoAddr(b)
 		return 0, false
@@ -79,6 +86,9 @@ func whyNoAddr(b []byte) scan.Reason {
 
 // number3 reads a status: three digits, or the dash or 000 that mean none.
 func (p *parser) number3(st *step, b []byte) (int, bool) {
+	if scan.HasPrefix(b, "-1") { // HAProxy
+		return 2, true
+	}
 	if len(b) > 0 && b[0] == '-' {
 		return 1, true
 	}

@@ -11,9 +11,18 @@ import (
 type Clock struct {
 	Zone   *time.Location // of stamps that name none
 	Latest time.Time      // stamps without a year are not after it; zero: such stamps are not read
-	last   stamp
-	base   int64 // the minute of last in unix seconds; valid if cached
-	cached bool
+	local  local          // how stamps without a zone are read
+	// What stands around the line says when it was written: its envelope, for one without a time of its
+	// own, what stands before it, and of these the instant that settles a stamp without a zone.
+	written     Instant
+	writtenText []byte // as it stands there, until it is asked for
+	writtenBy   *Clock
+	timed       bool
+	header      []byte
+	settles     Instant
+	last        stamp
+	base        int64 // the minute of last in unix seconds; valid if cached
+	cached      bool
 }
 
 // stamp is what stays the same within a minute, as words that compare quickly.
@@ -35,6 +44,7 @@ func stampOf(b []byte, n int) stamp {
 type Instant struct {
 	sec  int64
 	nsec int32
+	bare bool // read from a stamp that names no zone
 }
 
 // The instants an event may have: a slot number of one second ends in 2106.
@@ -77,8 +87,8 @@ func (c *Clock) CLF(b []byte) (t Instant, n int, ok bool) {
 			n += 6
 		}
 	}
-	d.zoned = zoned
-	t.sec = d.unix(c.Zone) + int64(second)
+	d.zoned, t.bare = zoned, !zoned
+	t.sec = c.unix(d) + int64(second)
 	if zoned {
 		c.last, c.base, c.cached = stampOf(b, n-6), t.sec-int64(second), true
 	}
@@ -122,8 +132,8 @@ func (c *Clock) ISO(b []byte) (t Instant, n int, ok bool) {
 	}
 	size := 0
 	d.offset, size = isoZone(b[n:])
-	d.zoned = size > 0
-	t.sec = d.unix(c.Zone)
+	d.zoned, t.bare = size > 0, size == 0
+	t.sec = c.unix(d)
 	return t, n + size, true
 }
 
@@ -162,7 +172,8 @@ func numericZone(b []byte) (offset int, ok bool) {
 	return offset, true
 }
 
-// Any reads a time that is all of b, in any form that names one instant.
+// Any reads a time that is all of b: a number of seconds or of less, or what [Clock.Stamp]
+// knows.
 func (c *Clock) Any(b []byte) (Instant, bool) {
 	if t, n, ok := c.ISO(b); ok && n == len(b) {
 		return t, true
@@ -173,7 +184,10 @@ func (c *Clock) Any(b []byte) (Instant, bool) {
 	if t, n, ok := c.CLF(b); ok && n == len(b) {
 		return t, true
 	}
-	t, n, ok := UnixNumber(b, 0)
+	if t, n, ok := UnixNumber(b, 0); ok && n == len(b) {
+		return t, true
+	}
+	t, n, ok := c.stamp(b)
 	return t, ok && n == len(b)
 }
 

@@ -158,10 +158,10 @@ func (d *Date) readWord(verb byte, b []byte) int {
 // Instant returns the point in time that the parts name, if they name one.
 func (d *Date) Instant(c *Clock) (Instant, bool) {
 	if d.isUnix {
-		return Instant{d.unix, d.nsec}, true
+		return Instant{sec: d.unix, nsec: d.nsec}, true
 	}
 	if !d.dated || !d.valid() {
 		return Instant{}, false
 	}
-	return Instant{d.civil.unix(c.Zone), d.nsec}, true
+	return Instant{c.unix(d.civil), d.nsec, !d.zoned}, true
 }

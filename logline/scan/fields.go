@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"bytes"
 	"net/netip"
 
 	"edgeguard"
@@ -20,6 +21,7 @@ type Fields struct {
 	// known. Forgeable says that a stranger can forge the address.
 	Kind      edgeguard.Kind
 	Forgeable bool
+	stray     edgeguard.Stray
 
 	// Short says that the end of the line is missing, Cut that of the request.
 	// Raw says that the texts have no escapes any more.
@@ -33,7 +35,7 @@ type Fields struct {
 func (f *Fields) Reset() {
 	f.Addr, f.Peer, f.At = netip.Addr{}, netip.Addr{}, Instant{}
 	f.Status, f.port, f.Known = 0, 0, 0
-	f.Kind, f.Forgeable = 0, false
+	f.Kind, f.Forgeable, f.stray = 0, false, 0
 	f.Request, f.Short, f.Cut = nil, false, false
 }
 
@@ -49,7 +51,9 @@ func (f *Fields) Event(ev *edgeguard.Event) Reason {
 	kind, verified := f.kinds()
 	// Field by field: a composite literal is made elsewhere first, and then copied.
 	ev.Time, ev.Addr, ev.Kind, ev.Verified = f.At.Time(), f.Addr, kind, verified
-	ev.Proxied, ev.Answer, ev.Awaited, ev.Source, ev.Hits = f.Peer.IsValid() && f.Peer != f.Addr, false, false, 0, 0
+	ev.Proxied = f.Peer.IsValid() && f.Peer != f.Addr
+	ev.Named, ev.Answer, ev.Awaited, ev.Again, ev.TurnedAway, ev.Source, ev.Hits = ev.Proxied, false, false, false, false, 0, 0
+	ev.Stray = f.stray
 	ev.Known, ev.Status, ev.Port = f.Known, f.Status, f.port
 	ev.Host = f.text(edgeguard.FieldHost, f.host)
 	ev.Method = f.text(edgeguard.FieldMethod, f.method)
@@ -90,4 +94,9 @@ func (f *Fields) text(field edgeguard.Field, b []byte) string {
 		b = Unescape(b)
 	}
 	return unsafetext.String(b)
+}
+
+// InHost reports whether a byte is in the host.
+func (f *Fields) InHost(c byte) bool {
+	return f.Known&edgeguard.FieldHost != 0 && bytes.IndexByte(f.host, c) >= 0
 }

@@ -47,17 +47,22 @@ type Stream interface {
 	End(ev *edgeguard.Event) Reason
 }
 
-// Dated is a parser of stamps that may lack the year.
+// Dated is a parser of stamps that may lack the year or the zone, as [Clock] reads them.
 type Dated interface {
-	// SetLatest says that such a stamp is not after that instant.
+	// SetLatest says that a stamp without a year is not after that instant.
 	SetLatest(time.Time)
-}
-
-// Timed is a parser of lines that may have no time of their own.
-type Timed interface {
-	// SetTime says when the next line was written, for a line that does not. It is
-	// not OK where that is not known.
-	SetTime(at Instant, ok bool)
+	// SetNow says that the lines are written now. If the zone is sure, a stamp that names none
+	// is of that zone whatever the lines look like.
+	SetNow(now time.Time, sure bool)
+	// SetTime says when the next line was written, as a text that another clock reads, for one
+	// that does not say it, or not in which zone. It is nil where that is not known.
+	SetTime(text []byte, by *Clock)
+	// SetHeader says what stands before the next line, nil for nothing; it is only kept.
+	SetHeader(before []byte)
+	// Bare reports whether a stamp was read in the parser's zone, for want of another.
+	Bare() bool
+	// Off says by how much the last of such stamps are off; see [Off].
+	Off() Off
 }
 
 // Headed is a parser of lines that may begin with a header of syslog.

@@ -18,6 +18,7 @@ const (
 	NoAddr       Reason = "no client address under a known name"
 	BadTime      Reason = "no time where the format has one"
 	farTime      Reason = "the time is before 1970 or after 2105"
+	TwoWays      Reason = "can be read in two ways: put quotes around the fields that clients write"
 	OverRow      Reason = "a row longer than 64 KiB"
 	OverWhole    Reason = "longer than 1 MiB"
 )

@@ -7,11 +7,12 @@ import (
 )
 
 // splitRequest takes a request line apart. What is not a request line (an empty
-// one, a TLS hello, a worm's bytes) leaves method and path unknown; the event
-// counts all the same.
+// one, a TLS hello, a worm's bytes) leaves method and path unknown, and stray says
+// what it is; the event counts all the same.
 func (f *Fields) splitRequest() {
 	n := TokenEnd(f.Request)
 	if n == 0 || n == len(f.Request) || f.Request[n] != ' ' {
+		f.stray = f.strayOf(f.Request)
 		return
 	}
 	f.method = f.Request[:n]
@@ -26,6 +27,24 @@ func (f *Fields) splitRequest() {
 	f.path = target
 	f.Known |= edgeguard.FieldMethod | edgeguard.FieldPath
 }
+
+// strayOf says what bytes are that are no request line. A connection on which nothing came
+// (a browser opens some ahead) is none, whichever way a server writes that.
+func (f *Fields) strayOf(b []byte) edgeguard.Stray {
+	switch text := string(b); {
+	case f.Cut || text == "" || text == "-" || text == "<BADREQ>": // HAProxy writes so whatever came, and for nothing
+		return 0
+	case HasPrefix(b, tlsHello), !f.Raw && HasPrefix(b, tlsEscaped):
+		return edgeguard.StrayTLS
+	}
+	return edgeguard.StrayBytes
+}
+
+// How a record of TLS begins with a hello in it, and how nginx and Apache write that.
+const (
+	tlsHello   = "\x16\x03"
+	tlsEscaped = `\x16\x03`
+)
 
 // splitCut reads a target whose end is missing. It keeps only what holds for
 // every end: what looks like a path may be the version, and a request without a

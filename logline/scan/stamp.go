@@ -12,8 +12,10 @@ import (
 //	02/Jan/2006:15:04:05 -0700, 02-Jan-2006 15:04:05 -0700
 //	Jan  2 15:04:05, Jan 2 2006 15:04:05, Mon Jan 02 15:04:05.123456 2006
 //	Mon 2006-01-02 15:04:05 UTC, Mon, 02 Jan 2006 15:04:05 UTC, 02/Jan/2006 15:04:05, 01/02/2006, 3:04:05 PM, 060102 15:04:05, 2006/01/02 - 15:04:05, 1136214245.123
+//	02.01.2006, 15:04:05 and 02.01.2006 15:04:05, 02/01/2006, 15:04:05, 02-01-2006, 15:04:05
 //
-// Other days and months in digits, which may be either, are none of these.
+// Those with a comma are what JavaScript writes by the server's language: the day first, except
+// with AM or PM. Other days and months in digits, which may be either, are none of these.
 func (c *Clock) Stamp(b []byte) (t Instant, n int, ok bool) {
 	if len(b) == 0 || b[0] != '[' {
 		return c.stamp(b)
@@ -31,14 +33,17 @@ func (c *Clock) stamp(b []byte) (t Instant, n int, ok bool) {
 		return t, 0, false
 	case len(b) > 24 && b[3] == ' ' && IsDigit(b[4]) && weekday(b): // journalctl -o short-full
 		t, n, ok = c.yearFirst(b[4:])
-		return t, n + 4, ok
+		if n += 4; ok && t.bare && b[n] == ' ' { // a zone by its letters: the host's
+			n += max(1+bytes.IndexByte(b[n+1:], ' '), 0)
+		}
+		return t, n, ok
 	case b[3] == ',' && weekday(b): // Sun, 22 Nov 2026 10:00:00
 		t, n, ok = c.dayMonth(b[5:])
 		return t, n + 5, ok
 	case !IsDigit(b[0]):
 		return c.monthFirst(b)
-	case b[2] == '/' && b[5] == '/' && len(b) > 20 && b[10] == ',':
-		return c.american(b)
+	case b[2] == b[5] && len(b) > 18 && (b[2] == '.' || b[10] == ',' && (b[2] == '/' || b[2] == '-')):
+		return c.dayFirst(b)
 	case b[2] == '/' && len(b) > 19 && b[11] == ' ':
 		return c.dayMonth(b)
 	case b[2] == '/' && len(b) > 11 && b[11] == ':':
@@ -59,7 +64,7 @@ func (c *Clock) stamp(b []byte) (t Instant, n int, ok bool) {
 // yearFirst reads 2006-01-02 15:04:05 with any of the usual delimiters.
 func (c *Clock) yearFirst(b []byte) (t Instant, n int, ok bool) {
 	var d civil
-	if len(b) < 19 || bytes.IndexByte([]byte("-/.:"), b[4]) < 0 || b[7] != b[4] || bytes.IndexByte([]byte("T -"), b[10]) < 0 ||
+	if len(b) < 19 || bytes.IndexByte([]byte("-/.:"), b[4]) < 0 || b[7] != b[4] || bytes.IndexByte([]byte("T -,"), b[10]) < 0 ||
 		Number(b, 4, &d.year) == 0 || Number(b[5:], 2, &d.month) == 0 || Number(b[8:], 2, &d.day) == 0 {
 		return t, 0, false
 	}
@@ -67,8 +72,18 @@ func (c *Clock) yearFirst(b []byte) (t Instant, n int, ok bool) {
 	if b[10] == ' ' && HasPrefix(b[n:], "- ") { // Gin
 		n += 2
 	}
+	comma := b[10] == ',' // JavaScript's, as in Canada
+	if comma && b[n] == ' ' && b[n+2] != ':' {
+		n++
+	}
 	if t.nsec, n, ok = d.timeOfDay(b, n); !ok {
 		return t, 0, false
+	}
+	if size := 0; comma {
+		if size, _ = d.halfDay(b[n:]); size < 0 {
+			return t, 0, false
+		}
+		n += size
 	}
 	n = d.readZone(b, n)
 	return c.civilInstant(d, t.nsec, n)
@@ -101,25 +116,64 @@ func (c *Clock) dayMonth(b []byte) (t Instant, n int, ok bool) {
 	return c.civilInstant(d, t.nsec, n)
 }
 
-// american reads 01/02/2006, 3:04:05 PM, as JavaScript writes it by default. No other language
-// of it has both the comma and capitals.
-func (c *Clock) american(b []byte) (t Instant, n int, ok bool) {
+// dayFirst reads a date in digits whose year is last: 02.01.2006, 15:04:05 as most languages have
+// it, 01/02/2006, 3:04:05 PM as the American has.
+func (c *Clock) dayFirst(b []byte) (t Instant, n int, ok bool) {
 	var d civil
-	if Number(b, 2, &d.month) == 0 || Number(b[3:], 2, &d.day) == 0 || Number(b[6:], 4, &d.year) == 0 || b[11] != ' ' {
+	if Number(b, 2, &d.day) == 0 || Number(b[3:], 2, &d.month) == 0 || Number(b[6:], 4, &d.year) == 0 {
 		return t, 0, false
 	}
-	n = 12
-	if b[n+1] == ':' { // one digit
+	if n = 10; b[n] == ',' {
+		n++
+	}
+	if b[n] != ' ' {
+		return t, 0, false
+	}
+	if n++; len(b) > n+1 && b[n+1] == ':' { // one digit
 		n--
 	}
-	if t.nsec, n, ok = d.timeOfDay(b, n); !ok || d.hour == 0 || d.hour > 12 || len(b) < n+3 || b[n] != ' ' || b[n+2] != 'M' || b[n+1] != 'A' && b[n+1] != 'P' {
+	if t.nsec, n, ok = d.timeOfDay(b, n); !ok {
 		return t, 0, false
 	}
-	d.hour %= 12
-	if b[n+1] == 'P' {
+	size, capital := d.halfDay(b[n:])
+	if b[2] == '/' && capital { // the British and Australian am is small
+		d.day, d.month = d.month, d.day
+	}
+	if n += size; size < 0 {
+		return t, 0, false
+	}
+	return c.civilInstant(d, t.nsec, n)
+}
+
+// halfDay reads AM, PM, am or p.m. behind a blank, which may be a narrow one (of Node 20), and
+// returns its length, 0 if there is nothing of that, -1 with an hour that has none.
+func (d *civil) halfDay(b []byte) (n int, capital bool) {
+	for _, blank := range []string{" ", "\u202f", "\u00a0"} {
+		if HasPrefix(b, blank) {
+			n = len(blank)
+		}
+	}
+	if n == 0 || len(b) < n+2 || b[n]|0x20 != 'a' && b[n]|0x20 != 'p' {
+		return 0, false
+	}
+	pm := b[n]|0x20 == 'p'
+	if n++; b[n] == '.' {
+		n++
+	}
+	if n == len(b) || b[n]|0x20 != 'm' {
+		return 0, false
+	}
+	capital = b[n] == 'M'
+	if n++; n < len(b) && b[n] == '.' {
+		n++
+	}
+	if d.hour == 0 || d.hour > 12 {
+		return -1, false
+	}
+	if d.hour %= 12; pm {
 		d.hour += 12
 	}
-	return c.civilInstant(d, t.nsec, n+3)
+	return n, capital
 }
 
 // monthFirst reads Jan 2 15:04:05, with a weekday before it and a year before or
@@ -151,6 +205,9 @@ func (c *Clock) monthFirst(b []byte) (t Instant, n int, ok bool) {
 	}
 	if t.nsec, n, ok = d.timeOfDay(b, n); !ok {
 		return t, 0, false
+	}
+	if d.year == 0 && HasPrefix(b[n:], " UTC ") { // date
+		n, d.zoned = n+4, true
 	}
 	if end := n + 5; d.year == 0 && len(b) >= end && b[n] == ' ' && (len(b) == end || b[end] == ' ' || b[end] == ']') && Number(b[n+1:], 4, &d.year) > 0 {
 		n = end
@@ -202,14 +259,17 @@ func (d *civil) readZone(b []byte, n int) int {
 		return n
 	}
 	d.offset, d.zoned = off, true
-	return at + size
+	if at += size; off == 0 && HasPrefix(b[at:], " UTC") { // Go's own
+		at += len(" UTC")
+	}
+	return at
 }
 
 func (c *Clock) civilInstant(d civil, nsec int32, n int) (Instant, int, bool) {
 	if !d.valid() {
 		return Instant{}, 0, false
 	}
-	return Instant{d.unix(c.Zone), nsec}, n, true
+	return Instant{c.unix(d), nsec, !d.zoned}, n, true
 }
 
 // guessYear gives a stamp without a year the last one in which it is not more

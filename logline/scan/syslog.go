@@ -5,19 +5,32 @@ import (
 	"time"
 )
 
-// SyslogPrefix returns the length of the prefix that a syslog daemon or a
+// SyslogPrefix returns the length of the prefix that a syslog daemon, journalctl or a
 // container runtime wrote before the message, 0 if there is none:
 //
 //	<190>Nov 21 09:54:00 web1 nginx:
-//	Nov  1 09:54:00 web1 haproxy[760]:
+//	Nov  1 09:54:00.123456 web1 haproxy[760]:
+//	Nov 21 09:54:00 <local7.info> web1 nginx:
+//	Nov 21 09:54:00 web1 local7.info nginx:
 //	2026-11-21T09:54:00.123+01:00 web1 haproxy[760]:
+//	Sat 2026-11-21 09:54:00 CET web1 haproxy[760]:
+//	1795254840.123456 web1 haproxy[760]:
 //	<134>1 2026-11-21T09:54:00Z web1 haproxy 760 - -
 //	2026-11-21T09:54:00.123Z stdout F
+//	2026-11-21T09:54:00.123456789Z
 //	web-1  |
 //
-// All of it comes before anything that a client writes.
+// A byte order mark behind it is part of it (RFC 5424, 6.4). All of it comes before anything
+// that a client writes.
 func SyslogPrefix(line []byte) int {
-	if n := ContainerName(line); n > 0 {
+	if n := prefix(line); n > 0 {
+		return AfterMark(line, n)
+	}
+	return 0
+}
+
+func prefix(line []byte) int {
+	if n := Container(line); n > 0 {
 		return n
 	}
 	n := Priority(line)
@@ -28,20 +41,52 @@ func SyslogPrefix(line []byte) int {
 	if stamp == 0 {
 		return 0
 	}
-	n += stamp
+	if n += stamp; n < len(line) && line[n] == '<' { // FreeBSD's syslogd -v
+		n += max(bytes.IndexByte(line[n:min(len(line), n+32)], ' ')+1, 0)
+	}
+	word := wordEnd(line, n)
+	if word > 0 && !endsTag(line[n:word]) { // that was the host, and now the tag
+		n, word = word, wordEnd(line, word)
+		if word > 0 && bytes.IndexByte(line[n:word], '.') > 0 && !endsTag(line[n:word]) { // BusyBox
+			n, word = word, wordEnd(line, word)
+		}
+	}
+	if word < 0 || !endsTag(line[n:word]) {
+		return 0
+	}
+	return word
+}
+
+// endsTag reports whether a word, with its blank, is a program's name with a colon: and not
+// the name in a JSON object, nor an address such as 2001:db8::.
+func endsTag(word []byte) bool {
+	n := len(word)
+	return n > 2 && word[n-2] == ':' && word[n-3] != ':' && bytes.IndexByte(word, '"') < 0
+}
+
+// Container returns the length of what a container's runtime writes before a line, 0 if there
+// is nothing of that: a name, a stamp with its stream, or a stamp alone, which has nanoseconds
+// (docker logs -t, kubectl logs --timestamps).
+func Container(line []byte) int {
+	if n := ContainerName(line); n > 0 {
+		return n
+	}
+	if len(line) < 20 || line[4] != '-' || line[10] != 'T' {
+		return 0
+	}
+	c := Clock{Zone: time.UTC}
+	t, n, ok := c.ISO(line)
+	if !ok || n >= len(line) || line[n] != ' ' {
+		return 0
+	}
+	n++
 	if stream := StreamName(line[n:]); stream > 0 {
 		return n + stream
 	}
-	word := wordEnd(line, n)
-	if word < 0 {
+	if len("2006-01-02T15:04:05.") != bytes.IndexByte(line, '.')+1 || t.bare || n != len("2006-01-02T15:04:05.123456789Z ") && n != len("2006-01-02T15:04:05.123456789+01:00 ") {
 		return 0
 	}
-	if line[word-2] != ':' { // that was the host, and now the tag
-		if word = wordEnd(line, word); word < 0 || line[word-2] != ':' {
-			return 0
-		}
-	}
-	return word
+	return n
 }
 
 // ContainerName returns the length of what docker compose writes before a container's
@@ -120,15 +165,24 @@ func Priority(line []byte) int {
 	return n + 1
 }
 
-// syslogTime returns the length of either stamp and the blank after it.
-func syslogTime(b []byte) int {
-	if len(b) > 16 && b[3] == ' ' && b[6] == ' ' && b[9] == ':' && b[12] == ':' && b[15] == ' ' {
-		if _, ok := monthOf(b); ok {
-			return 16
+// syslogTime returns the length of a stamp and the blank after it.
+func syslogTime(b []byte) (n int) {
+	ok := false
+	switch c := (Clock{Zone: time.UTC}); {
+	case len(b) > 16 && b[3] == ' ' && b[6] == ' ' && b[9] == ':' && b[12] == ':' && (b[15] == ' ' || b[15] == '.'):
+		if _, ok = monthOf(b); ok && b[15] == '.' {
+			_, n = fraction(b, 16)
+		} else {
+			n = 15
 		}
+	case len(b) < 20:
+	case b[4] == '-':
+		_, n, ok = c.ISO(b)
+	case b[3] == ' ' && b[8] == '-': // journalctl -o short-full
+		_, n, ok = c.stamp(b)
+	case b[10] == '.' && b[17] == ' ': // journalctl -o short-unix
+		_, n, ok = UnixNumber(b, 1)
 	}
-	c := Clock{Zone: time.UTC}
-	_, n, ok := c.ISO(b)
 	if !ok || n >= len(b) || b[n] != ' ' {
 		return 0
 	}
@@ -143,17 +197,43 @@ func modernPrefix(line []byte, n int) int {
 			return 0
 		}
 	}
-	if n < len(line) && line[n] == '[' {
-		end := bytes.Index(line[n:], []byte("] "))
-		if end < 0 {
-			return 0
-		}
-		return n + end + 2
-	}
-	if !HasPrefix(line[n:], "- ") {
+	if n == len(line) {
 		return 0
 	}
-	return n + 2
+	if line[n] == '-' {
+		n++
+	} else if n = structured(line, n); n < 0 {
+		return 0
+	}
+	if n == len(line) {
+		return n // an empty message
+	}
+	if line[n] != ' ' {
+		return 0
+	}
+	return n + 1
+}
+
+// structured returns the index after the elements of structured data that begin at n, -1 if
+// there are none: [id name="value"], in whose values quotes, brackets and backslashes are
+// escaped.
+func structured(line []byte, n int) int {
+	for n < len(line) && line[n] == '[' {
+		for n++; n < len(line) && line[n] != ']'; n++ {
+			if line[n] == '"' {
+				if n = QuoteEnd(line, n+1); n < 0 {
+					return -1
+				}
+			}
+		}
+		if n++; n > len(line) || n < len(line) && line[n] == ' ' {
+			break
+		}
+	}
+	if n > len(line) || line[n-1] != ']' {
+		return -1
+	}
+	return n
 }
 
 // wordEnd returns the index after the word that begins at n and its blank, or

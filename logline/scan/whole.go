@@ -8,14 +8,14 @@ const maxWhole = 1 << 20
 // Whole is the stream of a parser that needs a line as a whole, however long: it
 // keeps the pieces. Only lines that are longer than a chunk cost that memory.
 type Whole struct {
-	parse func(line []byte, ev *edgeguard.Event) Reason
-	line  []byte
-	over  bool
+	parser LineParser
+	line   []byte
+	over   bool
 }
 
 // NewWhole begins such a line.
-func NewWhole(parse func(line []byte, ev *edgeguard.Event) Reason) *Whole {
-	return &Whole{parse: parse}
+func NewWhole(p LineParser) *Whole {
+	return &Whole{parser: p}
 }
 
 // Feed implements [Stream].
@@ -36,5 +36,5 @@ func (w *Whole) End(ev *edgeguard.Event) Reason {
 	if w.over {
 		return OverWhole
 	}
-	return w.parse(w.line, ev)
+	return ParseLine(w.parser, w.line, ev)
 }

@@ -18,6 +18,7 @@ const (
 	Overlay          = "overlay"
 	Spared           = "protected_over_limit"
 	Wide             = "wide_over_limit"
+	FrontDoor        = "front_door"
 	Addrs            = "host_addresses"
 	Fleet            = "fleet" // followed by the link's own kind
 	Held             = "fleet_held"

@@ -3,6 +3,8 @@ package checks
 import (
 	"fmt"
 	"time"
+
+	"edgeguard/logline/scan"
 )
 
 const (
@@ -15,6 +17,10 @@ const (
 	// others count leastOthers events.
 	silentFor   = 10 * time.Minute
 	leastOthers = 1000
+	// offFor and leastOff are how long all lines must be off, and how many: what was missed while
+	// the node was down is read in less.
+	offFor   = 3 * time.Second
+	leastOff = 5
 )
 
 // Progress is what is known of a log at one moment.
@@ -22,7 +28,12 @@ type Progress struct {
 	Events uint64 // counted
 	Lines  uint64 // read
 	Behind int64  // bytes still to be read
-	Others uint64 // what the node's other sources counted
+	// Off is by how much the last times without a zone are off that were read in Zone.
+	Off  scan.Off
+	Zone *time.Location
+	// Example is a line that was not counted, empty where none is kept.
+	Example string
+	Others  uint64 // what the node's other sources counted
 	// Empty says that the server has never written to it, as far as can be seen:
 	// always so of a socket.
 	Empty bool
@@ -41,14 +52,24 @@ func (w *Silence) Look(now time.Time, s Progress) string {
 	if w.begun.IsZero() {
 		w.begun, w.last, w.at = now, now, s
 	}
+	off := s.Off.Lines >= leastOff && s.Behind == 0 && now.Sub(time.Unix(s.Off.Since, 0)) >= offFor
 	if s.Events != w.at.Events {
 		w.last, w.at = now, s
+	}
+	if off {
+		return anotherZone(now, s.Off, s.Zone)
+	}
+	if w.last.Equal(now) {
 		return ""
 	}
 	lines, others := s.Lines-min(s.Lines, w.at.Lines), s.Others-min(s.Others, w.at.Others)
 	switch {
 	case now.Sub(w.last) >= growsFor && lines >= leastGrowth:
-		return fmt.Sprintf("%d lines were read and none counted: check `format` and `emit`, and run `edgeguard doctor`", lines)
+		such := ""
+		if s.Example != "" {
+			such = fmt.Sprintf(", such as %q", s.Example)
+		}
+		return fmt.Sprintf("%d lines were read and none counted%s: check `format` and `emit`, and run `edgeguard doctor`", lines, such)
 	case now.Sub(w.last) >= growsFor && lines == 0 && s.Behind > 0 && w.at.Behind > 0:
 		return fmt.Sprintf("%d bytes are unread, and nothing is counted", s.Behind)
 	case s.Events == 0 && s.Empty && now.Sub(w.begun) >= silentFor && others >= leastOthers:

@@ -63,7 +63,7 @@ func (f *Side) Resume(l *snapshot.Loaded) {
 		member.Totals.KeepBoot(now, m.Since)
 		return
 	}
-	member.Totals.Restored(now)
+	member.Restored(now)
 	if !errors.Is(err, fs.ErrNotExist) {
 		f.peer.Log.Info("the boot in the fleet is new", "because", why)
 	}

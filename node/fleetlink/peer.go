@@ -9,6 +9,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/aggregator"
+	"edgeguard/aggregator/fleet"
 	"edgeguard/aggregator/redis"
 	"edgeguard/blocklist"
 	"edgeguard/detector"
@@ -26,14 +27,14 @@ type peer struct {
 
 var _ redis.Peer = (*peer)(nil)
 
-func (p *peer) Counts() *aggregator.Totals               { return p.Pipeline.Current().Member.Totals }
-func (p *peer) Now() time.Time                           { return p.Clock.Now() }
-func (p *peer) Epoch(t time.Time) time.Time              { return p.Clock.Epoch(t) }
-func (p *peer) Local(t time.Time) time.Time              { return p.Clock.Local(t) }
-func (p *peer) Own() []netip.Addr                        { return p.Config.Own() }
-func (p *peer) Waits(n int) (int, []netip.Prefix)        { return p.Quarantine.Waits(n) }
-func (p *peer) Cleared(prefix netip.Prefix, _ time.Time) { p.Pipeline.Clear(p.Clock.Now(), prefix) }
-func (p *peer) Calm(kind, about string)                  { p.Alarms.Recovers(fleetAlarm(kind), about) }
+func (p *peer) Counts() *aggregator.Totals        { return p.Pipeline.Current().Member.Totals }
+func (p *peer) Now() time.Time                    { return p.Clock.Now() }
+func (p *peer) Epoch(t time.Time) time.Time       { return p.Clock.Epoch(t) }
+func (p *peer) Local(t time.Time) time.Time       { return p.Clock.Local(t) }
+func (p *peer) Own() []netip.Addr                 { return p.Config.Own() }
+func (p *peer) Waits(n int) (int, []netip.Prefix) { return p.Quarantine.Waits(n) }
+func (p *peer) Cleared(b edgeguard.Block)         { p.Pipeline.Forget(p.Clock.Now(), b) }
+func (p *peer) Calm(kind, about string)           { p.Alarms.Recovers(fleetAlarm(kind), about) }
 func (p *peer) Alarm(kind, about, text string) {
 	p.Alarms.Begins(p.Clock.Now(), fleetAlarm(kind), about, text)
 }
@@ -68,6 +69,12 @@ func (p *peer) Settled(k aggregator.Key, peak uint32) bool {
 	return p.Pipeline.Current().Member.Settled(p.Clock.Now(), k, peak) && p.Quarantine.Charged(k.Prefix) == 0
 }
 
+// Weighs implements redis.Peer.
+func (p *peer) Weighs(k aggregator.Key) bool {
+	_, held := p.Quarantine.Of(k.Prefix)
+	return held || p.Quarantine.Charged(k.Prefix) > 0
+}
+
 // Merge implements redis.Peer. A block that would refuse too much is held.
 func (p *peer) Merge(b edgeguard.Block, t blocklist.Trust) (changed bool, err error) {
 	changed, err = p.Quarantine.Admit(p.Clock.Now(), p.Pipeline.Current().Detector, b, t)
@@ -95,9 +102,8 @@ func (p *peer) Crowded(b edgeguard.Block, t blocklist.Trust) bool {
 // Records implements redis.Peer.
 func (p *peer) Records() iter.Seq2[edgeguard.Block, blocklist.Trust] {
 	return func(yield func(edgeguard.Block, blocklist.Trust) bool) {
-		c := p.Pipeline.Current().Config
 		for b, t := range p.List.Records() {
-			if isFleets(c, &b) && !yield(b, t) {
+			if p.travels(&b) && !yield(b, t) {
 				return
 			}
 		}
@@ -107,10 +113,21 @@ func (p *peer) Records() iter.Seq2[edgeguard.Block, blocklist.Trust] {
 // Block implements redis.Peer.
 func (p *peer) Block(prefix netip.Prefix) (edgeguard.Block, blocklist.Trust, bool) {
 	b := p.List.Of(p.Clock.Now(), prefix)
-	if b == nil || !isFleets(p.Pipeline.Current().Config, b) {
+	if b == nil || !p.travels(b) {
 		return edgeguard.Block{}, blocklist.Trust{}, false
 	}
 	return *b, p.List.Trust(prefix), true
+}
+
+// Slack implements redis.Peer.
+func (p *peer) Slack(b edgeguard.Block) time.Duration {
+	c := p.Pipeline.Current().Config
+	for i := range c.Rules.Rules {
+		if r := &c.Rules.Rules[i]; r.Name == b.Rule && r.WhileOver {
+			return fleet.ExtensionSlack(&b, c.Node, c.Rules.Meters[r.Meter].Window)
+		}
+	}
+	return 0
 }
 
 // Refused implements redis.Peer.
@@ -154,7 +171,7 @@ func (p *peer) Rebooted(boot string) bool {
 	if !p.boot.renew(boot) {
 		return false
 	}
-	p.Counts().Restored(p.Clock.Now())
+	p.Counts().Redrawn(p.Clock.Now())
 	return true
 }
 

@@ -30,7 +30,6 @@ import (
 	"edgeguard/node/overlay"
 	"edgeguard/node/pipeline"
 	"edgeguard/node/supervisor"
-	"edgeguard/rules"
 )
 
 // Config is what of a node its part in the fleet uses.
@@ -165,7 +164,7 @@ func (f *Side) Leave(ctx context.Context, l *redis.Lease) error {
 
 // Publish passes a change of the list to the other nodes.
 func (f *Side) Publish(b edgeguard.Block) {
-	if link := f.link(); link != nil && isFleets(f.peer.Pipeline.Current().Config, &b) {
+	if link := f.link(); link != nil && f.peer.travels(&b) {
 		link.Changed(b, f.peer.List.Trust(b.Prefix))
 	}
 }
@@ -189,6 +188,9 @@ func (f *Side) Follow(now time.Time) {
 	}
 	g.Detector.SetFleetLost(link == nil || !link.Up())
 	g.Member.Totals.SetOffset(f.peer.Clock.Offset(), now)
+	for _, b := range g.Detector.Travels(now) {
+		f.Publish(b)
+	}
 }
 
 // Resync has what the previous config refused compared with the fleet again.
@@ -246,21 +248,9 @@ func (f *Side) look(ctx context.Context) (fleet.Look, error) {
 	return link.Look(ctx)
 }
 
-// isFleets reports whether a record concerns the other nodes: all but blocks of
-// rules with scope node, and what is too wide.
-func isFleets(c *config.Config, b *edgeguard.Block) bool {
-	switch {
-	case !aggregator.Travels(b.Prefix):
-		return false
-	case b.Allow:
-		return true
-	}
-	for i := range c.Rules.Rules {
-		if r := &c.Rules.Rules[i]; r.Name == b.Rule {
-			return r.Scope == rules.ScopeFleet
-		}
-	}
-	return true
+// travels reports whether a record is sent to the other nodes now.
+func (p *peer) travels(b *edgeguard.Block) bool {
+	return aggregator.Travels(b.Prefix) && !p.Pipeline.Current().Detector.Waits(b)
 }
 
 // service is the link as a service.
@@ -280,8 +270,9 @@ func (l *service) Report(out *admin.Stats) {
 		return
 	}
 	f.Alive, f.Joins, f.Syncs = s.Nodes, s.Reconnects, s.Syncs
-	f.PushLag, f.Rounds, f.Calls, f.Pushed, f.Dropped = s.PushLag.Seconds(), s.Rounds, s.Calls, s.Keys, s.Dropped
+	f.PushLag, f.Rounds, f.Calls, f.Pushed, f.Delayed = s.PushLag.Seconds(), s.Rounds, s.Calls, s.Keys, s.Delayed
 	f.Published, f.Received, f.Rejected = s.Published, s.Received, s.Rejected
+	f.Staying = l.peer.Pipeline.Current().Detector.Staying()
 	f.Kept, f.Records, f.Unpublished = s.Kept, s.Records, s.Waiting
 	f.Unsigned, f.Replaced = s.Unsigned, s.Replaced
 	f.FanOut, f.FanOutMost = s.FanOut.Seconds(), l.peer.heartbeats.fanOut(s.FanOutMost, l.peer.Now()).Seconds()

@@ -29,8 +29,9 @@ type AskedDeps struct {
 	Deps
 	Pipeline *pipeline.Pipeline
 	Clock    *clockguard.Clock
-	// Observe returns a decider that counts the verdicts of a source and measures it.
-	Observe func(source string, decide edgeguard.Decider) edgeguard.Decider
+	// Observe returns a decider that is measured, and of which the verdicts are counted where
+	// counts is set: not where another source counts the requests.
+	Observe func(source string, counts bool, decide edgeguard.Decider) edgeguard.Decider
 	// Uncounter returns what a source calls with requests that it cannot count.
 	Uncounter func(source string) edgeguard.Uncounter
 }
@@ -94,6 +95,7 @@ type askedAt struct {
 	address     string
 	full        string // the kind of the alarm when it is full
 	places      int
+	counts      bool // the requests; else another source does
 }
 
 // figures are what a server of each kind counts. Events are without questions that have no
@@ -117,8 +119,10 @@ func service[S any, P interface {
 		},
 		Figures: func(s *S, to *admin.Stats) {
 			f := read(s)
-			to.Sources = append(to.Sources, admin.Source{Name: at.source, Events: f.events, Late: f.late})
-			to.Decisions = append(to.Decisions, admin.Decisions{Source: at.source, Action: "pass", Count: f.passed})
+			to.Sources = append(to.Sources, admin.Source{Name: at.source, Events: f.events, Refused: f.events - min(f.events, f.passed), Late: f.late})
+			if at.counts {
+				to.Decisions = append(to.Decisions, admin.Decisions{Source: at.source, Action: "pass", Count: f.passed})
+			}
 		},
 		Full:        checks.Full{Alarms: at.Alarms, Kind: at.full, Key: at.entry, Address: at.address, Places: at.places},
 		Connections: func(s *S) lobby.Stats { return P(s).Connections() },
@@ -148,9 +152,9 @@ func (at *askedAt) answer(ctx context.Context, s asking, nl net.Listener) error 
 // who is blocked.
 func (at *askedAt) decide(counts bool) edgeguard.Decider {
 	if !counts {
-		return at.Observe(at.source, at.Pipeline.LookUp)
+		return at.Observe(at.source, false, at.Pipeline.LookUp)
 	}
-	return at.Observe(at.source, at.Pipeline.Decide)
+	return at.Observe(at.source, true, at.Pipeline.Decide)
 }
 
 // alarm reports what happened at the listener.

@@ -14,14 +14,14 @@ import (
 func (a *Asked) auths(c *config.Config) (all []*Service[httpauth.Server]) {
 	for _, l := range c.Listen.Auth {
 		address := l.Address.String()
-		at := askedAt{&a.AskedDeps, "listen.auth", "forward auth", "auth " + address, address, alarm.AuthFull, l.Connections}
+		at := askedAt{&a.AskedDeps, "listen.auth", "forward auth", "auth " + address, address, alarm.AuthFull, l.Connections, l.Emit != 0}
 		start := func(open func() (net.Listener, error)) (*httpauth.Server, net.Listener, error) {
 			trust, err := clientaddr.NewTrust(l.Trust, true)
 			if err != nil {
 				return nil, nil, err
 			}
 			server, err := httpauth.New(httpauth.Config{
-				Decide: at.decide(l.Emit != 0), LookUp: l.Emit == 0, Policy: at.policy, Now: a.Clock.Now,
+				Decide: at.decide(at.counts), LookUp: l.Emit == 0, Policy: at.policy, Now: a.Clock.Now,
 				Trust: trust, Header: l.Header, Fronted: l.Fronted, Connections: l.Connections,
 				Uncounted: a.Uncounter(at.source), Alarm: at.alarm,
 			})

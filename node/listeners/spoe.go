@@ -13,14 +13,14 @@ import (
 func (a *Asked) spoes(c *config.Config) (all []*Service[spoe.Server]) {
 	for _, l := range c.HAProxy.SPOE {
 		address := l.Listen.String()
-		at := askedAt{&a.AskedDeps, "haproxy.spoe", "SPOE", "spoe " + address, address, alarm.SPOEFull, l.Connections}
+		at := askedAt{&a.AskedDeps, "haproxy.spoe", "SPOE", "spoe " + address, address, alarm.SPOEFull, l.Connections, l.Count}
 		start := func(open func() (net.Listener, error)) (*spoe.Server, net.Listener, error) {
 			nl, enter, err := openDoor(&l.HAProxyDoor, open)
 			if err != nil {
 				return nil, nil, err
 			}
 			server, err := spoe.New(spoe.Config{
-				Decide: at.decide(l.Count), LookUp: !l.Count, Admit: enter, Now: a.Clock.Now,
+				Decide: at.decide(at.counts), LookUp: !l.Count, Admit: enter, Now: a.Clock.Now,
 				Fronted: l.Proxied, Connections: l.Connections, Uncounted: a.Uncounter(at.source), Alarm: at.alarm,
 			})
 			if err != nil {

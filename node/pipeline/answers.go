@@ -128,27 +128,35 @@ func (p *Pipeline) answered(g *Generation, now time.Time, to *answers, events []
 			continue
 		}
 		ev := &events[i]
-		answer := edgeguard.TreatmentUnknown
-		if ev.Known&edgeguard.FieldStatus != 0 && ev.Kind&ev.Verified&(edgeguard.KindRequest|edgeguard.KindResponse) != 0 { // else a stranger may have written it
-			answer = edgeguard.TreatmentOf(ev.Status, also)
-		}
+		answer := treatment(ev, also)
 		if answer == edgeguard.TreatmentUnknown {
 			continue
 		}
 		hit := g.Detector.Hit(now, ev.Addr) // nil where a rule refuses this event alone
 		ripe := false
 		if hit != nil {
-			if answer == edgeguard.TurnedAway {
-				hit.TurnedAway()
-			} else {
-				hit.Served()
-			}
 			// A line may be read long after it was written, or be ahead of the clock.
 			at, since := earlier(ev.Time, now), later(hit.Block().Since, later(hit.Came(), g.enforced))
+			switch {
+			case answer == edgeguard.TurnedAway:
+				hit.TurnedAway()
+			case !at.After(since):
+				continue // served before the block: also the request whose answer made it
+			default:
+				hit.Served()
+			}
 			ripe = at.Sub(since) > time.Duration(p.Answers.Takes.Load())
 		}
 		to.note(now, ev, answer, ripe)
 	}
+}
+
+// treatment returns what a line's status says of how its request was treated.
+func treatment(ev *edgeguard.Event, also []uint16) edgeguard.Treatment {
+	if ev.Known&edgeguard.FieldStatus == 0 || ev.Kind&ev.Verified&(edgeguard.KindRequest|edgeguard.KindResponse) == 0 {
+		return edgeguard.TreatmentUnknown // nothing, or a stranger may have written it
+	}
+	return edgeguard.TreatmentOf(ev.Status, also)
 }
 
 func earlier(a, b time.Time) time.Time {

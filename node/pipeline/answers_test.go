@@ -56,7 +56,7 @@ func TestAnswers(t *testing.T) {
 		"by a status of its own":      {"enforce", line("203.0.113.5", late, 302), Treated{TurnedAway: 1}, Treated{TurnedAway: 1}},
 		"too early":                   {"enforce", line("203.0.113.5", benchStart.Add(20*time.Second), 200), Treated{Served: 1}, Treated{}},
 		"turned away too early":       {"enforce", line("203.0.113.5", benchStart.Add(20*time.Second), 429), Treated{TurnedAway: 1}, Treated{}},
-		"before the block, read late": {"enforce", line("203.0.113.5", benchStart.Add(-time.Second), 200), Treated{Served: 1}, Treated{}},
+		"before the block, read late": {"enforce", line("203.0.113.5", benchStart.Add(-time.Second), 200), Treated{}, Treated{}},
 		"by a clock that is ahead":    {"enforce", line("203.0.113.5", now.Add(time.Hour), 200), Treated{Served: 1}, Treated{Served: 1}},
 		"an error":                    {"enforce", line("203.0.113.5", late, 502), Treated{}, Treated{}},
 		"no HTTP":                     {"enforce", line("203.0.113.5", late, 400), Treated{}, Treated{}},

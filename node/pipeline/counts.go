@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"edgeguard"
+	"edgeguard/detector"
 )
 
 // Ruling is what verdicts and crossings are counted by.
@@ -16,8 +17,8 @@ type Ruling struct {
 	Held   bool
 }
 
-// Counts counts verdicts since the start, except passes: sources count these
-// themselves, so that they need not wait for each other here. The names of
+// Counts counts verdicts on requests since the start, each request once, except passes: sources
+// count these themselves, so that they need not wait for each other here. The names of
 // sources and rules are the config's, so that it stays small. It is safe for
 // concurrent use; the zero value is ready.
 type Counts struct {
@@ -57,13 +58,13 @@ func (r *Counts) Count(by Ruling) uint64 {
 }
 
 // batch counts the verdicts of a batch, in which equal ones often follow each
-// other.
-func (r *Counts) batch(source string, verdicts []edgeguard.Verdict) {
+// other. Answers to requests that another source reports are none.
+func (r *Counts) batch(source string, d *detector.Detector, events []edgeguard.Event, verdicts []edgeguard.Verdict) {
 	var last Ruling
 	var n *atomic.Uint64
 	for i := range verdicts {
 		v := &verdicts[i]
-		if v.Action == edgeguard.ActionPass {
+		if v.Action == edgeguard.ActionPass || d.IsAnswer(&events[i]) {
 			continue
 		}
 		if by := (Ruling{Source: source, Action: v.Action, Rule: v.Rule}); n == nil || by != last {

@@ -17,6 +17,7 @@ import (
 	"edgeguard/config"
 	"edgeguard/crawlers"
 	"edgeguard/detector"
+	"edgeguard/frontdoor"
 	"edgeguard/haproxy"
 	"edgeguard/node/evidence"
 	"edgeguard/rules"
@@ -42,6 +43,8 @@ type Config struct {
 	Cleared func()
 	// Samples takes requests of keys that are blocked or near a limit; nil for none.
 	Samples *evidence.Samples
+	// Doors tell which addresses are a front door's; nil: none.
+	Doors *frontdoor.Sources
 }
 
 // Generation is what a reload replaces in one step.
@@ -129,8 +132,8 @@ func (p *Pipeline) make(now time.Time, c *config.Config, before *Generation) *Ge
 	}
 	g.Crawlers = makeCrawlers(c, before)
 	dc := detector.Config{
-		Rules: c.Rules, Memory: p.made.Memory, List: p.made.List, Imported: p.made.Imported, Node: c.Node, Monitor: c.Monitor, RollUp: c.RollUp, Seed: p.made.Seed, Began: now, Crossed: p.crossed,
-		Own: g.own, Lifted: p.lifted,
+		Rules: c.Rules, Memory: p.made.Memory, List: p.made.List, Imported: p.made.Imported, Node: c.Node, Unasked: !c.Asked, Requests: c.Requests, Monitor: c.Monitor, RollUp: c.RollUp, Seed: p.made.Seed, Began: now, Crossed: p.crossed,
+		Own: g.own, Lifted: p.lifted, Doors: p.made.Doors, Clients: c.Clients,
 	}
 	if p.made.Samples != nil {
 		dc.Sample = p.made.Samples.Take
@@ -240,6 +243,25 @@ func (p *Pipeline) Clear(now time.Time, prefix netip.Prefix) {
 	}
 }
 
+// Forget removes what was counted of a prefix as the tombstone says that another node
+// made: all, or what a site that failed there may have made of it.
+func (p *Pipeline) Forget(now time.Time, tombstone edgeguard.Block) {
+	if !tombstone.Pardons() {
+		p.Clear(now, tombstone.Prefix)
+		return
+	}
+	p.scans.RLock()
+	if g := p.current.Load(); g.Member != nil {
+		g.Member.Pardon(now, tombstone.Rule, tombstone.Prefix)
+	} else {
+		g.Detector.Pardon(now, tombstone.Rule, tombstone.Prefix)
+	}
+	p.scans.RUnlock()
+	if p.made.Cleared != nil {
+		p.made.Cleared()
+	}
+}
+
 // Over passes a fleet total to the rules. As with a decision, a reload waits for
 // it.
 func (p *Pipeline) Over(now time.Time, k aggregator.Key, peak uint32, reason string) {
@@ -269,9 +291,10 @@ func (p *Pipeline) Batches(source string, refuses ...uint16) func(now time.Time,
 		for i := range events {
 			g.Crawlers.Mark(now, &events[i])
 			events[i].Source = number
+			events[i].TurnedAway = treatment(&events[i], refuses) == edgeguard.TurnedAway
 		}
 		g.Detector.DecideBatch(nows[:len(events)], events, verdicts[:len(events)])
-		p.Verdicts.batch(source, verdicts[:len(events)])
+		p.Verdicts.batch(source, g.Detector, events, verdicts[:len(events)])
 		p.answered(g, now, answers, events, verdicts[:len(events)], refuses)
 	}
 }

@@ -31,7 +31,7 @@ func TestLeaveAndRejoin(t *testing.T) {
 			}
 			g.Member.Totals.KeepBoot(begun, since)
 		},
-		"a boot that was drawn later": func(g *Generation) { g.Member.Totals.Restored(begun.Add(time.Minute)) },
+		"a boot that was drawn later": func(g *Generation) { g.Member.Totals.Redrawn(begun.Add(time.Minute)) },
 		"the first boot":              func(*Generation) {},
 	} {
 		p := New(Config{

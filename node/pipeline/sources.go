@@ -1,9 +1,11 @@
 package pipeline
 
 import (
+	"iter"
 	"math"
 	"slices"
 	"sync"
+	"time"
 
 	"edgeguard/detector/outage"
 )
@@ -15,7 +17,7 @@ type SourceNumbers struct {
 	names []string
 }
 
-// number returns that of a source; those beyond the greatest share it.
+// number returns that of a source, from 1: questions have none. Those beyond the greatest share it.
 func (s *SourceNumbers) number(name string) uint8 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -24,15 +26,15 @@ func (s *SourceNumbers) number(name string) uint8 {
 		i = len(s.names)
 		s.names = append(s.names, name)
 	}
-	return uint8(min(i, math.MaxUint8))
+	return uint8(min(i+1, math.MaxUint8))
 }
 
 // Name returns the name of the first source of a number; empty for none.
 func (s *SourceNumbers) Name(number uint8) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if int(number) < len(s.names) {
-		return s.names[number]
+	if i := int(number) - 1; i >= 0 && i < len(s.names) {
+		return s.names[i]
 	}
 	return ""
 }
@@ -62,3 +64,48 @@ func (p *Pipeline) Site() (all []SiteState, late uint64) {
 
 // Fails reports whether a part of the site fails.
 func (p *Pipeline) Fails() bool { return p.Current().Detector.Fails() }
+
+// all returns the names, each with its number.
+func (s *SourceNumbers) all() iter.Seq2[uint8, string] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	names := slices.Clone(s.names[:min(len(s.names), math.MaxUint8)])
+	return func(yield func(uint8, string) bool) {
+		for i, name := range names {
+			if !yield(uint8(i+1), name) {
+				return
+			}
+		}
+	}
+}
+
+// Public returns when each source last showed a client of the Internet, local, for those that did.
+func (p *Pipeline) Public() iter.Seq2[string, time.Time] {
+	return func(yield func(string, time.Time) bool) {
+		for number, name := range p.Sources.all() {
+			if sec := p.made.Doors.Public(number); sec > 0 && !yield(name, time.Unix(int64(sec), 0)) {
+				return
+			}
+		}
+	}
+}
+
+// FrontDoors returns the sources that show only what stands before the site, with what that is
+// ([frontdoor.Sources.ShownBy]); none where the config names the clients.
+func (p *Pipeline) FrontDoors(now time.Time) map[string]string {
+	doors := make(map[string]string)
+	if len(p.Current().Config.Clients) > 0 {
+		return doors
+	}
+	for number, name := range p.Sources.all() {
+		if door := p.made.Doors.ShownBy(number, uint32(min(max(now.Unix(), 0), math.MaxUint32))); door != "" {
+			doors[name] = door
+		}
+	}
+	return doors
+}
+
+// RestorePublic sets when a source last showed a client of the Internet.
+func (p *Pipeline) RestorePublic(name string, at time.Time) {
+	p.made.Doors.Restore(p.Sources.number(name), uint32(min(max(at.Unix(), 0), math.MaxUint32)))
+}

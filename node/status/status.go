@@ -164,7 +164,7 @@ func (s *Status) Stats() admin.Stats {
 		Node: g.Config.Node, Version: s.from.Version, Monitor: g.Config.Monitor,
 		Started: s.from.Clock.Epoch(s.from.Begun), Time: s.Now(),
 		Events: admin.Totals{
-			Decided: d.Events, Passed: d.Passed, Shadowed: d.Shadowed, Denied: d.Denied, Spared: d.Spared, Late: d.Late, Early: d.Early,
+			Decided: d.Events, Passed: d.Passed, Shadowed: d.Shadowed, Denied: d.Denied, Spared: d.Spared, Late: d.Late, Early: d.Early, Unknown: d.Unknown,
 		},
 		V4: blocks.V4, V6: blocks.V6, Allowances: blocks.Allowances,
 		MaxBlocks: blocks.Most, ByHand: blocks.ByHand, Evicted: blocks.Evicted, Forgotten: blocks.Forgotten,

@@ -60,6 +60,7 @@ func (f *Follower) step(t *tail) (more bool) {
 		return false
 	}
 	t.last = time.Now()
+	text = t.once(text, t.from().offset)
 	if t.overlong(text) && f.in.streams {
 		f.stream(t, text)
 		return true
@@ -76,7 +77,7 @@ func (f *Follower) step(t *tail) (more bool) {
 
 // settle parses and decides the lines.
 func (f *Follower) settle(t *tail, lines []byte, next mark) {
-	f.page.Text, f.page.GoesOn, f.page.Long = lines, false, nil
+	f.page.Text, f.page.GoesOn, f.page.Long, f.page.Origin = lines, false, nil, t
 	now, events := f.config.Now(), f.page.Events[:0]
 	f.page.Uncounted = f.page.Uncounted[:0]
 	if len(lines) > 0 {
@@ -89,6 +90,11 @@ func (f *Follower) settle(t *tail, lines []byte, next mark) {
 func (f *Follower) decide(t *tail, now time.Time, events []edgeguard.Event, next mark) {
 	f.config.Gate.Lock()
 	defer f.config.Gate.Unlock()
+	if f.config.Restored {
+		for i := range events {
+			events[i].Again = t.mark.offset < t.again
+		}
+	}
 	if len(events) > 0 {
 		f.config.Decide(now, events)
 	}
@@ -106,7 +112,7 @@ func (f *Follower) stream(t *tail, text []byte) {
 		text = text[:end+1]
 	}
 	next := t.from().after(text)
-	f.page.Text, f.page.GoesOn, f.page.Long = text, end < 0, &t.long
+	f.page.Text, f.page.GoesOn, f.page.Long, f.page.Origin = text, end < 0, &t.long, t
 	now, events := f.in.parse(&f.page)
 	if t.long.Streams() {
 		t.cursor, t.pending = next, int(next.offset-t.mark.offset)
@@ -132,7 +138,7 @@ func (f *Follower) measure(t *tail, size int64) {
 // without O_APPEND, which continues where it was. They are as many as the bytes
 // that the file had, so that what was lost is known exactly. (A writer with
 // O_APPEND leaves no trace: what it wrote after the copy and the last look is lost
-// unseen.)
+// unseen.) It also says whether the writer was still in the line of which half was seen.
 func (f *Follower) hole(t *tail, text []byte) {
 	if t.saved == 0 || t.holed != t.mark.offset {
 		return
@@ -145,6 +151,9 @@ func (f *Follower) hole(t *tail, text []byte) {
 	t.holed += nuls
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if t.holed > t.half { // the writer had gone on: the rest of that line is not behind the hole
+		t.mark.inside = false
+	}
 	f.stats.Lost += uint64(max(0, t.holed-t.saved) - before)
 }
 
@@ -162,7 +171,11 @@ func (f *Follower) rewind(t *tail) {
 	}
 	place := t.place()
 	// Where the text ended with an unfinished line, its rest is not a line.
-	next := mark{inside: t.pending > 0 && t.mark.offset+int64(t.pending) >= t.reach}
+	half := t.mark.offset + int64(t.pending)
+	next := mark{inside: t.pending > 0 && half >= t.reach}
+	if !next.inside {
+		half = 0
+	}
 	saved := t.mark.offset
 	copied := find(t.name, &place)
 	if copied != nil && os.SameFile(copied.info, t.info) {
@@ -173,11 +186,11 @@ func (f *Follower) rewind(t *tail) {
 	defer f.mu.Unlock()
 	f.stats.Truncations++
 	if copied != nil {
-		saved = copied.info.Size()
+		saved, copied.again = copied.info.Size(), t.again
 		f.insert(copied, t)
 	}
 	f.stats.Lost += t.lost(saved)
-	*t = tail{file: t.file, name: t.name, info: t.info, mark: next, saved: max(t.reach, saved), last: t.last}
+	*t = tail{file: t.file, name: t.name, info: t.info, mark: next, saved: max(t.reach, saved), half: half, last: t.last}
 }
 
 // insert puts a file before another, to be read first.

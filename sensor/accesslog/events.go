@@ -1,6 +1,7 @@
 package accesslog
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -42,7 +43,7 @@ func newInlet(l *Live, name string) *inlet {
 
 func (in *inlet) use(f *logline.Format) {
 	in.format = f
-	in.streams = f.Parser(in.name, in.live.Zone).Streams()
+	in.streams = f.Parser(in.name, in.zone()).Streams()
 }
 
 // find detects the format by lines of the log, if none is set.
@@ -50,7 +51,7 @@ func (in *inlet) find(lines []byte) bool {
 	if in.format != nil {
 		return true
 	}
-	f, err := logline.Detect(lines, in.live.Zone)
+	f, err := logline.Detect(lines, in.zone())
 	if err == nil && f.HasHeader() {
 		err = errDelimited
 	}
@@ -87,14 +88,17 @@ func (in *inlet) parse(p *page) (now time.Time, events []edgeguard.Event) {
 		own = p.own
 	}
 	if own.lines == nil {
-		own.lines = in.format.Parser(in.name, in.live.Zone)
+		own.lines = in.format.Parser(in.name, in.zone())
 	}
 	own.lines.ShowAtMost(examples)
-	own.lines.SetLatest(now)
+	own.lines.SetNow(now, in.live.Zone != nil)
 	own.lines.Parse(&p.Chunk)
 	in.judge(p)
 	return now, in.stamp(now, p)
 }
+
+// zone returns that of times that name none.
+func (in *inlet) zone() *time.Location { return cmp.Or(in.live.Zone, time.Local) }
 
 // lose counts the lines of a page whose format is not known yet.
 func (in *inlet) lose(p *page) {
@@ -198,6 +202,10 @@ func (in *inlet) count(p *page, late, early uint64, newest, now time.Time) {
 	s.Partial += p.Partial
 	s.Late += late
 	s.Early += early
+	s.Off = p.Off
+	if len(s.Others) == 0 {
+		s.Others = p.Others
+	}
 	if len(p.Events) > 0 {
 		s.Age, s.Last = max(0, now.Sub(newest)), now
 	}

@@ -20,6 +20,9 @@ type FollowConfig struct {
 	File string
 	// From is where to go on; the zero value means a first start.
 	From Position
+	// Restored says that From was saved by a process before this one, which may have read
+	// on: what is in the log when it is found is [edgeguard.Event.Again].
+	Restored bool
 	// Beginning reads the file from its beginning on a first start; otherwise
 	// what is in it already is passed over. A file that comes later is always
 	// read from its beginning.
@@ -66,6 +69,10 @@ type Follower struct {
 	failing bool      // an open file cannot be read
 	retry   time.Duration
 	nextTry time.Time
+	// found says that the path was looked at since begun, and led to a file or to nothing:
+	// what is opened later and was written since then is new.
+	found bool
+	begun time.Time
 	// since only moves on: rotated files that were not written to since have been
 	// read, or are older than what is followed.
 	since      time.Time
@@ -138,6 +145,7 @@ func (f *Follower) Run(ctx context.Context) error {
 func (f *Follower) begin() {
 	f.buf = make([]byte, contextSize+blockSize)
 	f.watcher = newWatcher()
+	f.begun = time.Now()
 	if f.since.IsZero() {
 		f.since = time.Now()
 	}
@@ -160,6 +168,7 @@ func (f *Follower) resume() {
 	var missed []Place
 	for i := range f.saved {
 		if t := find(f.config.File, &f.saved[i]); t != nil {
+			f.note(t)
 			f.watcher.add(filepath.Dir(t.name))
 			open = append(open, t)
 		} else {
@@ -181,6 +190,7 @@ func (f *Follower) resume() {
 // claim returns a file that could not be read when the follower started the place
 // at which it was left. Places that are of another file have no file any more.
 func (f *Follower) claim(t *tail) {
+	f.note(t)
 	found := false
 	for i := range f.saved {
 		found = found || f.saved[i].of(t.info) && t.resume(&f.saved[i])
@@ -191,6 +201,13 @@ func (f *Follower) claim(t *tail) {
 		f.stats.Gaps++
 	}
 	f.saved = nil
+}
+
+// note notes how much of a file that has been opened a process before may have read.
+func (f *Follower) note(t *tail) {
+	if f.config.Restored && (!f.found || t.info.ModTime().Before(f.begun)) {
+		t.again = t.reach
+	}
 }
 
 // look sees where the path leads, and opens the file if it is another.
@@ -229,6 +246,7 @@ func (f *Follower) well(now time.Time) {
 
 // saw notes when the path was looked at.
 func (f *Follower) saw(now time.Time) {
+	f.found = true
 	first := f.seen.IsZero()
 	f.mu.Lock()
 	f.seen = now
@@ -248,6 +266,7 @@ func (f *Follower) absent(now time.Time, err error) {
 		f.in.troubles.set(atFile, fmt.Errorf("cannot follow the log: %w; retrying", err))
 		return
 	}
+	f.found = true
 	if f.seen.IsZero() {
 		f.saw(now) // what comes later is read from its beginning
 	}

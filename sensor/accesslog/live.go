@@ -16,7 +16,7 @@ type Live struct {
 	// theirs has a Caution. A delimited format is refused: its columns are named by
 	// a file's first line.
 	Format *logline.Format
-	// Zone is that of times that name none; nil means UTC.
+	// Zone is that of times that name none; nil means the host's, or UTC where only that fits.
 	Zone *time.Location
 	// Emit names the kinds that are passed on; 0 means all. A line without one
 	// of them makes no event. KindResponse alone is for a log beside forward

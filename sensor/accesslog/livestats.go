@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"edgeguard/logline"
+	"edgeguard/logline/scan"
 )
 
 // LiveStats says what was read of a live log since it was started. All counts
@@ -19,6 +20,8 @@ type LiveStats struct {
 	// were decided, and those more than a second in the future, which were
 	// decided as if they happened now.
 	Late, Early uint64
+	// Off is by how much the last lines' times without a zone were off.
+	Off scan.Off
 	// Age is how old the last batch's newest event was when it was decided: the
 	// delay of server and sensor together.
 	Age time.Duration
@@ -27,6 +30,17 @@ type LiveStats struct {
 	// Troubles counts how often something went wrong; Err is what is wrong now.
 	Troubles uint64
 	Err      error
-	// Shown holds the last few lines that were skipped.
-	Shown []logline.Skipped
+	// Shown holds the last few lines that were skipped, and Others the first that were passed over.
+	Shown, Others []logline.Skipped
+}
+
+// Example returns a line that was not counted, empty if there was none.
+func (s *LiveStats) Example() string {
+	switch {
+	case len(s.Shown) > 0:
+		return s.Shown[len(s.Shown)-1].Text
+	case len(s.Others) > 0:
+		return s.Others[0].Text
+	}
+	return ""
 }

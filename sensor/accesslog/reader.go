@@ -72,7 +72,7 @@ func Open(name string, f *logline.Format, o Options) (*Reader, error) {
 func (r *Reader) begin(o *Options) error {
 	r.first = &page{buf: make([]byte, blockSize)}
 	r.first.Text = r.blocks.next(r.first.buf)
-	r.first.GoesOn, r.first.Long = r.blocks.goesOn, &r.long
+	r.first.GoesOn, r.first.Long, r.first.Origin = r.blocks.goesOn, &r.long, r
 	if len(r.first.Text) == 0 && r.blocks.err != io.EOF {
 		return r.src.explain(r.blocks.err, 0)
 	}
@@ -149,7 +149,7 @@ func (r *Reader) run() {
 	}
 	r.running = true
 	for range pages - 1 {
-		r.free <- &page{Chunk: logline.Chunk{Long: &r.long}}
+		r.free <- &page{Chunk: logline.Chunk{Long: &r.long, Origin: r}}
 	}
 	if r.src.compressed {
 		r.workers.Add(2)
@@ -213,6 +213,9 @@ func (r *Reader) note(p *page) {
 	r.stats.Skipped += p.Skipped
 	r.stats.Partial += p.Partial
 	r.stats.First = append(r.stats.First, p.Shown...)
+	r.stats.Passed += p.Passed
+	r.stats.Bare = p.Bare
+	r.stats.Others = append(r.stats.Others, p.Others...)
 	r.gaps = append(r.gaps, p.Gaps...)
 	if extra := len(r.gaps) - maxGaps; extra > 0 {
 		r.gaps = append(r.gaps[:0], r.gaps[extra:]...)

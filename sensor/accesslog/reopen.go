@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -100,16 +101,31 @@ func (f *Follower) openMissed(found []rotated, known func(os.FileInfo) bool) (op
 			continue
 		}
 		delete(f.unread, inodeOf(t.info))
-		if c, ok := f.closed[inodeOf(t.info)]; ok {
-			t.resume(&c.place) // or it is a new file with that inode
-		} else if f.beginnings.has(t) || !t.begun() {
-			_ = t.file.Close() // a copy of what was read, or one that is being made
-			continue
+		c, closed := f.closed[inodeOf(t.info)] // or it is a new file with the inode of one that is gone
+		if !(closed && t.resume(&c.place)) {
+			read := f.beginnings.has(t) || !t.begun() // a copy of what was read, or one that is being made
+			if read || f.willRead(t) {
+				_ = t.file.Close()
+				if !read {
+					left = append(left, r)
+				}
+				continue
+			}
 		}
+		f.note(t)
 		f.push(t)
 		opened = true
 	}
 	return opened, left, nil
+}
+
+// willRead reports whether a file is a copy of what an open one has now, though nothing was read
+// of that yet: until it is emptied, or read.
+func (f *Follower) willRead(t *tail) bool {
+	return slices.ContainsFunc(f.tails, func(open *tail) bool {
+		h := beginnings{open.beginning()}
+		return h.has(t)
+	})
 }
 
 // giveUp counts a file that may not be read.

@@ -11,6 +11,11 @@ type Stats struct {
 	// short: rules that need those did not count them.
 	Partial uint64
 	First   []logline.Skipped // of the skipped and the partial
+	// Passed is how many lines said nothing of a client, and Others the first of them.
+	Passed uint64
+	Others []logline.Skipped
+	// Bare says that times which name no zone were read in that of the options.
+	Bare bool
 	// Read is how many bytes of the file were read, compressed as they are;
 	// Total its size, 0 where there is none (standard input).
 	Read, Total int64

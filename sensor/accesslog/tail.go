@@ -26,8 +26,11 @@ type tail struct {
 	head   []byte // the beginning of its text, in the follower's beginnings
 	// reach is the greatest size that was seen of the text, in bytes. Of a file
 	// that was emptied, saved is how much of the text before is accounted for
-	// (read, in a copy, or counted as lost), and holed how many NULs begin it.
-	reach, saved, holed int64
+	// (read, in a copy, or counted as lost), holed how many NULs begin it, and half where
+	// the line ended that was unfinished in the text before; 0 if there was none.
+	reach, saved, holed, half int64
+	// again is up to where a process before this one may have read the text, too.
+	again int64
 	// pending is how many bytes of an unfinished line were seen after mark.
 	pending int
 	// finished says that nothing more is read of it: it was rewritten after it
@@ -150,6 +153,22 @@ func (t *tail) next(buf []byte) ([]byte, outcome, error) {
 		return nil, atEnd, nil
 	}
 	return buf[len(context):n], grown, nil
+}
+
+// once returns what of the text that begins at an offset is to be read as one: all, or
+// the lines that a process before may have read. A line that had no end then is none of
+// them.
+func (t *tail) once(text []byte, offset int64) []byte {
+	before := t.again - offset
+	if before <= 0 || before >= int64(len(text)) {
+		return text
+	}
+	end := bytes.LastIndexByte(text[:before], '\n') + 1
+	if end == 0 {
+		t.again = 0
+		return text
+	}
+	return text[:end]
 }
 
 // overlong reports whether text begins with a line that has no end yet and is

@@ -69,7 +69,7 @@ func (a *asker) place(event *edgeguard.Event, p peer, hop netip.Addr, lines []st
 	if !client.FromHeader() && a.finder.Trusts(hop) {
 		return false
 	}
-	event.Addr = client.Addr
+	event.Addr, event.Named = client.Addr, true
 	event.Proxied = client.FromHeader() || a.config.Fronted || !p.onThisHost()
 	a.kind(event)
 	return true

@@ -51,7 +51,7 @@ func TestCheckEvents(t *testing.T) {
 		e := d.last(t)
 		value, ok := e.Header("x-api-key")
 		e.Header = nil
-		one.want.Kind, one.want.Verified = edgeguard.KindRequest, edgeguard.KindRequest
+		one.want.Kind, one.want.Verified, one.want.Named = edgeguard.KindRequest, edgeguard.KindRequest, true
 		if got, want := fmt.Sprintf("%+v", e), fmt.Sprintf("%+v", one.want); status != "0" || got != want || ok != (i == 0) || ok && value != "k" {
 			t.Errorf("%s: %s %x %s %q\nwant %s", one.name, status, m, got, value, want)
 		}

@@ -31,7 +31,7 @@ func limitRequest(hits uint64, descriptors ...[]string) []byte {
 func TestLimitEvents(t *testing.T) {
 	var d desk
 	s, c := start(t, Config{Decide: d.decide, Look: d.look, Trust: trust(t, "10.0.0.0/8")})
-	event := edgeguard.Event{Kind: edgeguard.KindRequest, Verified: edgeguard.KindRequest, Addr: netip.MustParseAddr("192.0.2.7"), Hits: 1}
+	event := edgeguard.Event{Kind: edgeguard.KindRequest, Verified: edgeguard.KindRequest, Addr: netip.MustParseAddr("192.0.2.7"), Named: true, Hits: 1}
 	for _, one := range []struct {
 		name    string
 		message []byte

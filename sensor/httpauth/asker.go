@@ -32,7 +32,7 @@ func newAsker(c Config) (*asker, error) {
 
 // place fills in the client of the event.
 func (a *asker) place(event *edgeguard.Event, peer netip.Addr, client clientaddr.Client) {
-	event.Addr = client.Addr
+	event.Addr, event.Named = client.Addr, client.FromHeader()
 	event.Proxied = client.Hops > 1 || client.Hops == 1 && (a.config.Fronted || !onThisHost(peer))
 	if !a.config.LookUp {
 		event.Kind, event.Verified = edgeguard.KindRequest, edgeguard.KindRequest

@@ -88,6 +88,7 @@ func TestLongHeaderIsCounted(t *testing.T) {
 				}
 				return
 			}
+			c.want.Named = true
 			if diff := cmp.Diff(request(*c.want), d.last(t), cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
 				t.Error(diff)
 			}

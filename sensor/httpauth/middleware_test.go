@@ -16,6 +16,7 @@ import (
 )
 
 func TestGuard(t *testing.T) {
+	const named = "203.0.113.9" // by a proxy; the others connect
 	sameAddr := cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
 	for _, c := range []struct {
 		name, remote, forwarded string
@@ -60,7 +61,7 @@ func TestGuard(t *testing.T) {
 				}
 				return
 			}
-			want := request(edgeguard.Event{Addr: addr(c.want), Proxied: c.proxied, Known: described | edgeguard.FieldReferer | edgeguard.FieldFetchSite,
+			want := request(edgeguard.Event{Addr: addr(c.want), Proxied: c.proxied, Named: c.want == named, Known: described | edgeguard.FieldReferer | edgeguard.FieldFetchSite,
 				Host: "site.example", Method: "PUT", Path: "/a?b=1", Agent: "curl/8"})
 			if diff := cmp.Diff(want, d.last(t), sameAddr); diff != "" {
 				t.Error(diff)

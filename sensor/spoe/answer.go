@@ -51,7 +51,7 @@ func (s *Server) ask(q *question, proxied bool) edgeguard.Verdict {
 		s.config.Alarm(alarmNoClient, "a request has no argument src with a client's address, and was let through: see `edgeguard snippets haproxy-spoe`")
 		return edgeguard.Verdict{Reason: "no client address"}
 	}
-	event.Time, event.Proxied = now, proxied
+	event.Time, event.Proxied, event.Named = now, proxied, true
 	if !s.config.LookUp {
 		event.Kind, event.Verified = edgeguard.KindRequest, edgeguard.KindRequest
 	}

@@ -211,7 +211,7 @@ func TestVerdicts(t *testing.T) {
 			t.Errorf("%d: %v, want %v", i, vars, c.vars)
 		}
 		want := c.want
-		want.Time, want.Kind, want.Verified = clock, edgeguard.KindRequest, edgeguard.KindRequest
+		want.Time, want.Kind, want.Verified, want.Named = clock, edgeguard.KindRequest, edgeguard.KindRequest, true
 		if got := asked[len(asked)-1]; fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
 			t.Errorf("%d:\n%+v, want\n%+v", i, got, want)
 		}
@@ -445,7 +445,7 @@ func TestLookUpAndFronted(t *testing.T) {
 	}})
 	h := greeted(t, path)
 	h.send(spoptest.Notify(1, 1, arg("src", client4)))
-	if h.vars(1, 1); got.Kind != 0 || got.Verified != 0 || !got.Proxied {
+	if h.vars(1, 1); got.Kind != 0 || got.Verified != 0 || !got.Proxied || !got.Named {
 		t.Errorf("%+v", got)
 	}
 }

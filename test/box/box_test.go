@@ -18,7 +18,7 @@ var scenarios = []scenario{
 	{"nginx-geo by the page", []string{"install", "nginx-geo"}, nginxGeo},
 	{"setup by the page", []string{"install", "setup"}, setup},
 	{"edgeguard.socket", []string{"install"}, socket},
-	{"the first block of README.md", []string{"readme"}, readme},
+	{"README.md installs the package", []string{"readme"}, readme},
 	{"fail2ban by the page", []string{"install", "fail2ban"}, fail2ban},
 	{"snippets nftables", []string{"install", "kernel-trial"}, nftables},
 }
@@ -58,7 +58,7 @@ func setup(b *box) {
 	b.counts()
 }
 
-// readme is what README.md begins with.
+// readme is how README.md installs.
 func readme(b *box) {
 	b.run("systemctl start nginx")
 	b.passes(neighbour)

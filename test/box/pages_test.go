@@ -129,6 +129,25 @@ func TestEveryMarkHasAScenario(t *testing.T) {
 	}
 }
 
+// TestReadmeRunsInACheckout fails when README.md has a reader do with a file what the
+// checkout does not hold and no block before made. What needs the least comes first.
+func TestReadmeRunsInACheckout(t *testing.T) {
+	const serve, suite, dist, install = "go run ./cmd/edgeguard serve", "make test", "make dist", "apt-get install"
+	var order []string
+	for _, s := range allSteps(t) {
+		if strings.HasPrefix(s.where, "README.md:") {
+			for _, command := range []string{serve, suite, dist, install} {
+				if strings.HasPrefix(s.text, command) {
+					order = append(order, command)
+				}
+			}
+		}
+	}
+	if want := []string{serve, suite, dist, install}; !slices.Equal(order, want) {
+		t.Errorf("README.md has %q, want %q", order, want)
+	}
+}
+
 func TestStepsOf(t *testing.T) {
 	const page = "text\n\n" +
 		"   <!-- box: one,two -->\n   ```sh\n   echo a\n     echo b\n   ```\n" +

@@ -70,6 +70,7 @@ type guarded struct {
 	mode   keyMode
 	server *redistest.Server
 	redis  *goredis.Client // the test's own, of the default user
+	rules  string          // of all nodes, in YAML
 	nodes  []*guardedNode
 }
 
@@ -94,11 +95,18 @@ func startGuardedWith(t *testing.T, mode keyMode, extra string, crowd func(*guar
 	t.Helper()
 	g := newGuarded(t)
 	g.mode = mode
+	g.launch(guardedNodes, extra, crowd)
+	return g
+}
+
+// launch starts so many nodes, each of which then sees a crowd.
+func (g *guarded) launch(nodes int, extra string, crowd func(*guardedNode)) {
+	g.t.Helper()
 	if _, err := redis.Install(background, g.redis); err != nil {
-		t.Fatal(err)
+		g.t.Fatal(err)
 	}
-	for i := range guardedNodes {
-		g.nodes = append(g.nodes, g.newNode(fmt.Sprintf("edge-%d", i+1), mode, extra))
+	for i := range nodes {
+		g.nodes = append(g.nodes, g.newNode(fmt.Sprintf("edge-%d", i+1), g.mode, extra))
 	}
 	for _, n := range g.nodes {
 		n.Launch()
@@ -107,13 +115,12 @@ func startGuardedWith(t *testing.T, mode keyMode, extra string, crowd func(*guar
 		n.joined()
 		crowd(n)
 	}
-	return g
 }
 
 // newGuarded returns a fleet without nodes, whose Redis has no library.
 func newGuarded(t *testing.T) *guarded {
 	t.Helper()
-	g := &guarded{t: t, server: redistest.Start(t, redistest.Options{Password: "operator", Users: []string{
+	g := &guarded{t: t, rules: fmt.Sprintf("\n  - {name: %s, threshold: %d, guard: 1, window: 5m, block_for: 1h}", guardedRule.Name, guardedLimit), server: redistest.Start(t, redistest.Options{Password: "operator", Users: []string{
 		userLine(redis.ACL("edge", namespace), "node"),
 	}})}
 	g.redis = g.server.Client()
@@ -128,10 +135,9 @@ node: %s
 state: $DIR/state
 protected: ["%s"]
 listen: {auth: ["unix:$DIR/auth.sock"], admin: ["unix:$DIR/admin.sock"]}
-rules:
-  - {name: %s, threshold: %d, guard: 1, window: 5m, block_for: 1h}
+rules:%s
 fleet: {redis: "redis://edge@%s", password_file: $DIR/redis.pass, %s%snamespace: %s, partitions: %d, push: 100ms, max_nodes: %d}
-`, name, protected, guardedRule.Name, guardedLimit, g.server.Addr, mode.line(), extra, namespace, partitions, guardedNodes))}
+`, name, protected, g.rules, g.server.Addr, mode.line(), extra, namespace, partitions, guardedNodes))}
 	write(g.t, n.Path("redis.pass"), "node\n")
 	if mode != noKey {
 		write(g.t, n.Path("fleet.key"), guardedSecret+"\n")

@@ -129,14 +129,14 @@ func (p peer) Counts() *aggregator.Totals {
 	return p.counts
 }
 
-func (p peer) Width(meter uint64) uint32           { return p.member.Width(meter) }
-func (p peer) Now() time.Time                      { return p.now() }
-func (p peer) Epoch(local time.Time) time.Time     { return p.epoch(local) }
-func (p peer) Local(epoch time.Time) time.Time     { return p.local(epoch) }
-func (p peer) Rebooted(string) bool                { return false }
-func (p peer) Own() []netip.Addr                   { return nil }
-func (p peer) Waits(n int) (int, []netip.Prefix)   { return p.quarantine.Waits(n) }
-func (p peer) Cleared(b netip.Prefix, _ time.Time) { p.member.Clear(p.now(), b) }
+func (p peer) Width(meter uint64) uint32         { return p.member.Width(meter) }
+func (p peer) Now() time.Time                    { return p.now() }
+func (p peer) Epoch(local time.Time) time.Time   { return p.epoch(local) }
+func (p peer) Local(epoch time.Time) time.Time   { return p.local(epoch) }
+func (p peer) Rebooted(string) bool              { return false }
+func (p peer) Own() []netip.Addr                 { return nil }
+func (p peer) Waits(n int) (int, []netip.Prefix) { return p.quarantine.Waits(n) }
+func (p peer) Cleared(b edgeguard.Block)         { p.member.Clear(p.now(), b.Prefix) }
 
 func (p peer) Over(k aggregator.Key, peak uint32, split []aggregator.NodeCount) {
 	p.fleet.pass(beforeBlock)
@@ -149,6 +149,10 @@ func (p peer) Over(k aggregator.Key, peak uint32, split []aggregator.NodeCount) 
 	}
 }
 
+func (p peer) Weighs(k aggregator.Key) bool {
+	_, held := p.quarantine.Of(k.Prefix)
+	return held || p.quarantine.Charged(k.Prefix) > 0
+}
 func (p peer) Settled(k aggregator.Key, peak uint32) bool {
 	return p.member.Settled(p.now(), k, peak) && p.quarantine.Charged(k.Prefix) == 0
 }
@@ -178,6 +182,8 @@ func (p peer) Refused(prefix netip.Prefix) (events uint32, ok bool) {
 	events, _, ok = p.list.Refusals(prefix)
 	return events, ok
 }
+
+func (p peer) Slack(edgeguard.Block) time.Duration { return 0 }
 
 func (p peer) Records() iter.Seq2[edgeguard.Block, blocklist.Trust] { return p.list.Records() }
 

@@ -75,12 +75,15 @@ func (p *process) asker() (*asker, error) {
 }
 
 // refused asks about a client once.
-func (a *asker) refused(client string) (refused bool, err error) {
+func (a *asker) refused(client string) (refused bool, err error) { return a.asks(client, "/") }
+
+// asks asks about a client's request for a path.
+func (a *asker) asks(client, path string) (refused bool, err error) {
 	begun := time.Now()
 	if err := a.conn.SetDeadline(begun.Add(patience)); err != nil {
 		return false, err
 	}
-	_, err = fmt.Fprintf(a.conn, "GET /auth/nginx HTTP/1.1\r\nHost: localhost\r\nX-Real-IP: %s\r\nX-Original-URI: /\r\nX-Original-Method: GET\r\n\r\n", client)
+	_, err = fmt.Fprintf(a.conn, "GET /auth/nginx HTTP/1.1\r\nHost: localhost\r\nX-Real-IP: %s\r\nX-Original-URI: %s\r\nX-Original-Method: GET\r\n\r\n", client, path)
 	if err != nil {
 		return false, err
 	}

@@ -32,9 +32,9 @@ type Record struct {
 	// Assets were loaded: pictures, styles, scripts for browsers, with success.
 	Assets uint32
 	// Errors are answers 4xx; Failed those for neither an asset nor what clients ask
-	// for unasked; Odd those of Failed for scripts, backups and dot files.
-	Errors, Failed, Odd uint32
-	Posts               uint32
+	// for unasked.
+	Errors, Failed uint32
+	Posts          uint32
 	// Doors are requests where people log in. Tries are the POSTs among them, Sent
 	// those of these that a redirect answered, as it mostly does a success, and Refused
 	// those with 4xx.
@@ -230,7 +230,6 @@ func (r *Record) fail(path string, names target) {
 	if names == page {
 		return
 	}
-	r.Odd++
 	r.odd.add(path)
 	if names == secret {
 		r.secret.add(path)
@@ -309,7 +308,7 @@ func (r *Record) merge(o *Record) {
 		n  uint32
 	}{
 		{&r.Requests, o.Requests}, {&r.Answered, o.Answered}, {&r.Assets, o.Assets}, {&r.Errors, o.Errors}, {&r.Failed, o.Failed},
-		{&r.Odd, o.Odd}, {&r.Posts, o.Posts}, {&r.Doors, o.Doors}, {&r.Tries, o.Tries}, {&r.Sent, o.Sent}, {&r.Inside, o.Inside},
+		{&r.Posts, o.Posts}, {&r.Doors, o.Doors}, {&r.Tries, o.Tries}, {&r.Sent, o.Sent}, {&r.Inside, o.Inside},
 		{&r.Bots, o.Bots}, {&r.Apps, o.Apps}, {&r.Engines, o.Engines}, {&r.Browsers, o.Browsers}, {&r.Pictures, o.Pictures}, {&r.Refused, o.Refused},
 	} {
 		*f.to += f.n

@@ -12,8 +12,7 @@ import (
 	"edgeguard/tuning"
 )
 
-// Rules that a log asks for: a path where passwords are guessed, scripts and backups that are
-// not there. A [Draft] is a rule without a threshold; the log is replayed with it, and
+// Rules that a log asks for: a path where passwords are guessed. A [Draft] is a rule without a threshold; the log is replayed with it, and
 // [Draft.Choose] takes the threshold from what it counted.
 
 // What makes a draft: so many addresses that look hostile, or so many requests of
@@ -42,6 +41,8 @@ type Draft struct {
 	// share is the part of all such requests.
 	share              float64
 	addresses, hostile int
+	// people is how high people count where other rules count what is sent, by window.
+	people []rules.People
 }
 
 // Specs returns the draft as rules to count by, one a window. Their threshold refuses
@@ -83,6 +84,9 @@ func (d *Draft) Choose(counted []Counted, book *Book) (rule Proposed, ok bool) {
 		}
 		basis := book.basis(edgeguard.MaxLimit, c.Normal)
 		basis.Parts = surer
+		if d.people != nil {
+			basis.People = d.people[i]
+		}
 		s := c.Tally.SuggestBy(guarded, basis)
 		if s.Threshold == 0 || s.Keep || s.Above.Hostile == 0 || ok && s.Above.Hostile <= rule.Suggestion.Above.Hostile {
 			continue
@@ -113,9 +117,11 @@ func (d *Draft) says(above tuning.Caught) string {
 		100*d.share, d.what, from, above.Hostile, unknown)
 }
 
-// Drafts returns the rules that a log asks for and that none of those in force counts.
+// Drafts returns the rules that a log asks for and that none of those that are had counts: in force, or
+// in a preset, whose limits leave people room that a log may not show. A path where nobody's rule looks has
+// the room of those that count what is sent elsewhere.
 func Drafts(book *Book, have []rules.Spec) []Draft {
-	all := book.All()
+	all, people := book.All(), peopleWhoSend(have)
 	names := make(map[string]bool)
 	for _, spec := range have {
 		names[spec.Name] = true
@@ -123,10 +129,33 @@ func Drafts(book *Book, have []rules.Spec) []Draft {
 	var drafts []Draft
 	for _, p := range posts(all, book) {
 		if !counts(have, "POST", p.path, 200, func(m *rules.Match) bool { return len(m.Path) > 0 }) {
-			drafts = append(drafts, p.draft(free(names, nameOf(p.path))))
+			d := p.draft(free(names, nameOf(p.path)))
+			d.people = people
+			drafts = append(drafts, d)
 		}
 	}
-	return append(drafts, missing(all, book, have, names)...)
+	return drafts
+}
+
+// peopleWhoSend returns for each of the windows how often an address of people sends, by the rules that
+// know it: of those that count an address's POSTs to some paths within the window, the highest.
+func peopleWhoSend(have []rules.Spec) []rules.People {
+	most := make([]rules.People, len(windows))
+	for i := range have {
+		spec := &have[i]
+		m := meterOf(*spec)
+		if spec.People.Count == 0 || !m.Sends || spec.Match.Path == nil || spec.Distinct != "" || spec.Key.V4 != 0 {
+			continue
+		}
+		unit := m.Unit()
+		count := (spec.People.Count + unit - 1) / unit
+		for w, window := range windows {
+			if m.Window <= window && count > most[w].Count {
+				most[w] = rules.People{Count: count, Scene: spec.People.Scene}
+			}
+		}
+	}
+	return most
 }
 
 // posted is a path where hostile addresses send much.
@@ -197,60 +226,6 @@ func add(byPath map[string]*posted, r *Record, hostile bool) {
 			p.from += uint64(o.N)
 		}
 	}
-}
-
-// The endings of what scanners try, and of what other sites embed or clients ask for
-// unasked.
-var (
-	scriptEndings = []string{"/.*", "*/.*", "*.php*", "*.asp*", "*.jsp*", "*.cgi", "*.env*", "*.sql*", "*.bak", "*.old", "*.zip", "*.gz", "*.tgz", "*.rar", "*.7z", "*.ini", "*.conf", "*.log"}
-	embedded      = []string{"*.png", "*.jpg", "*.jpeg", "*.gif", "*.webp", "*.svg", "*.ico", "*.css", "*.js", "*.map", "*.woff*", "/robots.txt", "/.well-known/*", "/apple-touch-icon*"}
-)
-
-// missing returns the drafts against those that ask for what is not there.
-func missing(all []*Record, book *Book, have []rules.Spec, names map[string]bool) (drafts []Draft) {
-	var odd, pages struct{ addresses, hostile int }
-	var oddRequests, failed uint64
-	for _, r := range all {
-		hostile := book.Judge(edgeguard.Key{Prefix: r.Prefix}).Looks == tuning.Hostile
-		oddRequests, failed = oddRequests+uint64(r.Odd), failed+uint64(r.Failed)
-		if r.Odd > 0 {
-			odd.addresses++
-			odd.hostile += one(hostile && r.Odd >= 4)
-		}
-		if r.Failed > 0 {
-			pages.addresses++
-			pages.hostile += one(hostile && r.Failed >= 4)
-		}
-	}
-	named := func(m *rules.Match) bool { return len(m.Path) > 0 && len(m.Status) > 0 }
-	if odd.hostile >= fewAddresses && !counts(have, "GET", "/x.php", 404, named) {
-		drafts = append(drafts, Draft{
-			spec: rules.Spec{Name: free(names, "missing-scripts"), Match: rules.Match{Status: []string{"4xx"}, Path: scriptEndings}},
-			what: "the pages that are not there are scripts, backups or dot files", share: float64(oddRequests) / math.Max(1, float64(failed)), addresses: odd.addresses, hostile: odd.hostile,
-		})
-	}
-	spares := func(m *rules.Match) bool { return len(m.Status) > 0 && m.Not != nil && len(m.Not.Path) > 0 }
-	if pages.hostile >= fewAddresses && !counts(have, "GET", "/x", 404, spares) {
-		drafts = append(drafts, Draft{
-			spec: rules.Spec{Name: free(names, "missing-pages"), Match: rules.Match{Status: []string{"404", "403"}, Not: &rules.Match{Path: embedded}}},
-			what: "what is not there are pages and no pictures", share: float64(failed) / math.Max(1, errors(all)), addresses: pages.addresses, hostile: pages.hostile,
-		})
-	}
-	return drafts
-}
-
-func errors(all []*Record) (n float64) {
-	for _, r := range all {
-		n += float64(r.Errors)
-	}
-	return n
-}
-
-func one(yes bool) int {
-	if yes {
-		return 1
-	}
-	return 0
 }
 
 // counts reports whether a rule in force that is as narrow as it should be counts such

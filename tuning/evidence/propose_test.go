@@ -118,35 +118,23 @@ func TestHostilePaths(t *testing.T) {
 	}
 }
 
-// Every draft can be pasted: those for what is missing too.
-func TestMissing(t *testing.T) {
-	b := site()
-	for i := range byte(4) {
-		for n := range 30 {
-			b.Add(&edgeguard.Event{Time: time.Unix(1780000000, 0), Addr: netip.AddrFrom4([4]byte{203, 0, 113, i}), Kind: edgeguard.KindRequest | edgeguard.KindResponse,
-				Known: edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldStatus, Method: "GET", Path: fmt.Sprintf("/x%d.php", n), Status: 404})
+// A path where no rule looks has the room that people have where one counts what is sent: 50 in an hour
+// here, and none is proposed below half as many again.
+func TestPeopleWhoSend(t *testing.T) {
+	b := site("/logon.do", "/logon.do", "/logon.do", "/logon.do")
+	login := rules.Spec{Name: "login", Threshold: 400, Guard: "1", Cost: 4, Window: time.Hour, Match: rules.Match{Method: []string{"POST"}, Path: []string{"/login"}}, People: rules.People{Count: 200, Scene: "office"}}
+	for _, c := range []struct {
+		have []rules.Spec
+		peak uint32
+		ok   bool
+	}{{nil, 60, true}, {[]rules.Spec{login}, 60, false}, {[]rules.Spec{login}, 200, true}} {
+		drafts := Drafts(b, c.have)
+		if len(drafts) != 1 {
+			t.Fatalf("%+v", drafts)
 		}
-	}
-	drafts := Drafts(b, nil)
-	if len(drafts) != 2 {
-		t.Fatalf("%+v", drafts)
-	}
-	for i := range drafts {
-		rule, ok := drafts[i].Choose([]Counted{{Tally: tally(4, 30)}, {Tally: tally(4, 30)}}, b)
-		if !ok {
-			t.Fatalf("%+v", drafts[i])
+		rule, ok := drafts[0].Choose([]Counted{{Tally: tally(0, 0)}, {Tally: tally(4, c.peak)}}, b)
+		if ok != c.ok || ok && len(c.have) > 0 && rule.Suggestion.Limit < 75 {
+			t.Errorf("%d rules, a peak of %d: %v, over %d", len(c.have), c.peak, ok, rule.Suggestion.Limit)
 		}
-		c, err := config.Parse("test.yaml", []byte("rules:\n"+rule.YAML()))
-		if err != nil || c.Rules.Rules[0].Threshold != rule.Spec.Threshold || c.Rules.Rules[0].Action != edgeguard.ActionShadow {
-			t.Errorf("%v\n%s", err, rule.YAML())
-		}
-	}
-	probing := rules.Spec{Name: "probing", Threshold: 60, Match: rules.Match{Status: []string{"404"}}}
-	if d := Drafts(b, []rules.Spec{probing}); len(d) != 2 {
-		t.Errorf("a rule that counts pictures too is no reason to propose nothing: %+v", d)
-	}
-	probing.Match.Not, probing.Match.Path = &rules.Match{Path: []string{"*.png", "*.gif"}}, []string{"/*"}
-	if d := Drafts(b, []rules.Spec{probing}); len(d) != 0 {
-		t.Errorf("%+v", d)
 	}
 }

@@ -221,54 +221,74 @@ func sayAdded(ctx context.Context, e *command.Env, node *client.Client, b *admin
 }
 
 func blocksRemoveCommand(e *command.Env) *cobra.Command {
-	var reason, owner string
+	var reason, owner, rule string
 	var all bool
 	c := &cobra.Command{
-		Use:   "remove PREFIX",
-		Short: "Remove a block and reset the counts of its addresses",
+		Use:   "remove PREFIX...",
+		Short: "Remove blocks and reset the counts of their addresses",
 		Long: `remove takes back the block of exactly this prefix, and resets the counts of its
-addresses. With --owner it takes back the block that this program made through this
-node, and resets nothing; another block stays, and that is no error.`,
+addresses, on all nodes of a fleet. It stops at the first prefix that is not blocked.
+With --owner it takes back the block that this program made through this
+node, and resets nothing; another block stays, and that is no error. With --rule and
+--all it takes back every block of a rule, whichever node made it.`,
 		Example: `  edgeguard blocks remove 203.0.113.9
-  edgeguard blocks remove 2001:db8:1:2::/64 --reason "customer called"`,
+  edgeguard blocks remove 2001:db8:1:2::/64 --reason "customer called"
+  edgeguard blocks remove --rule scan --all`,
 		Args: func(c *cobra.Command, args []string) error {
 			switch {
-			case all && owner == "":
-				return command.Usage(errors.New("remove: --all requires --owner"))
+			case all && (owner == "") == (rule == ""):
+				return command.Usage(errors.New("remove: --all requires --owner or --rule, and only one of them"))
+			case rule != "" && !all:
+				return command.Usage(errors.New("remove: --rule requires --all: to remove one block, name its prefix alone"))
 			case all:
 				return command.NoArguments(c, args)
+			case len(args) > 1 && owner == "":
+				return nil
 			}
 			return command.OneArgument("the address or prefix that is blocked")(c, args)
 		},
-		PreRunE: func(*cobra.Command, []string) error { return notOwned(e, owner) },
+		PreRunE: func(*cobra.Command, []string) error { return notOwned(e, owner+rule) },
 	}
 	noWait := noWaitFlag(c)
 	e.JSONFlag(c, "print JSON, one object")
 	c.Flags().StringVar(&reason, "reason", "", "`TEXT` for the log")
+	c.Flags().StringVar(&rule, "rule", "", "with --all, remove the blocks of the rule `NAME`")
 	c.Flags().StringVar(&owner, "owner", "", "remove only the block of the program `NAME`, and keep the counts")
-	c.Flags().BoolVar(&all, "all", false, "remove all blocks that --owner made through this node")
+	c.Flags().BoolVar(&all, "all", false, "remove all blocks of --rule, or all that --owner made through this node")
 	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, args []string) error {
 		switch {
+		case rule != "":
+			return removeAllOfRule(ctx, e, node, rule, reason)
 		case all:
 			return removeAllOwned(ctx, e, node, owner, reason)
 		case owner != "":
 			return removeOwned(ctx, e, node, args[0], owner, reason)
 		}
-		again := sendsOn(ctx, node, args[0]) // before its counts are cleared
-		b, err := node.Unblock(ctx, args[0], reason)
-		if err != nil {
-			return err
+		for _, prefix := range args {
+			if err := removeBlock(ctx, e, node, prefix, reason, !*noWait); err != nil {
+				return err
+			}
 		}
-		if e.JSON {
-			return e.PrintJSON(b)
-		}
-		fmt.Fprintf(e.Stdout, "%s is no longer blocked, and its counts restart at 0\n", output.Prefix(b.Prefix))
-		sayAfter(ctx, e, node, again, b.Prefix)
-		if wider(b.Prefix, edgeguard.WidestV4, edgeguard.WidestV6) {
-			Say(ctx, e.Stdout, node, !*noWait, b.Prefix.String())
-		}
-		return listAround(ctx, e, node, b.Prefix)
+		return nil
 	})
+}
+
+// removeBlock takes back one block, and says what came of it.
+func removeBlock(ctx context.Context, e *command.Env, node *client.Client, prefix, reason string, wait bool) error {
+	again := sendsOn(ctx, node, prefix) // before its counts are cleared
+	b, err := node.Unblock(ctx, prefix, reason)
+	if err != nil {
+		return err
+	}
+	if e.JSON {
+		return e.PrintJSON(b)
+	}
+	fmt.Fprintf(e.Stdout, "%s is no longer blocked, and its counts restart at 0\n", output.Prefix(b.Prefix))
+	sayAfter(ctx, e, node, again, b.Prefix)
+	if wider(b.Prefix, edgeguard.WidestV4, edgeguard.WidestV6) {
+		Say(ctx, e.Stdout, node, wait, b.Prefix.String())
+	}
+	return listAround(ctx, e, node, b.Prefix)
 }
 
 // sendsOn says that an address still sends, and how soon a rule blocks it again; empty where

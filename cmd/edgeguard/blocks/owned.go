@@ -41,7 +41,7 @@ func ownedSpan(text string) string {
 // none.
 func notOwned(e *command.Env, owner string) error {
 	if e.JSON && owner != "" {
-		return command.Usage(errors.New("--json and --owner: use one of them"))
+		return command.Usage(errors.New("--json, and --owner or --rule: use one of them"))
 	}
 	return nil
 }
@@ -95,24 +95,43 @@ func removeAllOwned(ctx context.Context, e *command.Env, node *client.Client, ow
 	if err != nil {
 		return err
 	}
+	removed, err := removeAll(ctx, node, client.Filter{Owner: owner, Origin: status.Node}, func(prefix string) error {
+		_, err := node.UnblockOwned(ctx, prefix, owner, reason)
+		return err
+	})
+	fmt.Fprintf(e.Stdout, "%s of %s removed; counts stay\n", words.Plural(removed, "block", "blocks"), safetext.Strip(owner))
+	return err
+}
+
+// removeAllOfRule takes back all blocks of a rule.
+func removeAllOfRule(ctx context.Context, e *command.Env, node *client.Client, rule, reason string) error {
+	removed, err := removeAll(ctx, node, client.Filter{Rule: rule}, func(prefix string) error {
+		_, err := node.Unblock(ctx, prefix, reason)
+		return err
+	})
+	fmt.Fprintf(e.Stdout, "%s of rule %s removed, and the counts of their addresses restart at 0\n", words.Plural(removed, "block", "blocks"), safetext.Strip(rule))
+	return err
+}
+
+// removeAll removes the blocks that a filter matches. One that has ended meanwhile, or became
+// another's, is no fault.
+func removeAll(ctx context.Context, node *client.Client, of client.Filter, remove func(prefix string) error) (removed int, err error) {
 	var all []string // first, because they are listed page by page while they go
-	for b, err := range node.Blocks(ctx, client.Filter{Owner: owner, Origin: status.Node}) {
+	for b, err := range node.Blocks(ctx, of) {
 		if err != nil {
-			return err
+			return 0, err
 		}
 		all = append(all, b.Prefix.String())
 	}
-	removed := 0
 	for _, prefix := range all {
-		_, err := node.UnblockOwned(ctx, prefix, owner, reason)
+		err := remove(prefix)
 		var problem *call.Problem
 		switch {
 		case err == nil:
 			removed++
 		case !errors.As(err, &problem) || problem.Status != http.StatusNotFound && problem.Status != http.StatusConflict:
-			return err
+			return removed, err
 		}
 	}
-	_, err = fmt.Fprintf(e.Stdout, "%s of %s removed; counts stay\n", words.Plural(removed, "block", "blocks"), safetext.Strip(owner))
-	return err
+	return removed, nil
 }

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"net"
@@ -83,6 +84,9 @@ func (x *examination) listener(about string, a yaml.Address) {
 	}
 }
 
+// roomTried is how much is written to find out whether there is room for a node's state.
+const roomTried = 1 << 20
+
 // folder notes whether files can be made in a folder. One that systemd makes at the
 // unit's start need not be there before.
 func (x *examination) folder(about, folder string) {
@@ -90,17 +94,45 @@ func (x *examination) folder(about, folder string) {
 		x.note(fine, about, "systemd makes %s when %s starts", folder, UnitName)
 		return
 	}
-	f, err := os.CreateTemp(folder, ".edgeguard-doctor-*")
+	if i, known := x.unusable[folder]; known { // one cause is said once
+		x.findings[i].About += ", " + about
+		return
+	}
+	err := tryFolder(folder)
 	if err != nil && x.denied(about, err) {
 		return
 	}
-	if err != nil {
-		x.note(wrong, about, "no file can be made in %s: %v: create the folder, owned by the user that serves", folder, errors.Unwrap(err))
+	if err == nil {
+		x.note(fine, about, "%s is writable", folder)
 		return
 	}
-	_ = f.Close()
-	_ = os.Remove(f.Name())
-	x.note(fine, about, "%s is writable", folder)
+	fix := "create the folder, owned by the user that serves"
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		fix = "make room on its file system: df -h " + folder + "; df -i " + folder
+	case errors.Is(err, syscall.EROFS):
+		fix = "mount it writable, or name another folder; in a unit, ReadWritePaths= or StateDirectory= may be missing"
+	case errors.Is(err, fs.ErrPermission):
+		fix = "give it to the user that serves"
+	}
+	if x.unusable == nil {
+		x.unusable = make(map[string]int)
+	}
+	x.unusable[folder] = len(x.findings)
+	x.note(wrong, about, "no file can be written in %s: %v: %s", folder, errors.Unwrap(err), fix)
+}
+
+// tryFolder writes a file in a folder, to the disk, and removes it. Its error wraps the system's.
+func tryFolder(folder string) error {
+	f, err := os.CreateTemp(folder, ".edgeguard-doctor-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(make([]byte, roomTried))
+	if err == nil {
+		err = f.Sync() // a disk may say only now that it is full
+	}
+	return cmp.Or(err, f.Close(), os.Remove(f.Name()))
 }
 
 // way looks whether others could replace a file, or choose which one it is.
@@ -138,6 +170,7 @@ func (x *examination) state(c *config.Config) {
 // logs looks whether each file can be read and its last lines are of its
 // format.
 func (x *examination) logs(c *config.Config) {
+	x.named = len(c.Clients) > 0
 	for _, l := range c.Sensors.AccessLog {
 		if l.File == "" {
 			if l.Listen.Unix() {

@@ -34,6 +34,9 @@ type finding struct {
 type examination struct {
 	unit     *Unit // that runs the node, nil if none does
 	findings []finding
+	named    bool // the config says which networks are clients
+	doors    []string
+	unusable map[string]int // folders, with the number of the finding that says so
 }
 
 func (x *examination) note(s severity, about, format string, args ...any) {
@@ -68,9 +71,13 @@ func examine(ctx context.Context, c *config.Config, u *Unit) []finding {
 	for _, text := range OpenSecrets(c) {
 		x.note(doubt, "secret", "%s", text)
 	}
+	for _, text := range OldHosts(ctx, c) {
+		x.note(doubt, "log", "%s", text)
+	}
 	x.listeners(c)
 	x.state(c)
 	x.fleetKey(c)
+	x.fleetRedis(ctx, c)
 	x.crowdsec(ctx, c)
 	x.logs(c)
 	x.enforcers(c)

@@ -2,17 +2,27 @@ package doctor
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"os/user"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
+	"edgeguard"
+	"edgeguard/config"
+	"edgeguard/frontdoor"
 	"edgeguard/internal/logtail"
 	"edgeguard/internal/words"
 	"edgeguard/logline"
 	"edgeguard/sensor/accesslog"
 )
+
+// enoughLines is how many lines of a log of which none is counted raise a doubt.
+const enoughLines = 20
 
 // log looks whether a file can be read, and whether its last lines are of its format.
 func (x *examination) log(file, format string) {
@@ -32,6 +42,9 @@ func (x *examination) log(file, format string) {
 		return
 	case err != nil && x.denied(about, err):
 		return
+	case errors.Is(err, fs.ErrPermission):
+		x.note(wrong, about, "%v: %s", err, x.letRead(file))
+		return
 	case err != nil:
 		x.note(wrong, about, "%v", err)
 		return
@@ -50,8 +63,21 @@ func (x *examination) log(file, format string) {
 	p := parsed.Parser(file, nil)
 	p.SetLatest(info.ModTime().Add(time.Hour))
 	p.Parse(&chunk)
-	s := accesslog.Stats{Lines: chunk.Lines, Events: uint64(len(chunk.Events)), Skipped: chunk.Skipped, First: chunk.Shown}
+	s := accesslog.Stats{Lines: chunk.Lines, Events: uint64(len(chunk.Events)), Skipped: chunk.Skipped, First: chunk.Shown, Others: chunk.Others}
 	x.lines(about, "last", parsed, &s)
+	x.clients(about, chunk.Events)
+}
+
+// letRead says how the node's user comes to read a file.
+func (x *examination) letRead(file string) string {
+	who := "root"
+	if x.unit != nil && x.unit.User != "" {
+		who = x.unit.User
+	} else if u, err := user.Current(); err == nil {
+		who = u.Username
+	}
+	return fmt.Sprintf("%s must read it and search its folders: add %[1]s to the group that may (usermod -aG GROUP %[1]s, then restart), "+
+		"or `setfacl -m u:%[1]s:r %[2]s` and in logrotate's postrotate again", who, file)
 }
 
 // firstLines looks at the beginning of a log, where its lines say what the others are.
@@ -62,12 +88,34 @@ func (x *examination) firstLines(about, file string, parsed *logline.Format) {
 		return
 	}
 	defer func() { _ = r.Close() }() // it was only read
-	if _, err = r.Next(); err != nil && !errors.Is(err, io.EOF) {
+	events, err := r.Next()
+	if err != nil && !errors.Is(err, io.EOF) {
 		x.note(wrong, about, "%v", err)
 		return
 	}
 	s := r.Stats()
 	x.lines(about, "first", r.Format(), &s)
+	x.clients(about, events)
+}
+
+// clients says where a log knows only what stands before the server.
+func (x *examination) clients(about string, events []edgeguard.Event) {
+	if door := frontdoor.Shown(events); door != "" && !x.named {
+		x.note(doubt, about, "%s", frontDoor(door))
+		x.doors = append(x.doors, about+": "+frontDoor(door))
+	}
+}
+
+func frontDoor(door string) string {
+	return "its clients are " + frontdoor.Whose(door) + ", so nobody in it is blocked. " + frontdoor.Fix
+}
+
+// FrontDoors says which logs know only what stands before the server, by their last lines; it says nothing of
+// those that it cannot read.
+func FrontDoors(c *config.Config) []string {
+	var x examination
+	x.logs(c)
+	return x.doors
 }
 
 // lines says what was read of a log's first or last lines.
@@ -75,6 +123,8 @@ func (x *examination) lines(about, which string, format *logline.Format, s *acce
 	switch {
 	case s.Lines == 0:
 		x.note(doubt, about, "is readable but empty: nothing is counted until the server writes to it")
+	case s.Events == 0 && s.Skipped == 0 && s.Lines >= enoughLines && len(s.Others) > 0:
+		x.note(doubt, about, "none of its %s %d lines is one that format %s counts; if they should be, set the log's own format. The first: %s", which, s.Lines, format, firstTexts(s.Others))
 	case s.Events == 0 && s.Skipped == 0:
 		x.note(fine, about, "none of its %s %d lines is one that format %s counts", which, s.Lines, format)
 	case s.Events == 0:
@@ -96,6 +146,15 @@ func (x *examination) lacksGroups() bool {
 	return err == nil && slices.ContainsFunc(x.unit.GIDs, func(gid uint32) bool {
 		return int(gid) != os.Getgid() && !slices.Contains(groups, int(gid))
 	})
+}
+
+// firstTexts quotes lines.
+func firstTexts(lines []logline.Skipped) string {
+	quoted := make([]string, len(lines))
+	for i := range lines {
+		quoted[i] = strconv.Quote(lines[i].Text)
+	}
+	return strings.Join(quoted, ", ")
 }
 
 func firstSkipped(first []logline.Skipped) string {

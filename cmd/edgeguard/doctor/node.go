@@ -3,11 +3,14 @@ package doctor
 import (
 	"cmp"
 	"context"
+	"errors"
+	"io/fs"
 	"net"
 	"slices"
 	"time"
 
 	"edgeguard/admin"
+	"edgeguard/admin/call"
 	"edgeguard/admin/client"
 	"edgeguard/config"
 	"edgeguard/config/yaml"
@@ -36,7 +39,12 @@ func (x *examination) node(ctx context.Context, c *config.Config) {
 	}
 	defer node.Close()
 	status, err := statusOf(ctx, node)
-	if err != nil {
+	var problem *call.Problem
+	switch {
+	case errors.As(err, &problem), errors.Is(err, fs.ErrPermission), errors.Is(err, context.DeadlineExceeded):
+		return // a node may run that this user may not ask, or that hangs
+	case err != nil:
+		x.nobodyAnswers()
 		return
 	}
 	x.answered()
@@ -84,9 +92,15 @@ func statusOf(ctx context.Context, node *client.Client) (admin.Stats, error) {
 // delivered says when a log last delivered something.
 func (x *examination) delivered(l *admin.Log, now time.Time, up time.Duration) {
 	about := "log " + l.Name
+	counted := l.Parsed - min(l.Parsed, l.Late)
 	switch {
+	case !l.Last.IsZero() && counted == 0:
+		x.note(doubt, about, "the node read %s of it since its start, and all were older than the default window: compare the clock and the zone of who writes it with this host's",
+			words.Plural(l.Parsed, "line", "lines"))
 	case !l.Last.IsZero():
-		x.note(fine, about, "the node counted %s of it since its start, the last %s ago", words.Plural(l.Parsed, "line", "lines"), words.Length(max(0, now.Sub(l.Last)).Round(time.Second)))
+		x.note(fine, about, "the node counted %s of it since its start, the last %s ago", words.Plural(counted, "line", "lines"), words.Length(max(0, now.Sub(l.Last)).Round(time.Second)))
+	case up >= time.Minute && l.Lines > 0:
+		x.note(doubt, about, "the node has read %s of it since its start %v ago and counted none: check `format` and `emit`", words.Plural(l.Lines, "line", "lines"), up.Round(time.Second))
 	case up >= time.Minute:
 		x.note(doubt, about, "the node has counted nothing from it since its start %v ago: check that the server writes to it and has permission", up.Round(time.Second))
 	}
@@ -137,6 +151,15 @@ func linesOf(ctx context.Context, node *client.Client, at yaml.Address) (uint64,
 		}
 	}
 	return 0, false
+}
+
+// nobodyAnswers says of ports in use that another program has them: a node would not start.
+func (x *examination) nobodyAnswers() {
+	for i := range x.findings {
+		if f := &x.findings[i]; f.Text == inUse {
+			f.Severity, f.Text = wrong, "another program listens there, so the node would not start: find it with ss -ltnp, or give the node another address"
+		}
+	}
 }
 
 // answered clears the doubt about ports in use: the running node has them. It

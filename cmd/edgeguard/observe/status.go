@@ -14,6 +14,7 @@ import (
 	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/cmd/edgeguard/nodeaddr"
 	"edgeguard/cmd/edgeguard/output"
+	"edgeguard/frontdoor"
 	"edgeguard/internal/words"
 )
 
@@ -206,6 +207,11 @@ func drawSources(out io.Writer, colour bool, s *admin.Stats) {
 	}
 	fmt.Fprintln(out)
 	t.Print(out, colour)
+	for _, source := range s.Sources {
+		if source.FrontDoor != "" {
+			fmt.Fprintf(out, "%s: its clients are %s, so nobody in it is blocked. %s\n", source.Name, frontdoor.Whose(source.FrontDoor), frontdoor.Fix)
+		}
+	}
 }
 
 // lost says how many lines of a log never arrived, as far as it is known: the kernel counts

@@ -28,6 +28,17 @@ func TestSourcesSayWhenTheyLastDelivered(t *testing.T) {
 	}
 }
 
+// A source that shows only what stands before the site is named, with the fix.
+func TestStatusNamesFrontDoors(t *testing.T) {
+	var out bytes.Buffer
+	drawSources(&out, false, &admin.Stats{Sources: []admin.Source{{Name: "log /a.log", FrontDoor: "private"}, {Name: "log /b.log"}, {Name: "log /c.log", FrontDoor: "Fastly"}}})
+	got := out.String()
+	if !strings.Contains(got, "log /a.log: its clients are private addresses, so nobody in it is blocked. ") || !strings.Contains(got, "log /c.log: its clients are addresses of Fastly") ||
+		!strings.Contains(got, "real_ip_header") || strings.Contains(got, "/b.log:") {
+		t.Error(got)
+	}
+}
+
 // Of lines that the kernel does not count, status says how many were lost at least, and where HAProxy is asked at most.
 func TestLostLines(t *testing.T) {
 	for want, l := range map[string]admin.Log{

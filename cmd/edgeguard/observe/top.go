@@ -207,6 +207,9 @@ func drawFleet(out *bytes.Buffer, e *command.Env, before *admin.Fleet, now *admi
 	if f.Unpublished > 0 {
 		held += ", " + words.Plural(f.Unpublished, "block", "blocks") + " to be sent"
 	}
+	if f.Staying > 0 {
+		held += ", " + words.Plural(f.Staying, "block", "blocks") + " not to be sent: this node may be broken"
+	}
 	fmt.Fprintf(out, "fleet %s: %s, pushed %.1f s ago, %s keys/s of %s, clock %+.1f ms%s\n", safetext.Strip(f.Namespace),
 		words.Plural(f.Alive, "node", "nodes"), f.PushLag, rate(pushed, f.Pushed), words.Plural(f.Suspects, "suspect", "suspects"), f.Ahead*1e3, held)
 }

@@ -28,6 +28,7 @@ func TestTopShowsTheFleet(t *testing.T) {
 		{"alone", nil, nil, ""},
 		{"up", &admin.Fleet{Pushed: 500}, &well, "fleet edge: 3 nodes, pushed 0.3 s ago, 1,000 keys/s of 1 suspect, clock -0.4 ms\n"},
 		{"just joined", nil, &well, "1,500 keys/s"},
+		{"a broken node", nil, &admin.Fleet{Namespace: "edge", Up: true, Staying: 8}, "clock +0.0 ms, 8 blocks not to be sent: this node may be broken\n"},
 		{"a flood", nil, &admin.Fleet{Namespace: "edge", Up: true, Unpublished: 98_000}, "clock +0.0 ms, 98,000 blocks to be sent\n"},
 		{"lost", &well, &lost, output.Red + "fleet edge degraded for 12s: " + fix + output.Reset + "\n"},
 		{"joining", nil, &admin.Fleet{Namespace: "edge", Fix: "wait"}, output.Red + "fleet edge degraded: wait" + output.Reset + "\n"},

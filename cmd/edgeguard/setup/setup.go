@@ -42,6 +42,7 @@ type Env struct {
 type options struct {
 	config               string
 	yes, replace, dryRun bool
+	nginxLog             bool
 	proxies, logs        []string
 }
 
@@ -71,6 +72,7 @@ It exits 1 if it finds no log that can be counted, cannot count one that --log n
 	f.BoolVar(&o.yes, "yes", false, "write without asking, unless the config is another than the packaged one and than setup would write")
 	f.BoolVar(&o.replace, "replace", false, "with --yes: replace any config, and keep it as .bak")
 	f.BoolVar(&o.dryRun, "dry-run", false, "write nothing: print the config")
+	f.BoolVar(&o.nginxLog, "nginx-log", false, "also add a log to nginx that has the host and Sec-Fetch-Site, and count from it")
 	f.StringArrayVar(&o.proxies, "proxy", nil, "look at this configuration only, `NAME=FILE`, such as nginx=/opt/nginx.conf (may be repeated)")
 	f.StringArrayVar(&o.logs, "log", nil, "count this log, too, `FILE` or FORMAT=FILE (may be repeated)")
 	return c
@@ -90,7 +92,7 @@ func run(ctx context.Context, e *Env, o *options) error {
 		fmt.Fprintf(report, "note: %v\n", err)
 		u = doctor.Unit{}
 	}
-	sources := find(report, places, given, account(&u))
+	found, sources := find(report, places, given, account(&u))
 	if len(o.proxies) == 0 {
 		unknown(report, sources)
 	}
@@ -100,8 +102,18 @@ func run(ctx context.Context, e *Env, o *options) error {
 	if err := leftOut(sources); err != nil {
 		return err
 	}
+	var added setup.Added
+	if o.nginxLog {
+		var ok bool
+		if added, ok = setup.AddLog(found, sources); !ok {
+			return errNoPlace
+		}
+		fmt.Fprintf(report, "nginx: %s makes it write %s, which is counted in place of the log of all virtual hosts\n", safetext.Strip(added.File), safetext.Strip(added.Log))
+	}
 	printChoices(report, sources)
-	text := setup.Config(sources)
+	own := setup.OwnHosts(found, sources)
+	printHosts(report, &own)
+	text := setup.Config(sources, own)
 	if err := check(e, report, o.config, text); err != nil {
 		return err
 	}
@@ -109,7 +121,7 @@ func run(ctx context.Context, e *Env, o *options) error {
 		_, err = io.WriteString(e.Stdout, text)
 		return err
 	}
-	w := &writing{env: e, options: o, text: text, dropIn: setup.DropIn(sources), unit: u, answers: bufio.NewReader(io.LimitReader(e.Stdin, 1000))}
+	w := &writing{env: e, options: o, text: text, dropIn: setup.DropIn(sources), added: added, unit: u, answers: bufio.NewReader(io.LimitReader(e.Stdin, 1000))}
 	if err := w.write(); err != nil {
 		return err
 	}
@@ -156,8 +168,7 @@ func (o *options) read() (places []setup.Place, given []setup.Log, err error) {
 }
 
 // find looks at the host, and prints what it finds.
-func find(report io.Writer, places []setup.Place, given []setup.Log, account *setup.Account) []setup.Source {
-	var all []setup.Source
+func find(report io.Writer, places []setup.Place, given []setup.Log, account *setup.Account) (configs []setup.Found, all []setup.Source) {
 	seen := map[string]bool{} // whether it is counted
 	judge := func(log setup.Log) {
 		counted, again := seen[log.File]
@@ -182,6 +193,7 @@ func find(report io.Writer, places []setup.Place, given []setup.Log, account *se
 		if err != nil {
 			fmt.Fprintf(report, "  cannot be read: %s\n", safetext.Strip(err.Error()))
 		}
+		configs = append(configs, found)
 		for _, log := range found.Logs {
 			judge(log)
 		}
@@ -192,7 +204,7 @@ func find(report io.Writer, places []setup.Place, given []setup.Log, account *se
 	for _, log := range given {
 		judge(log)
 	}
-	return all
+	return configs, all
 }
 
 // print says what was found of a log.
@@ -219,6 +231,17 @@ func printChoices(w io.Writer, sources []setup.Source) {
 	fmt.Fprintf(w, "presets:\n  web        for any site\n  login      for any site\n")
 	for _, c := range setup.Choices(sources) {
 		fmt.Fprintf(w, "  %-9s  %s\n", c.Preset, safetext.Strip(cmp.Or(c.Why, c.Unseen)))
+	}
+}
+
+// printHosts says which names of the site are written, or why none.
+func printHosts(w io.Writer, own *setup.SiteNames) {
+	names := safetext.Strip(strings.Join(own.Names, ", "))
+	switch {
+	case own.Unsure != "":
+		fmt.Fprintf(w, "own_hosts: not written, as %s may not be all: %s\n", names, safetext.Strip(own.Unsure))
+	case names != "":
+		fmt.Fprintf(w, "own_hosts: %s\n", names)
 	}
 }
 
@@ -250,5 +273,7 @@ func exists(path string) (text string, there bool, err error) {
 	all, err := io.ReadAll(io.LimitReader(f, mostConfig))
 	return string(all), true, err
 }
+
+var errNoPlace = errors.New("--nginx-log: nginx's configuration has no access_log of its own in http that is counted, no `include FOLDER/*.conf` there, or that log already: write a log_format with $host and $http_sec_fetch_site yourself. Nothing was written")
 
 var errDeclined = errors.New("nothing was written")

@@ -190,6 +190,38 @@ func TestKeepsWhatWasChanged(t *testing.T) {
 	}
 }
 
+// With --nginx-log nginx gets a log with Sec-Fetch-Site and the host, which is counted in place of
+// that of all virtual hosts; where it cannot be added, nothing is written.
+func TestNginxLog(t *testing.T) {
+	h := newHost(t)
+	h.write("conf.d/a.conf", "server { access_log "+h.path("own.log")+"; }")
+	h.write("own.log", line)
+	for answer, want := range map[string]string{"n\n": "nothing was written", "": "no answer"} {
+		h.answer = answer
+		if out, _, err := h.run("--nginx-log"); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(h.read("conf.d/edgeguard-log.conf"), "no such file") {
+			t.Fatal(err, out)
+		}
+	}
+	out, _, err := h.run("--yes", "--nginx-log")
+	if err != nil || !strings.Contains(out, "Next:\n  nginx -t && systemctl reload nginx\n") {
+		t.Fatal(err, out)
+	}
+	h.reads(h.path("edgeguard.log"), h.path("own.log"))
+	if text := h.read("conf.d/edgeguard-log.conf"); !strings.Contains(text, `"$http_sec_fetch_site" "$host"';`) || !strings.Contains(text, `access_log "`+h.path("edgeguard.log")+`" edgeguard;`) {
+		t.Error(text)
+	}
+	if err := os.Remove(h.path("etc/edgeguard.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := h.run("--yes", "--nginx-log"); err == nil || !strings.Contains(err.Error(), "or that log already") || !strings.Contains(h.read("etc/edgeguard.yaml"), "no such file") {
+		t.Error(err)
+	}
+	if out, _, err := h.run("--yes"); err != nil { // and again without the flag
+		t.Fatal(err, out)
+	}
+	h.reads(h.path("own.log"), h.path("edgeguard.log"))
+}
+
 func TestDryRun(t *testing.T) {
 	h := newHost(t)
 	out, errs, err := h.run("--dry-run")

@@ -24,12 +24,26 @@ type writing struct {
 	env          *Env
 	options      *options
 	text, dropIn string
+	added        setup.Added // to nginx's configuration
 	unit         doctor.Unit
 	answers      *bufio.Reader
 }
 
-// write asks, and writes.
+// write asks, and writes: what is added to nginx last, because the config counts from it alone.
 func (w *writing) write() error {
+	if w.added.File == "" {
+		return w.writeConfig()
+	}
+	if err := w.agreed("Write "+w.added.File+"? It has nginx write a log for edgeguard beside its own.", w.options.yes); err != nil {
+		return err
+	}
+	if err := w.writeConfig(); err != nil {
+		return err
+	}
+	return put(w.added.File, w.added.Text)
+}
+
+func (w *writing) writeConfig() error {
 	path := w.options.config
 	old, there, err := exists(path)
 	switch {
@@ -120,6 +134,9 @@ func (w *writing) next(sources []setup.Source) {
 		other = " --config " + w.options.config
 	}
 	fmt.Fprintf(out, "\n%s counts from %s, and blocks nothing yet.\nNext:\n", w.options.config, words.Plural(setup.Followed(sources), "log", "logs"))
+	if w.added.File != "" {
+		fmt.Fprintf(out, "  nginx -t && systemctl reload nginx\n")
+	}
 	fmt.Fprintf(out, "  edgeguard doctor%s\n", other)
 	switch {
 	case other != "":

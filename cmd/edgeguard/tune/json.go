@@ -6,12 +6,20 @@ import (
 	"time"
 
 	"edgeguard/cmd/edgeguard/output"
+	"edgeguard/frontdoor"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
 	"edgeguard/replay"
 	"edgeguard/tuning"
 	"edgeguard/tuning/evidence"
 )
+
+// doorJSON is the warning that the log knows only what stands before the site.
+type doorJSON struct {
+	Type      string `json:"type"`
+	FrontDoor string `json:"front_door"` // private, or a CDN's name
+	Text      string `json:"text"`
+}
 
 // ruleJSON is one rule as tune prints it.
 type ruleJSON struct {
@@ -185,9 +193,14 @@ func (f *Found) outcomeOf(o tuning.Outcome) outcomeJSON {
 	return j
 }
 
-// JSON prints one object a rule, and one for each that is proposed.
-func JSON(out io.Writer, findings []*Found, proposed []evidence.Proposed) error {
+// JSON prints a warning of a front door, one object a rule, and one for each rule and preset that is proposed.
+func JSON(out io.Writer, door string, findings []*Found, proposed []evidence.Proposed, presets []Preset) error {
 	encoder := json.NewEncoder(out)
+	if door != "" {
+		if err := encoder.Encode(doorJSON{"warning", door, "the requests come from " + frontdoor.Whose(door) + ". " + frontdoor.Fix}); err != nil {
+			return err
+		}
+	}
 	for _, f := range findings {
 		if err := encoder.Encode(jsonOf(f)); err != nil {
 			return err
@@ -195,6 +208,11 @@ func JSON(out io.Writer, findings []*Found, proposed []evidence.Proposed) error 
 	}
 	for i := range proposed {
 		if err := encoder.Encode(proposalOf(&proposed[i])); err != nil {
+			return err
+		}
+	}
+	for _, p := range presets {
+		if err := encoder.Encode(presetJSON{"preset", p.Name, p.Hostile, p.Benign, p.Unknown}); err != nil {
 			return err
 		}
 	}

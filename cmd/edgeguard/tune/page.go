@@ -23,6 +23,7 @@ type Page struct {
 	First, Last   time.Time
 	Events        uint64
 	Findings      []*Found
+	Presets       []Preset
 	Proposed      []evidence.Proposed
 }
 

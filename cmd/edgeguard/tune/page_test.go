@@ -54,7 +54,7 @@ func made(t *testing.T, spec rules.Spec) string {
 	}
 	for range 60 {
 		for i := range byte(3) {
-			add([4]byte{203, 0, 113, i}, "POST", "/login"+hostile, "Mozilla/5.0 Firefox/1"+hostile, 401)
+			add([4]byte{203, 0, 113, i}, "POST", "/login"+hostile[:40], "Mozilla/5.0 Firefox/1"+hostile, 401)
 		}
 	}
 	book := evidence.NewBook(0)
@@ -70,7 +70,7 @@ func made(t *testing.T, spec rules.Spec) string {
 		t.Fatal("no rule is proposed")
 	}
 	page := Page{Files: []string{hostile}, Normal: []string{hostile}, First: report.First, Last: report.Last, Events: report.Events,
-		Findings: []*Found{found}, Proposed: []evidence.Proposed{rule}}
+		Findings: []*Found{found}, Proposed: []evidence.Proposed{rule}, Presets: []Preset{{Name: "web", Hostile: 3}}}
 	var out bytes.Buffer
 	if err := page.Write(&out); err != nil {
 		t.Fatal(err)

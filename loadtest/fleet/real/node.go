@@ -31,9 +31,13 @@ type node struct {
 }
 
 // config is a node's: forward auth over a unix socket counts, so that each
-// request is answered, and none is lost. Blocks of other nodes are never held back
-// by confirm_share: attackers are most of this traffic.
+// request is answered, and none is lost. Blocks of other nodes are not held back
+// by confirm_share, though attackers are most of this traffic, unless the fleet says so.
 func config(folder, name string, f *fleet) string {
+	share := 1.0
+	if f.held {
+		share = 0.2
+	}
 	return fmt.Sprintf(`node: %s
 state: %[2]s/state
 memory: 64MB
@@ -42,8 +46,8 @@ samples: 0
 listen: {auth: ["unix:%[2]s/auth"], admin: ["unix:%[2]s/admin"]}
 rules:
   - {name: site, threshold: %d, window: %s, block_for: 1h}
-fleet: {redis: "unix://%[2]s/redis", namespace: test, max_nodes: %[5]d, confirm_share: 1, quiet: %[6]t}
-`, name, folder, f.scenario.Limit, f.scenario.Window, f.scenario.Nodes, f.quiet)
+fleet: {redis: "unix://%[2]s/redis", namespace: test, max_nodes: %[5]d, confirm_share: %[7]g, quiet: %[6]t}
+`, name, folder, f.scenario.Limit, f.scenario.Window, f.scenario.Nodes, f.quiet, share)
 }
 
 // startNode starts a node, and waits for nothing.

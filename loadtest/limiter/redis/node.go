@@ -27,6 +27,9 @@ func (n *pushing) Over(key aggregator.Key, _ uint32, _ []aggregator.NodeCount) {
 	}
 }
 
+// Weighs reports false: no node holds another's block.
+func (n *pushing) Weighs(aggregator.Key) bool { return false }
+
 // Settled reports that a client is blocked, or that none will be.
 func (n *pushing) Settled(key aggregator.Key, _ uint32) bool {
 	return !n.fleet.options.Block || n.fleet.blocked[key.Prefix].After(n.fleet.now)

@@ -90,9 +90,13 @@ func NewPushes(ctx context.Context, c *Client, o Options) (*Pushes, error) {
 // join adds a node.
 func (p *Pushes) join(name string, named map[[8]byte]string) error {
 	n := &pushing{fleet: p, table: shard.New(shard.NewMemory(nodeMemory), shard.Config{Seed: 1})}
+	renews := p.options.Limit
+	if p.options.Block {
+		renews = 0
+	}
 	n.totals = aggregator.New(aggregator.Config{
 		Meters: []aggregator.Meter{{
-			Fingerprint: meterID, Width: p.width(), Limit: p.options.Limit, Refuses: !p.options.Block, Table: n.table,
+			Fingerprint: meterID, Width: p.width(), Limit: p.options.Limit, Renews: renews, Table: n.table,
 		}},
 		Boot: time.Unix(0, 0), Quiet: p.options.Quiet, MaxNodes: p.options.Nodes, Nodes: p.options.Nodes, Seed: 1,
 	})

@@ -66,7 +66,7 @@ func TestLongOpen(t *testing.T) {
 	now := time.Now().Truncate(width)
 	for slot := range 60 {
 		for addr := range clients {
-			if _, err := log.WriteString(line(fmt.Sprintf("100.64.0.%d", addr), now.Add(time.Duration(slot-59)*width), "/x")); err != nil {
+			if _, err := log.WriteString(line(fmt.Sprintf("203.0.113.%d", addr), now.Add(time.Duration(slot-59)*width), "/x")); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,0 +1,72 @@
+package detector
+
+import (
+	"math/bits"
+
+	"edgeguard"
+)
+
+// ask finds the events that no list exempts and that each meter may match.
+func (b *batch) ask(d *Detector, events []edgeguard.Event) {
+	heard := ^set(0) >> (batchSize - len(events)) &^ b.spared
+	if !d.indexed {
+		for i := range b.asked {
+			b.asked[i] = heard
+		}
+		return
+	}
+	clear(b.asked)
+	clear(b.matched)
+	for i := range heard.all {
+		matched, costs := b.ofEvent(i)
+		for m, cost := range d.config.Rules.Matches(&events[i], b.room) {
+			b.asked[m].add(i)
+			matched[m>>6] |= 1 << (m & 63)
+			costs[m] = cost
+		}
+	}
+}
+
+// ofEvent returns the meters that the i-th event matches, and their costs.
+func (b *batch) ofEvent(i int) (matched []uint64, costs []uint16) {
+	return b.matched[i*b.words : (i+1)*b.words], b.costs[i*len(b.asked) : (i+1)*len(b.asked)]
+}
+
+// costOf returns what an event costs a meter that is asked of it, if it matches.
+func (b *batch) costOf(d *Detector, m *meter, i int, ev *edgeguard.Event) (cost uint16, matched bool) {
+	if d.indexed {
+		return b.costs[i*len(b.asked)+m.index], true
+	}
+	return m.Match(ev)
+}
+
+// countExact counts an event in the exact meters.
+func (b *batch) countExact(c *decision, i int) {
+	if !c.d.indexed {
+		for k := range c.d.meters {
+			if m := &c.d.meters[k]; m.exact {
+				if cost, matched := m.Match(c.event); matched {
+					b.countOne(c, m, cost)
+				}
+			}
+		}
+		return
+	}
+	matched, costs := b.ofEvent(i)
+	for w, word := range matched {
+		for word &= c.d.exacts[w]; word != 0; word &= word - 1 {
+			k := w<<6 + bits.TrailingZeros64(word)
+			b.countOne(c, &c.d.meters[k], costs[k])
+		}
+	}
+}
+
+func (b *batch) countOne(c *decision, m *meter, cost uint16) {
+	if c.d.config.Fleet == nil {
+		c.take(m, m.add(c, cost))
+		return
+	}
+	room := c.d.rooms.take()
+	c.countOneInFleet(m, cost, room)
+	c.d.rooms.put(room)
+}

@@ -1,0 +1,53 @@
+package detector
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	"edgeguard"
+	"edgeguard/blocklist"
+)
+
+// does is what rule r does about this address's count over its limit: the address of
+// another node, by its signed heartbeat, is not refused, nor is a front door's.
+func (c *decision) does(r *rule) edgeguard.Action {
+	action := c.d.action(r)
+	if action >= edgeguard.ActionDeny && (c.standing == blocklist.Peer || c.door() != "") {
+		return edgeguard.ActionAlarm
+	}
+	return action
+}
+
+// door returns what stands before the site with the event's address, as [frontdoor.Sources.Of]:
+// nothing if the config says that it is a client's.
+func (c *decision) door() string {
+	if c.d.isClient(c.event.Addr) {
+		return ""
+	}
+	return c.d.config.Doors.Of(c.event, c.nowSec)
+}
+
+// fleetDoor is the same for a key that the fleet counted: as far as any source here tells.
+func (d *Detector) fleetDoor(now time.Time, r *rule, prefix netip.Prefix) string {
+	if d.meters[r.Meter].Kind&httpKinds == 0 || d.isClient(prefix.Addr()) {
+		return ""
+	}
+	return d.config.Doors.Any(prefix.Addr(), seconds(now))
+}
+
+// isClient reports whether the config names an address as a client's.
+func (d *Detector) isClient(a netip.Addr) bool {
+	return slices.ContainsFunc(d.config.Clients, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// show shows the front doors the events of a batch up to the i-th. A decision must not know of
+// events that come after it.
+func (b *batch) show(d *Detector, events []edgeguard.Event, i int) {
+	if d.config.Doors == nil {
+		return
+	}
+	for ; b.shown <= i; b.shown++ {
+		d.config.Doors.See(&events[b.shown], b.moments[b.shown].nowSec)
+	}
+}

@@ -1,0 +1,111 @@
+package frontdoor
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"testing"
+	"time"
+
+	"edgeguard"
+)
+
+func request(addr string) *edgeguard.Event {
+	return &edgeguard.Event{Addr: netip.MustParseAddr(addr), Kind: edgeguard.KindRequest}
+}
+
+const day = uint32(24 * time.Hour / time.Second)
+
+// An address in a CDN's ranges is a front door's only where nine in ten addresses of its source are
+// that CDN's, of the last day.
+func TestCDNs(t *testing.T) {
+	edge := func(i int) string { return fmt.Sprintf("162.158.%d.%d", i/250, i%250+1) }
+	for _, c := range []struct {
+		edges, others int
+		want          string
+	}{{40, 0, "Cloudflare"}, {36, 4, "Cloudflare"}, {35, 5, ""}, {1, 0, "Cloudflare"}, {3000, 100, "Cloudflare"}, {100, 3000, ""}} {
+		s, sec := New(7), uint32(1000)
+		show := func(addr string) {
+			s.See(request(addr), sec)
+			sec++
+		}
+		order := rand.New(rand.NewPCG(1, 2)).Perm(c.edges + c.others) // no attacker's choice
+		for _, i := range order {
+			if i < c.edges {
+				show(edge(i))
+			} else {
+				show(fmt.Sprintf("198.18.%d.%d", i/250, i%250))
+			}
+		}
+		if got := s.Of(request(edge(0)), sec); got != c.want {
+			t.Errorf("%d edges, %d others: an edge's address is of %q, want %q", c.edges, c.others, got, c.want)
+		}
+		if got := s.Of(request("203.0.113.9"), sec); got != "" {
+			t.Errorf("%d edges, %d others: a client's address is of %q", c.edges, c.others, got)
+		}
+		if got := s.Of(request("151.101.1.1"), sec); got != "" {
+			t.Errorf("%d edges, %d others: another CDN's address is of %q", c.edges, c.others, got)
+		}
+		if got := s.Of(&edgeguard.Event{Addr: netip.MustParseAddr(edge(0)), Kind: edgeguard.KindRequest, Named: true}, sec); got != "" {
+			t.Errorf("an address that a proxy named is of %q", got)
+		}
+		for i := range 200 { // clients have come in place of the CDN
+			s.See(request(fmt.Sprintf("192.0.2.%d", i)), sec+day+uint32(i)+1)
+		}
+		if got := s.Of(request(edge(0)), sec+day+201); got != "" {
+			t.Errorf("%d edges, %d others: a day later it is of %q", c.edges, c.others, got)
+		}
+	}
+}
+
+// One heavy client of a CDN's range, however much it sends, is one address.
+func TestShareIsOfAddresses(t *testing.T) {
+	s, sec := New(7), uint32(1000)
+	for i := range 5000 {
+		addr := "162.158.0.1"
+		if i%500 == 0 {
+			addr = fmt.Sprintf("192.0.2.%d", i/500)
+		}
+		s.See(request(addr), sec)
+		sec++
+	}
+	if got := s.Of(request("162.158.0.1"), sec); got != "" {
+		t.Errorf("it is of %q", got)
+	}
+}
+
+// What is published is published once: no range is in two CDNs', or inner.
+func TestRanges(t *testing.T) {
+	for i, one := range cdns {
+		for _, p := range one.ranges {
+			if p != p.Masked() || IsInner(p.Addr()) || cdnOf(p.Addr()) != uint8(i+1) {
+				t.Errorf("%s: %v", one.name, p)
+			}
+		}
+		if len(one.ranges) < 9 {
+			t.Errorf("%s has %d ranges", one.name, len(one.ranges))
+		}
+	}
+}
+
+func TestShown(t *testing.T) {
+	for name, c := range map[string]struct {
+		addrs []string
+		want  string
+	}{
+		"nothing":          {},
+		"a balancer":       {[]string{"172.31.7.211"}, Inner},
+		"a client, too":    {[]string{"172.31.7.211", "203.0.113.9", "172.31.7.212"}, ""},
+		"a client's agent": {[]string{"162.158.0.1"}, ""},
+		"a CDN":            {[]string{"162.158.0.1", "162.158.0.2", "172.64.0.1", "172.64.0.2", "2606:4700::1"}, "Cloudflare"},
+		"half a CDN":       {[]string{"162.158.0.1", "162.158.0.2", "172.64.0.1", "172.64.0.2", "2606:4700::1", "203.0.113.9"}, ""},
+	} {
+		var events []edgeguard.Event
+		for _, a := range c.addrs {
+			events = append(events, *request(a))
+		}
+		if got := Shown(events); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}

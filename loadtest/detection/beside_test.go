@@ -1,0 +1,36 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestBeside holds that who has one part of the site fail on purpose keeps no outage of another
+// from being seen. The docs have its table.
+func TestBeside(t *testing.T) {
+	skipFigures(t)
+	sets, err := named([]string{packaged})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range besides {
+		if n, err := besideStopped(context.Background(), sets[0], b.own, 36); err != nil || b.own != nil && n*100 > besideHomes {
+			t.Errorf("%s: %d of %d homes are blocked, %v", b.name, n, besideHomes, err)
+		}
+	}
+	var table bytes.Buffer
+	if err := printBeside(context.Background(), &table, sets[0]); err != nil {
+		t.Fatal(err)
+	}
+	docs, err := os.ReadFile(filepath.Join("..", "..", "docs", "detection.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(docs), table.String()) {
+		t.Errorf("docs/detection.md does not have what `go run ./loadtest/detection -guard` prints:\n%s", &table)
+	}
+}

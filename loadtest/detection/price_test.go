@@ -1,0 +1,51 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"edgeguard/detector"
+)
+
+// TestPrice holds what a day of guessing gains by a scope that fails on purpose: no more than
+// what a client may be spared, whoever arms it, and two limits: those of the lift with which that
+// is used up, and of a block that begins later than it would have. The docs have its table.
+func TestPrice(t *testing.T) {
+	skipFigures(t)
+	sets, err := named([]string{packaged})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit := int(ruleOf(t, sets[0], "login/failed").Limit) / guessCosts
+	for i := range raids {
+		alone, err := raids[i].guesses(context.Background(), sets[0], 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := raids[i].guesses(context.Background(), sets[0], 36)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if most := alone + (detector.SparedLimits+2)*limit; n > most {
+			t.Errorf("%s: %d guesses are let in, want at most %d", raids[i].name, n, most)
+		}
+		if i == 0 && n <= alone {
+			t.Errorf("%s: %d guesses are let in: nothing is gained, and nothing tested", raids[i].name, n)
+		}
+	}
+	var table bytes.Buffer
+	if err := printPrice(context.Background(), &table, sets[0]); err != nil {
+		t.Fatal(err)
+	}
+	docs, err := os.ReadFile(filepath.Join("..", "..", "docs", "detection.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(docs), table.String()) {
+		t.Errorf("docs/detection.md does not have what `go run ./loadtest/detection -guard` prints:\n%s", &table)
+	}
+}

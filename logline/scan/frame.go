@@ -1,0 +1,94 @@
+package scan
+
+import (
+	"bytes"
+
+	"edgeguard"
+)
+
+// maxFrames is how many prefixes are taken off a line: a daemon's that stamps what a
+// container's runtime has stamped, behind a container's name.
+const maxFrames = 3
+
+// ClientFirst is a parser whose lines may begin with what a client writes, so that no
+// prefix is taken off them.
+type ClientFirst interface {
+	ClientFirst() bool
+}
+
+// ParseLine reads a line of any format. Where the line itself does not fit, what a daemon or a
+// container's runtime wrote before it is taken off: all of that comes before anything that a
+// client writes. So nothing is taken off a line that was read up to its client's address. What is empty behind it says nothing.
+func ParseLine(p LineParser, line []byte, ev *edgeguard.Event) Reason {
+	why := p.Parse(line, ev)
+	if why == Read || why == Aside {
+		return why
+	}
+	return unframed(p, nil, why, line, ev)
+}
+
+// ParseHead is [ParseLine] for the beginning of a line; head is the parser, too.
+func ParseHead(p LineParser, head HeadParser, line []byte, ev *edgeguard.Event) Reason {
+	return unframed(p, head, head.Head(line, ev), line, ev)
+}
+
+// unframed reads a line that was not read as it is. Head is nil for a whole line.
+func unframed(p LineParser, head HeadParser, why Reason, line []byte, ev *edgeguard.Event) Reason {
+	if c, ok := p.(ClientFirst); ok && c.ClientFirst() || p.Sure().IsValid() || why == TwoWays {
+		return why // nothing stands before it, or the rest is a client's
+	}
+	whole, dated := line, Dated(nil)
+	defer func() {
+		if dated != nil {
+			dated.SetHeader(nil)
+		}
+	}()
+	for range maxFrames {
+		if why == Read || why == CutShort || why == Aside {
+			return why
+		}
+		n := SyslogPrefix(line)
+		if n == 0 {
+			break
+		}
+		line = line[n:]
+		if dated, _ = p.(Dated); dated != nil {
+			dated.SetHeader(whole[:len(whole)-len(line)])
+		}
+		if head != nil {
+			why = head.Head(line, ev)
+		} else {
+			why = p.Parse(line, ev)
+		}
+	}
+	if why != Read && why != CutShort && IsEmpty(line) {
+		return Aside
+	}
+	return why
+}
+
+// IsEmpty reports whether a line is nothing but what precedes a message, whose last blank may
+// be missing.
+func IsEmpty(line []byte) bool {
+	var room [512]byte
+	line = bytes.TrimRight(line, " \r")
+	if len(line) >= len(room) {
+		return false
+	}
+	for len(line) > 0 {
+		n := SyslogPrefix(append(append(room[:0], line...), ' '))
+		if n == 0 {
+			return false
+		}
+		line = line[min(n, len(line)):]
+	}
+	return true
+}
+
+// AfterMark returns the index after a byte order mark that may be at n.
+func AfterMark(b []byte, n int) int {
+	if HasPrefix(b[n:], "\xEF\xBB\xBF") {
+		return n + 3
+	}
+	return n
+}
