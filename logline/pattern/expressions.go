@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"edgeguard"
 	"edgeguard/logline/scan"
@@ -143,7 +144,7 @@ func readExpression(expr string) (p *expression, kinds edgeguard.Kind, tree *syn
 		return nil, 0, nil, err
 	}
 	narrow(tree)
-	if p.re, err = regexp.Compile(tree.String()); err != nil {
+	if p.re, err = regexp.Compile(exprText(tree)); err != nil {
 		return nil, 0, nil, err
 	}
 	if kinds, err = p.name(tree); err != nil {
@@ -152,6 +153,43 @@ func readExpression(expr string) (p *expression, kinds edgeguard.Kind, tree *syn
 	p.literal = longestLiteral(tree)
 	return p, kinds, tree, nil
 }
+
+// exprText is tree.String(), a hundred times as fast. For each class that goes up to the last rune, such as [^"] or \S,
+// String looks at all letters whether they fold (1.4 s for the expressions of all services), so each of these classes is
+// a rune without a case while it runs.
+func exprText(tree *syntax.Regexp) string {
+	var wide []*syntax.Regexp
+	var saved []syntax.Regexp
+	var replace []string
+	var collect func(re *syntax.Regexp)
+	collect = func(re *syntax.Regexp) {
+		if n := len(re.Rune); re.Op == syntax.OpCharClass && n > 0 && re.Rune[n-1] == unicode.MaxRune {
+			var class strings.Builder
+			for i := 0; i < n; i += 2 {
+				fmt.Fprintf(&class, `\x{%x}-\x{%x}`, re.Rune[i], re.Rune[i+1])
+			}
+			stand := firstPrivate + rune(len(wide))
+			replace = append(replace, fmt.Sprintf(`\x{%x}`, stand), `(?-i:[`+class.String()+`])`)
+			wide, saved = append(wide, re), append(saved, *re)
+			re.Op, re.Rune = syntax.OpLiteral, []rune{stand}
+		}
+		for _, sub := range re.Sub {
+			collect(sub)
+		}
+	}
+	collect(tree)
+	text := tree.String()
+	for i, re := range wide {
+		*re = saved[i]
+	}
+	if strings.Count(text, `\x{10`) != len(wide) { // the expression has such runes itself
+		return tree.String()
+	}
+	return strings.NewReplacer(replace...).Replace(text)
+}
+
+// firstPrivate begins a plane of runes that no log has.
+const firstPrivate = 0x100000
 
 // addrRunes are those of an address, with a port and brackets or without, as
 // pairs of the first and the last.

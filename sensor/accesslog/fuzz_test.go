@@ -14,6 +14,7 @@ func FuzzReader(f *testing.F) {
 	f.Add(compressed(f, []byte(goodLine)))
 	f.Add(compressed(f, []byte(strings.Repeat(goodLine, 50)))[:60])
 	f.Add([]byte(`{"ts":1,"remote_addr":"192.0.2.1"}`))
+	f.Add([]byte(strings.Replace(goodLine, "/", "/x", 1))) // no access log: the formats of all services are tried
 	f.Fuzz(func(t *testing.T, file []byte) {
 		r, err := Open("-", nil, Options{Stdin: bytes.NewReader(file), Window: 300e9})
 		if err != nil {
