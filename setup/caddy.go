@@ -60,7 +60,7 @@ func (c *caddy) address(s *Statement, where string) {
 	c.whole = c.whole || !c.begun && s.End == "" && !more
 	isFirst := !c.begun
 	c.begun = true
-	if len(c.blocks) > 0 || len(s.Words) == 0 || s.Word(0) == "import" || s.Word(0)[0] == '(' || c.whole && !isFirst {
+	if len(c.blocks) > 0 || len(s.Words) == 0 || s.Word(0) == "import" || strings.HasPrefix(s.Word(0), "(") || c.whole && !isFirst {
 		return
 	}
 	if c.site == nil {

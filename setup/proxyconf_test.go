@@ -290,7 +290,7 @@ func TestBounds(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	for _, text := range []string{
 		"http { access_log /a.log main; log_format main '$remote_addr'; }", "a { b } } ; { \"", "CustomLog ${X}/a \"%h\"\n",
-		"log /dev/log local0\n", "{\nlog {\noutput file /x\n}\n}\n", "accessLog:\n  filePath: x\n", "}", "log {", "log", "${", "a\\",
+		"log /dev/log local0\n", "{\nlog {\noutput file /x\n}\n}\n", "accessLog:\n  filePath: x\n", "}", "log {", "log", "${", "a\\", `"`,
 	} {
 		f.Add(text)
 	}
