@@ -37,6 +37,7 @@ var panics = map[string]string{
 	"config":              "the defaults do not pass their own check",
 	"enforce/enforcetest": "a prefix longer than its address, in tests",
 	"logline/pattern":     "a layout of ours does not compile",
+	"rules":               "a name of an event's field that this package wrote wrongly",
 	"shard":               "a table with neither IPv4 nor IPv6 keys",
 }
 

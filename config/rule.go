@@ -120,19 +120,11 @@ func readMatch(n yaml.Node, match *rules.Match) {
 
 // matchTerms are the fields that match and its not have in common.
 func matchTerms(match *rules.Match) yaml.Fields {
-	return yaml.Fields{
-		"kind":   func(n yaml.Node) { match.Kind = n.Words() },
-		"host":   func(n yaml.Node) { match.Host = n.Words() },
-		"method": func(n yaml.Node) { match.Method = n.Words() },
-		"path":   func(n yaml.Node) { match.Path = n.Words() },
-		"status": func(n yaml.Node) { match.Status = n.Words() },
-		"port":   func(n yaml.Node) { match.Port = n.Words() },
-
-		"referer":    func(n yaml.Node) { match.Referer = n.Words() },
-		"fetch_site": func(n yaml.Node) { match.FetchSite = n.Words() },
-		"crawler":    func(n yaml.Node) { match.Crawler = n.Words() },
-		"target":     func(n yaml.Node) { match.Target = n.Words() },
+	known := yaml.Fields{}
+	for _, term := range rules.MatchTerms {
+		known[term.Name] = func(n yaml.Node) { *term.Values(match) = n.Words() }
 	}
+	return known
 }
 
 // readKey reads "address", or a mapping with prefix lengths and attributes.

@@ -19,7 +19,7 @@ func (r *reader) unshared(c *Config) {
 		rule := &c.Rules.Rules[i]
 		// A node computes the share in the same way, with 1e-9 against rounding.
 		least := c.Fleet.Share * float64(rule.Limit)
-		if rule.Scope != rules.ScopeFleet || !allRequests(&c.Specs[i]) || math.Ceil(least/float64(c.Fleet.MaxNodes)-1e-9) > 1 {
+		if rule.Scope != rules.ScopeFleet || !c.Specs[i].MatchesAll() || math.Ceil(least/float64(c.Fleet.MaxNodes)-1e-9) > 1 {
 			continue
 		}
 		path := r.rulePath(i)
@@ -28,10 +28,4 @@ func (r *reader) unshared(c *Config) {
 				c.Fleet.Share, rule.Limit, c.Fleet.MaxNodes, least/float64(c.Fleet.MaxNodes)),
 			fmt.Sprintf("set max_nodes to the number of nodes, at most %d; or raise the threshold, or set scope: node", max(1, int(math.Ceil(least))-1)))
 	}
-}
-
-// allRequests reports whether a rule counts every request.
-func allRequests(s *rules.Spec) bool {
-	m := &s.Match
-	return s.When == "" && m.Not == nil && len(m.Host)+len(m.Method)+len(m.Path)+len(m.Status)+len(m.Port)+len(m.Crawler)+len(m.Target) == 0
 }

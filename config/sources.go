@@ -120,7 +120,7 @@ func (r *reader) low(c *Config) {
 	for i := range c.Rules.Rules {
 		rule := &c.Rules.Rules[i]
 		meter := &c.Rules.Meters[rule.Meter]
-		site := allRequests(&c.Specs[i]) && meter.Kind == edgeguard.KindRequest && meter.Distinct == 0 && len(meter.Attributes) == 0
+		site := c.Specs[i].MatchesAll() && meter.Kind == edgeguard.KindRequest && meter.Distinct == 0 && len(meter.Attributes) == 0
 		if !site || rule.Threshold >= onePage || rule.Action == edgeguard.ActionShadow {
 			continue
 		}

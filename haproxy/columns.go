@@ -108,12 +108,13 @@ func IsCountTable(name string) bool { return strings.HasPrefix(name, tablePrefix
 
 // cannot returns why HAProxy cannot count a meter; empty if it can.
 func cannot(m *rules.Meter, t *rules.Terms) string {
-	const seen = edgeguard.FieldHost | edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldStatus
 	switch {
 	case m.Kind != edgeguard.KindRequest && m.Kind != edgeguard.KindResponse:
 		return fmt.Sprintf("it counts the kind %v, and HAProxy counts request and response", m.Kind)
 	case t.NotKinds != 0:
 		return "its match.not names a kind"
+	case t.Uncountable != nil:
+		return "its match asks for " + strings.Join(t.Uncountable, ", ")
 	case t.When:
 		return "its when: is evaluated by edgeguard alone"
 	case m.Distinct != 0:
@@ -124,8 +125,6 @@ func cannot(m *rules.Meter, t *rules.Terms) string {
 		return fmt.Sprintf("its key has %d bits of an IPv6 address, and HAProxy counts by /%d", m.V6, keyV6)
 	case t.Costs:
 		return "its cost depends on the request"
-	case t.Fields&^seen != 0:
-		return fmt.Sprintf("its match asks for %v", t.Fields&^seen)
 	}
 	for _, texts := range []rules.Texts{t.Host, t.Method, t.Path} {
 		for _, glob := range append(texts.Any[:len(texts.Any):len(texts.Any)], texts.None...) {

@@ -110,6 +110,7 @@ func TestLeft(t *testing.T) {
 		"cost depends":           {Costs: []rules.Charge{{Match: rules.Match{Method: []string{"POST"}}, Cost: 2}}},
 		"asks for port":          {Match: rules.Match{Port: []string{"443"}}},
 		"asks for crawler":       {Match: rules.Match{Crawler: []string{"fake"}}},
+		"asks for target":        {Match: rules.Match{Not: &rules.Match{Target: []string{"tls"}}}},
 		"names a kind":           {Match: rules.Match{Not: &rules.Match{Kind: []string{"response"}}}},
 		"control character":      {Match: rules.Match{Path: []string{"/a%0a*"}}},
 	} {

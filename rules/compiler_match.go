@@ -84,6 +84,7 @@ func (c *compiler) predicate(path string, m *Match, fold bool, own *Hosts) (pred
 		readPath = parseFolded
 	}
 	p := &mc.compiled
+	p.uncountable = m.uncountable()
 	p.notKinds = c.kinds(path+".not.kind", not.Kind)
 	if p.notKinds != 0 {
 		mc.canonical = append(mc.canonical, "not kind="+p.notKinds.String())
@@ -104,8 +105,7 @@ func (c *matchCompiler) numbers(name string, any, none []string, parse func(stri
 	if any == nil && none == nil {
 		return
 	}
-	field, _ := edgeguard.ParseField(name)
-	c.compiled.need |= field
+	c.compiled.need |= fieldNamed(name)
 	in := c.ranges(c.path+"."+name, any, parse)
 	*into = in.without(c.ranges(c.path+".not."+name, none, parse))
 	if len(in) > 0 && len(*into) == 0 {
@@ -119,8 +119,7 @@ func (c *matchCompiler) texts(name string, any, none []string, parse func(string
 	if any == nil && none == nil {
 		return
 	}
-	field, _ := edgeguard.ParseField(name)
-	c.compiled.need |= field
+	c.compiled.need |= fieldNamed(name)
 	these, in := c.patterns(c.path+"."+name, any, parse)
 	those, out := c.patterns(c.path+".not."+name, none, parse)
 	if in != "" && in == out {

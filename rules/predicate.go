@@ -15,10 +15,11 @@ type predicate struct {
 	notKinds           edgeguard.Kind
 	status, port       ranges
 	method, path, host term
-	crawler            term    // of who the client is, as a crawler
-	methods            lengths // of the texts of method
-	target             target  // 0 where it is not asked for
-	own                *Hosts  // of the site, for target
+	crawler            term     // of who the client is, as a crawler
+	methods            lengths  // of the texts of method
+	target             target   // 0 where it is not asked for
+	own                *Hosts   // of the site, for target
+	uncountable        []string // terms that proxies cannot count
 }
 
 // text tells a predicate from all that match otherwise; it is empty for one that matches

@@ -49,7 +49,7 @@ func TestTarget(t *testing.T) {
 	if plain.Fingerprint != compile(Match{Target: []string{"tls"}}, nil).Fingerprint {
 		t.Error("the site's names change a meter that does not ask for them")
 	}
-	if foreign.Fingerprint == compile(Match{Target: []string{"foreign"}}, nil).Fingerprint || !foreign.Terms().When {
+	if foreign.Fingerprint == compile(Match{Target: []string{"foreign"}}, nil).Fingerprint || foreign.Terms().Uncountable == nil {
 		t.Error("a meter that asks for the site's names is one that does not, or another program would count it")
 	}
 	if _, problems := Compile([]Spec{{Name: "r", Threshold: 1, Match: Match{Target: []string{"CONNECT"}}}}); problems == nil {

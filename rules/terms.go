@@ -11,10 +11,12 @@ type Terms struct {
 	// Status is in ascending runs that do not overlap; nil where it is not asked for.
 	Status   []Range
 	NotKinds edgeguard.Kind
-	Fold     bool   // all forms of a path are compared; see [Match.Fold]
-	When     bool   // there is an expression besides, or a term of what is no path
-	Costs    bool   // the cost depends on the event
-	Cost     uint16 // of an event, without Costs
+	Fold     bool // all forms of a path are compared; see [Match.Fold]
+	When     bool // there is an expression besides
+	// Uncountable are the terms by which no proxy can count.
+	Uncountable []string
+	Costs       bool   // the cost depends on the event
+	Cost        uint16 // of an event, without Costs
 }
 
 // Texts are the values of one field that match: any of Any, or all where Any is nil, and
@@ -33,7 +35,7 @@ func (m *Meter) Terms() Terms {
 	t := Terms{
 		Fields: p.need, NotKinds: p.notKinds,
 		Host: p.host.texts(), Method: p.method.texts(), Path: p.path.texts(),
-		Fold: m.fold, When: m.when != nil || p.target != 0, Costs: m.charges != nil, Cost: m.cost,
+		Fold: m.fold, When: m.when != nil, Uncountable: p.uncountable, Costs: m.charges != nil, Cost: m.cost,
 	}
 	for _, s := range p.status {
 		t.Status = append(t.Status, Range{s.low, s.high})

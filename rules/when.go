@@ -187,6 +187,15 @@ func fieldOf(name string) edgeguard.Field {
 	if name == "query" || name == "parameter" {
 		return edgeguard.FieldPath
 	}
-	field, _ := edgeguard.ParseField(name)
+	return fieldNamed(name)
+}
+
+// fieldNamed returns the field of a name that is written in this package. A name without a field
+// would be looked up in every event, so it panics.
+func fieldNamed(name string) edgeguard.Field {
+	field, ok := edgeguard.ParseField(name)
+	if !ok {
+		panic("rules: no field of an event is named " + name)
+	}
 	return field
 }
