@@ -15,7 +15,7 @@ type Audit struct {
 	Role string    `json:"role,omitempty"`
 	Way  string    `json:"way,omitempty"`
 	// Action is "block", "import", "extend", "unblock", "restore", "confirm", "allow", "disallow",
-	// "threshold", "end overlay", "add candidate", "remove candidate", "sign",
+	// "add client", "remove client", "threshold", "end overlay", "add candidate", "remove candidate", "sign",
 	// "reload", "login", "logout", "login link" or "end sessions".
 	Action string `json:"action"`
 	Target string `json:"target,omitempty"` // the prefix as asked for, or the rule; empty for "sign" and "reload"

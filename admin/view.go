@@ -174,4 +174,5 @@ type Operator interface {
 	KernelOperator
 	ImportOperator
 	BouncerOperator
+	ClientOperator
 }

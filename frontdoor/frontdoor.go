@@ -23,7 +23,7 @@ const Inner = "private"
 // Fix says what to do where a source knows only the front door.
 const Fix = "They are those of what stands before the server (a balancer, a tunnel, a CDN), and not its clients'. " +
 	"Have the server log its client: nginx set_real_ip_from and real_ip_header, Apache mod_remoteip; or read the log of what stands before it. " +
-	"Where a proxy asks: trusted_proxies. If they are clients, as in an office's own network, name it under clients in the config"
+	"Where a proxy asks: trusted_proxies. If they are clients, as in an office's own network, `edgeguard clients add NETWORK` says so, as does clients in the config"
 
 // Whose says in words whose addresses are meant by what [Sources.Of] or [Sources.Shown] says.
 func Whose(door string) string {

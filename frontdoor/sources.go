@@ -26,8 +26,9 @@ const (
 // The instants are seconds of the node's clock. It is safe for concurrent use. A nil one spares
 // nobody.
 type Sources struct {
-	seed uint64
-	all  [math.MaxUint8 + 1]source
+	seed    uint64
+	all     [math.MaxUint8 + 1]source
+	clients clients
 }
 
 // source is what one source has shown. Of the events of one second one is looked at.
@@ -121,7 +122,7 @@ func most(of, all int) bool { return of*10 >= all*9 && of > 0 }
 // Of returns what the address of an event is in the second sec, as far as its source tells:
 // [Inner], the name of a CDN, or empty for a client's.
 func (s *Sources) Of(ev *edgeguard.Event, sec uint32) string {
-	if s == nil || !tells(ev) {
+	if s == nil || !tells(ev) || s.isClient(ev.Addr) {
 		return ""
 	}
 	one := &s.all[ev.Source]

@@ -24,6 +24,7 @@ type operator struct {
 	*lists.KernelFilter
 	*neighbours.ImportedLists
 	*neighbours.BouncerSide
+	*clientNames
 	pipeline   *pipeline.Pipeline
 	list       *blocklist.List
 	quarantine *quarantine.Quarantine

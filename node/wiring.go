@@ -162,7 +162,8 @@ func (n *Node) wireAdmin(s supervisor.Config, c *config.Config) {
 		status: shown, view: view, events: events, latency: n.sensors.latency, logins: access.NewLogins(), touch: n.store.touch, deps: n.listens(),
 		operator: &operator{
 			Control: n.lifecycle.overlay, KernelFilter: n.enforcers.Filter, ImportedLists: n.imports, BouncerSide: n.neighbours.Bouncers, pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, clock: n.clock, status: shown, reload: n.Reload,
-			publish: func() { n.fleet.Sign() },
+			publish:     func() { n.fleet.Sign() },
+			clientNames: &clientNames{n.pipeline, n.clock, n.store.touch},
 		},
 	}
 	n.admin.listeners.Config = s

@@ -234,6 +234,22 @@ func (c *Client) Bouncers(ctx context.Context) (admin.BouncerList, error) {
 	return ask[admin.BouncerList](ctx, c, http.MethodGet, "/api/v1/bouncers", nil, nil)
 }
 
+// Clients returns the networks that are named as clients', by the config and by operators.
+func (c *Client) Clients(ctx context.Context) ([]admin.Client, error) {
+	list, err := ask[admin.ClientList](ctx, c, http.MethodGet, "/api/v1/clients", nil, nil)
+	return list.Clients, err
+}
+
+// AddClient names a network as clients'.
+func (c *Client) AddClient(ctx context.Context, r admin.ClientRequest) (admin.Client, error) {
+	return ask[admin.Client](ctx, c, http.MethodPost, "/api/v1/clients", nil, r)
+}
+
+// RemoveClient takes back what an operator said of exactly this network.
+func (c *Client) RemoveClient(ctx context.Context, prefix, reason string) (admin.Client, error) {
+	return ask[admin.Client](ctx, c, http.MethodDelete, "/api/v1/clients/"+escaped(prefix), because(reason), nil)
+}
+
 // AddBouncer makes a bouncer's key.
 func (c *Client) AddBouncer(ctx context.Context, r admin.BouncerRequest) (admin.BouncerKey, error) {
 	return ask[admin.BouncerKey](ctx, c, http.MethodPost, "/api/v1/bouncers", nil, r)

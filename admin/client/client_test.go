@@ -55,6 +55,9 @@ func TestWhatIsSent(t *testing.T) {
 	_, _ = c.Allow(ctx, admin.AllowRequest{Prefix: "203.0.113.7"})
 	_, _ = c.Allowances(ctx)
 	_, _ = c.Disallow(ctx, "2001:db8::/64", "x")
+	_, _ = c.Clients(ctx)
+	_, _ = c.AddClient(ctx, admin.ClientRequest{Prefix: "10.0.0.0/8"})
+	_, _ = c.RemoveClient(ctx, "10.0.0.0/8", "x")
 	_, _ = c.Explain(ctx, netip.MustParseAddr("2001:db8::1"))
 	_, _ = c.Top(ctx, 7)
 	_, _ = c.Confirm(ctx, admin.ConfirmRequest{All: true})
@@ -69,6 +72,9 @@ DELETE /api/v1/blocks/203.0.113.0/24?reason=a+%26+b
 POST /api/v1/allow
 GET /api/v1/allow
 DELETE /api/v1/allow/2001:db8::/64?reason=x
+GET /api/v1/clients
+POST /api/v1/clients
+DELETE /api/v1/clients/10.0.0.0/8?reason=x
 GET /api/v1/explain/2001:db8::1
 GET /api/v1/top?limit=7
 POST /api/v1/held/confirm

@@ -203,6 +203,7 @@ func TestAnswers(t *testing.T) {
 	s.ask("203.0.113.9", 30)
 	s.ask("2001:db8::1", 15)
 	const block, allow, explain = "/api/v1/blocks/{prefix}", "/api/v1/allow/{prefix}", "GET /api/v1/explain/{address}"
+	const client = "/api/v1/clients/{prefix}"
 	const candidate = "/api/v1/rules/{name}/candidates/{threshold}"
 	for _, c := range []struct {
 		route, path, body string
@@ -259,6 +260,13 @@ func TestAnswers(t *testing.T) {
 		{"DELETE " + allow, "/api/v1/allow/192.0.2.128/25", "", 404},
 		{"DELETE " + allow, "/api/v1/allow/198.51.100.0/24", "", 409},
 		{"DELETE " + allow, "/api/v1/allow/nothing", "", 400},
+
+		{"POST /api/v1/clients", "/api/v1/clients", `{"prefix":"10.1.0.0/16","reason":"test"}`, 201},
+		{"POST /api/v1/clients", "/api/v1/clients", `{"prefix":"10.0.0.0/7"}`, 422},
+		{"POST /api/v1/clients", "/api/v1/clients", `{"prefix":"10.1.2.0/16"}`, 400},
+		{"GET /api/v1/clients", "/api/v1/clients", "", 200},
+		{"DELETE " + client, "/api/v1/clients/10.1.0.0/16?reason=test", "", 200},
+		{"DELETE " + client, "/api/v1/clients/10.1.0.0/16", "", 404},
 
 		{"GET /api/v1/held", "/api/v1/held", "", 200},
 		{"POST /api/v1/held/confirm", "/api/v1/held/confirm", `{"all":true}`, 200},

@@ -67,6 +67,12 @@ var operations = map[string]operation{
 	"DELETE /api/v1/allow/{prefix...}": {id: "removeAllowance", summary: "Removes an allowance that was made at run time",
 		query: []string{"reason"}, answer: admin.Allowance{}, fails: []int{400, 404, 409}},
 
+	"GET /api/v1/clients": {id: "listClients", summary: "Networks that are clients' though a source shows no others: those of the config, and those named at run time", answer: admin.ClientList{}, fails: []int{400}},
+	"POST /api/v1/clients": {id: "addClient", summary: "Names a network as clients', on this node",
+		body: admin.ClientRequest{}, status: 201, answer: admin.Client{}, fails: []int{400, 409, 413, 422}},
+	"DELETE /api/v1/clients/{prefix...}": {id: "removeClient", summary: "Takes back that a network was named as clients'",
+		query: []string{"reason"}, answer: admin.Client{}, fails: []int{400, 404, 409}},
+
 	"GET /api/v1/explain/{address}":    {id: "explain", summary: "Why an address is blocked, or how near it is", answer: admin.Explanation{}, fails: []int{400}},
 	"GET /api/v1/samples/{prefix...}":  {id: "getSamples", summary: "Some of the requests of a key that is blocked or near a limit. Requires a login, by default an operator's", answer: admin.SampleList{}, fails: []int{400, 404}},
 	"GET /api/v1/evidence/{prefix...}": {id: "getEvidence", summary: "What a key had counted when this node blocked exactly this prefix", answer: admin.Evidence{}, fails: []int{400, 404}},

@@ -37,6 +37,7 @@ type node struct {
 	filter
 	feeds
 	keyring
+	named
 
 	list   *blocklist.List
 	events *admin.Events

@@ -24,6 +24,7 @@ func (s *Server) resources(view *admin.View) map[string]methods {
 	changes := writes{s.changes, func() admin.Imports { return s.config.View.Reader().Imports() }}
 	rules := ruleAnswers{s.changes}
 	kernel, bouncers := kernelAnswers{s.config.Operator, s.changes}, bouncerAnswers{s.config.Operator, s.changes}
+	clients := clientAnswers{s.config.Operator, changes}
 	return map[string]methods{
 		"/healthz":                       {"GET": reads.getHealth},
 		"/readyz":                        {"GET": reads.getReady},
@@ -41,6 +42,8 @@ func (s *Server) resources(view *admin.View) map[string]methods {
 		"/api/v1/imports/{name}/confirm": {"POST": changes.confirmImport},
 		"/api/v1/allow":                  {"GET": reads.listAllowances, "POST": changes.addAllowance},
 		"/api/v1/allow/{prefix...}":      {"DELETE": changes.removeAllowance},
+		"/api/v1/clients":                {"GET": clients.list, "POST": clients.add},
+		"/api/v1/clients/{prefix...}":    {"DELETE": clients.remove},
 		"/api/v1/explain/{address}":      {"GET": reads.explain},
 		"/api/v1/samples/{prefix...}":    {"GET": reads.getSamples},
 		"/api/v1/evidence/{prefix...}":   {"GET": reads.getEvidence},

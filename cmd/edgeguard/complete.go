@@ -50,7 +50,7 @@ func completeValues(root *cobra.Command) {
 		return nodeaddr.Given(c)(ctx, f)
 	}}
 	arguments := map[string]values{
-		"blocks remove": e.blocks, "blocks confirm": e.held, "allow remove": e.allowances, "bouncers remove": e.bouncers,
+		"blocks remove": e.blocks, "blocks confirm": e.held, "allow remove": e.allowances, "clients remove": e.clients, "bouncers remove": e.bouncers,
 		"rules": e.rules, "enforce try": fixed([]string{"2m", "5m", "15m", "1h"}), "overlay clear": e.rules, "presets show": fixed(presets.Shipped().Names()),
 	}
 	flags := map[string]values{
@@ -184,6 +184,19 @@ func eachListed[T any](ctx context.Context, e *completion, c *cobra.Command, yie
 func (e *completion) allowances(ctx context.Context, c *cobra.Command, yield func(string) bool) {
 	_ = e.ask(ctx, c, func(ctx context.Context, node *client.Client) error {
 		all, err := node.Allowances(ctx)
+		for i := range all {
+			if all[i].Source != admin.AllowedByConfig && !yield(output.Prefix(all[i].Prefix)) {
+				break
+			}
+		}
+		return err
+	})
+}
+
+// clients are the networks that were named as clients' at run time, likewise.
+func (e *completion) clients(ctx context.Context, c *cobra.Command, yield func(string) bool) {
+	_ = e.ask(ctx, c, func(ctx context.Context, node *client.Client) error {
+		all, err := node.Clients(ctx)
 		for i := range all {
 			if all[i].Source != admin.AllowedByConfig && !yield(output.Prefix(all[i].Prefix)) {
 				break

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"edgeguard/detector/outage"
+	"edgeguard/frontdoor"
 )
 
 // SourceNumbers are numbers of sources by name, in the order in which they came; a reload keeps
@@ -91,10 +92,10 @@ func (p *Pipeline) Public() iter.Seq2[string, time.Time] {
 }
 
 // FrontDoors returns the sources that show only what stands before the site, with what that is
-// ([frontdoor.Sources.ShownBy]); none where the config names the clients.
+// ([frontdoor.Sources.ShownBy]); none where the config or an operator names the clients.
 func (p *Pipeline) FrontDoors(now time.Time) map[string]string {
 	doors := make(map[string]string)
-	if len(p.Current().Config.Clients) > 0 {
+	if named, _ := p.made.Doors.Clients(); len(named)+len(p.Current().Config.Clients) > 0 {
 		return doors
 	}
 	for number, name := range p.Sources.all() {
@@ -109,3 +110,6 @@ func (p *Pipeline) FrontDoors(now time.Time) map[string]string {
 func (p *Pipeline) RestorePublic(name string, at time.Time) {
 	p.made.Doors.Restore(p.Sources.number(name), uint32(min(max(at.Unix(), 0), math.MaxUint32)))
 }
+
+// Doors returns what the sources have shown; nil where nobody is spared as a front door.
+func (p *Pipeline) Doors() *frontdoor.Sources { return p.made.Doors }
