@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -8,7 +9,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"edgeguard/admin"
 	"edgeguard/internal/program"
 )
 
@@ -45,7 +48,8 @@ func TestSetupBesideNginx(t *testing.T) {
 		t.Errorf("%v: the names of the site are not written:\n%s", err, text)
 	}
 	s.moved("config.yaml", "/run/edgeguard/auth.sock", s.dir+"/auth.sock", "unix:/run/edgeguard/admin.sock\", group: edgeguard-admin", "unix:"+s.dir+"/admin.sock\"",
-		"127.0.0.1:9190", program.Address(t), "/var/lib/edgeguard", s.dir+"/state")
+		"127.0.0.1:9190", program.Address(t), "/var/lib/edgeguard", s.dir+"/state",
+		"\nown_hosts:", "\nrules: [{name: provoked, match: {method: POST, path: /provoked}, threshold: 3, guard: 1, block_for: 24h, provoked_for: 1h}]\nown_hosts:")
 	s.runNginx(filepath.Join(s.dir, "nginx/nginx.conf"))
 	s.start()
 	s.want("203.0.113.9", 3, http.StatusNotFound)
@@ -68,7 +72,42 @@ func TestSetupBesideNginx(t *testing.T) {
 		_, body, err := getStatus("unix:"+s.dir+"/admin.sock", "/api/v1/explain/203.0.113.9", nil)
 		return err == nil && strings.Contains(body, `"count":3`)
 	})
+	s.provoked(map[string]time.Duration{"cross-site": time.Hour, "same-site": time.Hour, "": time.Hour, "same-origin": 24 * time.Hour, "none": 24 * time.Hour})
 	s.stop(syscall.SIGTERM)
+}
+
+// provoked has browsers send what a rule blocks for a day, each with one Sec-Fetch-Site, and wants
+// each of them blocked for as long as is said.
+func (s *site) provoked(lasts map[string]time.Duration) {
+	s.t.Helper()
+	client := 20
+	for site, want := range lasts {
+		client++
+		addr := fmt.Sprintf("203.0.113.%d", client)
+		for range 4 {
+			request, err := http.NewRequest("POST", "http://"+s.front+"/provoked", http.NoBody)
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			request.Header = http.Header{"X-Test-Client": {addr}, "User-Agent": {"Mozilla/5.0"}}
+			if site != "" {
+				request.Header.Set("Sec-Fetch-Site", site)
+			}
+			answer, err := http.DefaultClient.Do(request)
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			_ = answer.Body.Close()
+		}
+		var b admin.Block
+		s.eventually(site+" is blocked", func() bool {
+			status, body, err := getStatus("unix:"+s.dir+"/admin.sock", "/api/v1/blocks/"+addr, nil)
+			return err == nil && status == http.StatusOK && json.Unmarshal([]byte(body), &b) == nil
+		})
+		if got := b.Until.Sub(b.Since); got != want || b.Rule != "provoked" {
+			s.t.Errorf("Sec-Fetch-Site %q: blocked by %s for %v, want %v", site, b.Rule, got, want)
+		}
+	}
 }
 
 // moved replaces texts in a file of the site.
