@@ -68,6 +68,15 @@ http://e.example.org/x* {
 }`,
 			"/etc/caddy/sites/f": "f.example.org {\n}\n",
 		}, "f.example.org a.example.org b.example.org *.c.example.org e.example.org", ""},
+		"traefik": {"traefik", texts{
+			"/etc/traefik/traefik.yml": "accessLog:\n  filePath: /var/log/a.log\nproviders:\n  file:\n    directory: conf\n",
+			"/etc/traefik/conf/a.yml": "http:\n  routers:\n    a:\n      rule: \"Host(`a.example.org`, `B.example.org`) || PathPrefix(`/c`) && !Host(`d.example.org`)\"\n" +
+				"      # rule: Host(`e.example.org`)\n    f:\n      rule: HostSNI(`f.example.org`) || HostRegexp(`.*`)\n",
+		}, "a.example.org b.example.org", "/etc/traefik/traefik.yml: containers and other providers may have more routers"},
+		"traefik, toml": {"traefik", texts{
+			"/etc/traefik/traefik.toml": "[providers.file]\n  filename = \"/etc/traefik/dynamic.toml\"\n",
+			"/etc/traefik/dynamic.toml": "[http.routers.a]\nrule = 'Host(\"a.example.org\")'\n",
+		}, "a.example.org", "/etc/traefik/traefik.toml: containers and other providers may have more routers"},
 		"caddy, one site":      {"caddy", texts{"/etc/caddy/Caddyfile": "a.example.org\nlog {\n output file /a.log\n}\nroot * /srv\n"}, "a.example.org", ""},
 		"caddy, a placeholder": {"caddy", texts{"/etc/caddy/Caddyfile": "{$DOMAIN} {\n}\n"}, "", "/etc/caddy/Caddyfile:1: a name has variables"},
 	} {
