@@ -109,3 +109,28 @@ func TestShown(t *testing.T) {
 		}
 	}
 }
+
+// A network that is named is clients' in each source, and in what a fleet counts, and its neighbour is
+// not. Who names it twice changes nothing, and it is taken back whole.
+func TestClients(t *testing.T) {
+	s, sec := New(7), uint32(1000)
+	ev, near := request("10.0.0.7"), request("10.0.1.7")
+	s.See(ev, sec)
+	one := Client{Prefix: netip.MustParsePrefix("10.0.0.0/24"), Since: time.Unix(1, 0)}
+	s.AddClient(one)
+	again, ok := s.AddClient(Client{Prefix: one.Prefix, Since: time.Unix(2, 0)})
+	if _, changes := s.Clients(); !ok || again != one || changes != 1 {
+		t.Errorf("named again: %+v, %v, %d changes", again, ok, changes)
+	}
+	for addr, want := range map[*edgeguard.Event]string{ev: "", near: Inner} {
+		if of, of2 := s.Of(addr, sec), s.Any(addr.Addr, sec); of != want || of2 != want {
+			t.Errorf("%v is of %q, for a fleet of %q; want %q", addr.Addr, of, of2, want)
+		}
+	}
+	if _, ok := s.RemoveClient(netip.MustParsePrefix("10.0.0.7/32")); ok {
+		t.Error("a part of it was taken back")
+	}
+	if removed, ok := s.RemoveClient(one.Prefix); !ok || removed != one || s.Of(ev, sec) != Inner {
+		t.Errorf("taken back: %+v, %v, and is of %q", removed, ok, s.Of(ev, sec))
+	}
+}
