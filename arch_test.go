@@ -40,6 +40,7 @@ haproxy:               rules
 shard:                 ring
 internal/hugepage:     shard
 snapshot:              ring
+eventlog:
 tuning:                rules
 detector:              blocklist frontdoor ring rules shard
 aggregator:            blocklist ring shard
@@ -73,7 +74,7 @@ admin !admin/openapi !admin/{fleetstate,holders,listing,order}*
 !admin/access/{guesses,links,store}* !admin/watch/{rates,recent}* !admin/console/{columns,drag,draw,elsewhere,hour,past,sentence,ways}*
 sensor/{accesslog,haproxypeers,httpauth,packet,spoe} sensor/envoy/{asker,call,config,joinwrites,server}*
 enforce !enforce/cloud/sigv4*
-aggregator/redis clockguard/reading.go crawlers/lookup hostaddr snapshot
+aggregator/redis clockguard/reading.go crawlers/lookup eventlog !eventlog/{frame,index}* hostaddr snapshot
 config/{config,listen,log}.go config/yaml/{address,variables}*
 crowdsec/{client,machine,lapitest}* crowdsec/lapi/{keys,server,stream}*
 feed/{fetch,file}* haproxy/access* notify/deliver*

@@ -1,0 +1,246 @@
+package eventlog
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+)
+
+// Config is where and how much is kept.
+type Config struct {
+	// Folder is for the log alone; empty keeps the newest in memory.
+	Folder string
+	Bytes  int64         // of all rooms together
+	Keep   time.Duration // how long
+}
+
+func (c *Config) roomBytes(r Room) int64 { return c.Bytes * share[r] / 16 }
+
+func (c *Config) segmentBytes(r Room) int64 {
+	return min(max(c.roomBytes(r)/16, leastSegment), mostSegment)
+}
+
+// Log keeps entries. It is safe for concurrent use. Make one with [New].
+type Log struct {
+	config Config
+	full   chan struct{} // holds one while many bytes wait
+	disk   sync.Mutex    // held while files are changed; guards root; taken before mu
+	root   *os.Root      // nil while it is in memory
+
+	mu     sync.Mutex // guards the fields below
+	number uint64     // of the last entry
+	rooms  [rooms]room
+	lost   uint64
+}
+
+// New returns a log in memory, until [Log.Open].
+func New(c Config) *Log {
+	l := &Log{config: c, full: make(chan struct{}, 1)}
+	for i := range l.rooms {
+		l.rooms[i].which = Room(i)
+	}
+	return l
+}
+
+// Open reads the folder, which it makes if it is not there. After an error that leaves
+// no folder the log stays in memory; another names a file that is not read.
+func (l *Log) Open() error {
+	if l.config.Folder == "" {
+		return nil
+	}
+	l.disk.Lock()
+	defer l.disk.Unlock()
+	if err := os.Mkdir(l.config.Folder, 0o700); err != nil && !os.IsExist(err) {
+		return err
+	}
+	root, err := os.OpenRoot(l.config.Folder)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.root = root
+	last := uint64(0)
+	for i := range l.rooms {
+		r := &l.rooms[i]
+		err = errors.Join(err, r.open(root))
+		for _, s := range r.segments {
+			last = max(last, s.Last)
+		}
+	}
+	l.renumber(last)
+	if err != nil {
+		return fmt.Errorf("%s: %w", l.config.Folder, err)
+	}
+	return nil
+}
+
+// renumber has what was added before the log was open come after what it had. It needs mu.
+func (l *Log) renumber(last uint64) {
+	for i := range l.rooms {
+		r := &l.rooms[i]
+		early := r.pending
+		r.pending = nil
+		for len(early) > 0 {
+			size := frameSize(early)
+			e, _ := readFrame(early[:size])
+			e.Number += last
+			r.pending, early = appendFrame(r.pending, &e), early[size:]
+		}
+	}
+	l.number += last
+}
+
+// Add adds an entry. It never waits for the disk: what finds no room among the bytes that
+// wait for it is lost, and counted.
+func (l *Log) Add(to Room, e Entry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := &l.rooms[to]
+	if len(r.pending) >= mostPending[to] {
+		l.lost++
+		return
+	}
+	l.number++
+	e.Number = l.number
+	r.pending = appendFrame(r.pending, &e)
+	if to != Crossings && len(r.pending) > mostPending[to]/4 {
+		select {
+		case l.full <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Full receives when a flush must not wait for the next second.
+func (l *Log) Full() <-chan struct{} { return l.full }
+
+// Lost returns how many entries found no room since the last call.
+func (l *Log) Lost() (n uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n, l.lost = l.lost, 0
+	return n
+}
+
+// Bytes returns how much the log takes of the disk.
+func (l *Log) Bytes() (n int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range l.rooms {
+		for _, s := range l.rooms[i].segments {
+			n += s.disk
+		}
+	}
+	return n
+}
+
+// Flush writes what waits, seals what is full, and removes what is too much or too old.
+// What could not be written is written by a later one.
+func (l *Log) Flush(now time.Time) (err error) {
+	l.disk.Lock()
+	defer l.disk.Unlock()
+	for i := range l.rooms {
+		r := &l.rooms[i]
+		if l.root == nil {
+			l.trim(r)
+			continue
+		}
+		err = errors.Join(err, l.writeRoom(r), l.turn(r, now))
+	}
+	return err
+}
+
+// Close flushes a last time, and closes the files.
+func (l *Log) Close(now time.Time) error {
+	err := l.Flush(now)
+	l.disk.Lock()
+	defer l.disk.Unlock()
+	for i := range l.rooms {
+		if f := l.rooms[i].file; f != nil {
+			err = errors.Join(err, f.Sync(), f.Close())
+			l.rooms[i].file = nil
+		}
+	}
+	if l.root != nil {
+		err = errors.Join(err, l.root.Close())
+	}
+	return err
+}
+
+// trim keeps the newest of a room in memory: half of what may wait.
+func (l *Log) trim(r *room) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	rest := r.pending
+	for len(rest) > mostPending[r.which]/2 {
+		rest = rest[frameSize(rest):]
+	}
+	if len(rest) < len(r.pending) {
+		r.pending = append([]byte(nil), rest...)
+	}
+}
+
+// writeRoom writes what waits in a room. It needs disk.
+func (l *Log) writeRoom(r *room) error {
+	l.mu.Lock()
+	frames := r.pending
+	r.writing, r.pending = frames, nil
+	l.mu.Unlock()
+	var err error
+	if len(frames) > 0 && r.file == nil {
+		err = l.begin(r)
+	}
+	if len(frames) > 0 && err == nil {
+		err = r.write(frames)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case err != nil:
+		r.pending = append(frames, r.pending...)
+	case len(frames) > 0:
+		s := r.segments[len(r.segments)-1]
+		s.summary = r.noted(frames)
+		s.disk = int64(s.Frames)
+	}
+	r.writing = nil
+	return err
+}
+
+// begin makes the next segment of a room.
+func (l *Log) begin(r *room) error {
+	s, f, err := r.begin(l.root)
+	if err == nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		r.segments, r.file = append(r.segments, s), f
+	}
+	return err
+}
+
+// turn seals the last segment of a room if it is full, and removes the first ones. It needs
+// disk.
+func (l *Log) turn(r *room, now time.Time) (err error) {
+	var disk int64
+	sealing := r.file != nil && r.old(now, &l.config)
+	if sealing {
+		disk, err = r.seal()
+	}
+	l.mu.Lock()
+	if sealing {
+		r.segments[len(r.segments)-1].isSealed(disk)
+	}
+	n := r.surplus(now, &l.config)
+	gone := r.segments[:n:n]
+	r.segments = r.segments[n:]
+	l.mu.Unlock()
+	for _, s := range gone {
+		if one := l.root.Remove(s.name); one != nil && !os.IsNotExist(one) {
+			err = errors.Join(err, one)
+		}
+	}
+	return err
+}
