@@ -51,7 +51,7 @@ sensor:                haproxy logline
 enforce:               haproxy
 config/yaml:           rules
 config:                config/yaml crawlers feed haproxy logline notify presets rules
-admin:                 blocklist crawlers crowdsec detector haproxy notify tuning
+admin:                 blocklist crawlers crowdsec detector eventlog haproxy notify tuning
 admin/console:         admin aggregator tuning
 node:                  *
 replay:                aggregator aggregator/member aggregator/redis blocklist crawlers detector frontdoor hostaddr rules shard tuning

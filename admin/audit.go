@@ -1,9 +1,10 @@
 package admin
 
 import (
+	"fmt"
+	"net/netip"
+	"strings"
 	"time"
-
-	"edgeguard/admin/watch"
 )
 
 // Audit is one manual action, whether it succeeded or not. Requests that were
@@ -21,6 +22,10 @@ type Audit struct {
 	Target string `json:"target,omitempty"` // the prefix as asked for, or the rule; empty for "sign" and "reload"
 	Detail string `json:"detail,omitempty"` // the end and the reason; old and new threshold
 	Result string `json:"result"`           // "ok", or the problem
+	// Prefixes are those of a change of many.
+	Prefixes []netip.Prefix `json:"prefixes,omitempty"`
+	// Undo is the command that takes it back, if there is one.
+	Undo string `json:"undo,omitempty"`
 }
 
 // AuditPage is one page of the manual actions, the newest first.
@@ -30,11 +35,32 @@ type AuditPage struct {
 	Next string `json:"next,omitempty"`
 }
 
-// Audits returns the last manual actions.
-func (v *View) Audits() *watch.Ring[Audit] { return v.audits }
-
 // Record adds a change that no operator asked for.
 func (v *View) Record(one Audit) {
 	one.Time = v.reader.Now()
-	v.audits.Add(one)
+	v.events.Change(one)
+}
+
+// undoOf returns the command that takes a change back; empty where none does.
+func undoOf(a *Audit) string {
+	switch a.Action {
+	case "block", "restore", "confirm":
+		return "edgeguard blocks remove " + a.Target
+	case "unblock":
+		return "edgeguard blocks add " + a.Target
+	case "allow":
+		return "edgeguard allow remove " + a.Target
+	case "disallow":
+		return "edgeguard allow add " + a.Target
+	case "threshold":
+		if strings.Contains(a.Detail, " on the whole fleet") {
+			return "edgeguard overlay clear --fleet " + a.Target
+		}
+		return "edgeguard overlay clear " + a.Target
+	case "import":
+		if n := len(a.Prefixes); n > 0 && n <= 20 {
+			return "edgeguard blocks remove " + strings.Trim(fmt.Sprint(a.Prefixes), "[]")
+		}
+	}
+	return ""
 }

@@ -75,7 +75,7 @@ type BulkImporter interface {
 
 // Import makes many blocks. One record of the audit is about all of them.
 func (c *Changes) Import(by access.Caller, request *BulkRequest) (done BulkDone, p *call.Problem) {
-	p = c.Audited(by, "import", "", func(detail *string) *call.Problem {
+	p = c.audited(by, Audit{Action: "import"}, func(record *Audit) *call.Problem {
 		if n := len(request.Blocks); n == 0 || n > MostBulk {
 			return call.NewProblem(http.StatusBadRequest, "blocks", fmt.Sprintf("has %d blocks", n), fmt.Sprintf("send 1 to %d", MostBulk))
 		}
@@ -83,9 +83,15 @@ func (c *Changes) Import(by access.Caller, request *BulkRequest) (done BulkDone,
 			return call.NewProblem(http.StatusBadRequest, "spent", "is not from 0 to 1", "send that of the answer before")
 		}
 		done = c.importAll(request)
-		*detail = fmt.Sprintf("%d added, %d stay, %d refused", done.Added, done.Stays, done.Refused)
+		record.Detail = fmt.Sprintf("%d added, %d stay, %d refused", done.Added, done.Stays, done.Refused)
 		if request.DryRun {
-			*detail += ", dry run"
+			record.Detail += ", dry run"
+			return nil
+		}
+		for _, one := range done.Results {
+			if p, ok := keyPrefix(one.Prefix); ok && one.Result == BulkAdded {
+				record.Prefixes = append(record.Prefixes, p)
+			}
 		}
 		return nil
 	})

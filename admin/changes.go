@@ -57,7 +57,10 @@ func (c *Changes) audited(by access.Caller, record Audit, change func(*Audit) *c
 // record keeps and logs what somebody did.
 func (c *Changes) record(by access.Caller, a Audit) {
 	a.Time, a.Who, a.User, a.Role, a.Way = c.view.reader.Now(), by.Who, by.User, by.Role.String(), by.Way
-	c.view.audits.Add(a)
+	if a.Result == "ok" {
+		a.Undo = undoOf(&a)
+	}
+	c.view.events.Change(a)
 	c.log(a)
 }
 

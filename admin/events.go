@@ -3,12 +3,13 @@ package admin
 import (
 	"fmt"
 	"maps"
-	"net/netip"
 	"sync"
 	"time"
 
 	"edgeguard"
 	"edgeguard/admin/watch"
+	"edgeguard/blocklist"
+	"edgeguard/eventlog"
 )
 
 const (
@@ -18,11 +19,12 @@ const (
 	OtherLabel = "other"
 )
 
-// Events keeps the last events and sends them to its streams. Publishing never
-// waits: see [watch.Hub]. It is safe for concurrent use. Make one with
-// [NewEvents].
+// Events sends events to its streams, with the last ones in memory for those that come
+// back, and has them kept. Publishing never waits: see [watch.Hub]. It is safe for
+// concurrent use. Make one with [NewEvents].
 type Events struct {
 	node   string
+	log    *eventlog.Log
 	hub    *watch.Hub[*Event]
 	places watch.Places
 
@@ -38,28 +40,29 @@ type MadeBy struct {
 	Origin string // "local", "manual" or "fleet"
 }
 
-// NewEvents makes an empty memory of events. node is the name of this node, so
-// that blocks made here can be told from the fleet's.
-func NewEvents(node string) *Events {
+// NewEvents makes an empty memory of events, which a log keeps. node is the name of this
+// node, so that blocks made here can be told from the fleet's.
+func NewEvents(node string, log *eventlog.Log) *Events {
 	return &Events{
-		node: node, hub: watch.NewHub[*Event](),
+		node: node, log: log, hub: watch.NewHub[*Event](),
 		made: make(map[MadeBy]uint64), lifted: make(map[string]uint64), alarms: make(map[string]uint64),
 	}
 }
 
 // Block publishes a change of the blocklist: a block or an allowance, or the
-// tombstone of one that was removed. It fits blocklist.List.OnChange.
-func (e *Events) Block(now time.Time, b edgeguard.Block) {
+// tombstone of one that was removed, with how that ended, which may be nil. The blocks of
+// an import are not kept one by one: its change lists them.
+func (e *Events) Block(now time.Time, b edgeguard.Block, ended *blocklist.Ended, imported bool) {
 	if b.Allow {
 		e.allowance(now, b)
 		return
 	}
 	shown := NewBlock(b)
+	event := Event{Time: now.UTC(), Kind: EventBlock, Block: &shown, Ended: newEnded(ended)}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	kind := EventBlock
 	if b.Lifted {
-		kind = EventUnblock
+		event.Kind = EventUnblock
 		reason := e.Origin(b)
 		if reason == FromHere { // this node lifts nothing but by hand
 			reason = edgeguard.ManualRule
@@ -72,7 +75,10 @@ func (e *Events) Block(now time.Time, b edgeguard.Block) {
 		}
 		e.made[by]++
 	}
-	e.publish(&Event{Time: now.UTC(), Kind: kind, Block: &shown})
+	e.send(event)
+	if !imported {
+		e.keep(eventlog.Blocks, event, b.Rule, b.Prefix)
+	}
 }
 
 func (e *Events) allowance(now time.Time, b edgeguard.Block) {
@@ -80,7 +86,9 @@ func (e *Events) allowance(now time.Time, b edgeguard.Block) {
 	if b.Lifted {
 		kind = EventDisallow
 	}
-	e.publish(&Event{Time: now.UTC(), Kind: kind, Allowance: &shown})
+	event := Event{Time: now.UTC(), Kind: kind, Allowance: &shown}
+	e.send(event)
+	e.keep(eventlog.Blocks, event, b.Rule, b.Prefix)
 }
 
 // Alarm publishes an alarm.
@@ -92,13 +100,13 @@ func (e *Events) Alarm(a edgeguard.Alarm) {
 		name = OtherLabel
 	}
 	e.alarms[name]++
-	e.publish(&Event{Time: a.Time.UTC(), Kind: EventAlarm, Name: a.Kind, Text: a.Text})
+	e.publish(Event{Time: a.Time.UTC(), Kind: EventAlarm, Name: a.Kind, Text: a.Text})
 }
 
 // State publishes that the node changed: a fixed word such as "reloaded" and a
 // sentence.
 func (e *Events) State(now time.Time, name, text string) {
-	e.publish(&Event{Time: now.UTC(), Kind: EventState, Name: name, Text: text})
+	e.publish(Event{Time: now.UTC(), Kind: EventState, Name: name, Text: text})
 }
 
 // Held publishes that the records which await confirmation are others than before.
@@ -107,23 +115,31 @@ func (e *Events) Held(now time.Time, n int) {
 	if n > 0 {
 		text = fmt.Sprintf("records of the fleet that await confirmation: %d", n)
 	}
-	e.publish(&Event{Time: now.UTC(), Kind: EventHeld, Name: "held", Text: text})
+	e.publish(Event{Time: now.UTC(), Kind: EventHeld, Name: "held", Text: text})
 }
 
 // WouldBlock publishes a crossing that was held back because the site failed.
 func (e *Events) WouldBlock(now time.Time, c *edgeguard.Crossing) {
-	e.publish(&Event{Time: now.UTC(), Kind: EventWouldBlock, Name: c.Rule,
-		Text: fmt.Sprintf("%s would be over the limit of rule %s (%d of %d); the site fails", c.Key, c.Rule, c.Count, c.Limit)})
+	event := Event{Time: now.UTC(), Kind: EventWouldBlock, Name: c.Rule,
+		Text: fmt.Sprintf("%s would be over the limit of rule %s (%d of %d); the site fails", c.Key, c.Rule, c.Count, c.Limit)}
+	e.send(event)
+	e.keep(eventlog.Crossings, event, c.Rule, c.Key.Prefix)
 }
 
 // Origin returns where a block was made, as in MadeBy.
 func (e *Events) Origin(b edgeguard.Block) string { return makerOf(&b, e.node) }
 
-// publish keeps an event and sends it to the streams.
-func (e *Events) publish(event *Event) {
+// publish sends an event that has no prefix, and keeps it.
+func (e *Events) publish(event Event) {
+	e.send(event)
+	e.keep(eventlog.ByHand, event, "")
+}
+
+// send sends an event to the streams.
+func (e *Events) send(event Event) {
 	e.hub.Publish(event.Kind, func(id string) *Event {
 		event.ID = id
-		return event
+		return &event
 	})
 }
 
@@ -156,13 +172,4 @@ func (e *Events) Counted() Happened {
 	h := Happened{Made: maps.Clone(e.made), Lifted: maps.Clone(e.lifted), Alarms: maps.Clone(e.alarms)}
 	h.Streams, h.Dropped = e.hub.Streams()
 	return h
-}
-
-// history returns the newest events of blocks that hold addr.
-func (e *Events) history(addr netip.Addr, n int) []Event {
-	history := []Event{}
-	for _, event := range e.hub.Newest(n, func(event *Event) bool { return event.touches(addr) }) {
-		history = append(history, *event)
-	}
-	return history
 }

@@ -18,7 +18,6 @@ type View struct {
 	reader Reader
 	events *Events
 	scans  *watch.Shared[scanned]
-	audits *watch.Ring[Audit]
 	sorted *watch.Copies
 	board  *watch.Board
 	// discreet leaves out what operators wrote.
@@ -29,7 +28,7 @@ type View struct {
 func NewView(reader Reader, events *Events) *View {
 	now := func() time.Time { return reader.Now() }
 	look := func(now time.Time, k watch.Key) watch.Figures { return reader.Figures(now, k) } // the document of the API has no reader
-	return &View{reader: reader, events: events, audits: new(watch.Ring[Audit]), scans: watch.NewShared[scanned](now), sorted: watch.NewCopies(now), board: watch.NewBoard(now, look)}
+	return &View{reader: reader, events: events, scans: watch.NewShared[scanned](now), sorted: watch.NewCopies(now), board: watch.NewBoard(now, look)}
 }
 
 // Reader returns the node that the view shows, without what operators wrote where
@@ -52,9 +51,6 @@ func (v *View) Stats() Stats {
 	return stats
 }
 
-// historyLength is how many events of an address are shown.
-const historyLength = 20
-
 // Explanation returns the state of an address. It waits for Redis where the node
 // is in a fleet.
 func (v *View) Explanation(ctx context.Context, addr netip.Addr) Explanation {
@@ -64,12 +60,7 @@ func (v *View) Explanation(ctx context.Context, addr netip.Addr) Explanation {
 		e.Rules[i].Does = e.Rules[i].Action.String()
 	}
 	v.addFleet(ctx, &e)
-	e.History = v.events.history(addr, historyLength)
-	if v.discreet {
-		for i := range e.History {
-			e.History[i] = *e.History[i].WithoutNote()
-		}
-	}
+	e.History = v.historyOf(ctx, addr)
 	return e
 }
 

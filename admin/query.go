@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"time"
 
 	"edgeguard"
 	"edgeguard/admin/call"
@@ -72,11 +71,8 @@ func readPlaces(q call.Query, f *BlockFilter) (p *call.Problem) {
 			return p
 		}
 	}
-	if text, given := q["since_after"]; given {
-		var err error
-		if f.Since, err = time.Parse(time.RFC3339, text); err != nil {
-			return call.NewProblem(http.StatusBadRequest, "since_after", strconv.Quote(call.Clip(text))+" is not a time", "use 2026-03-01T12:00:00Z")
-		}
+	if f.Since, p = q.Time("since_after"); p != nil {
+		return p
 	}
 	if text, given := q["cursor"]; given {
 		prefix, err := f.ReadCursor(text)

@@ -286,6 +286,7 @@ func (l *List) evictOne(wanted bool) bool {
 		return false
 	}
 	e := l.budget.next()
+	l.notify.addEnded(e, EndedByRoom)
 	l.remove(e)
 	l.budget.evicted++
 	l.notify.addEvicted(e.block)
@@ -351,8 +352,10 @@ func (l *List) Became(prefix netip.Prefix) Became {
 	if e == nil {
 		return Became{}
 	}
-	return Became{e.seat.asked.Load(), e.seat.turnedAway.Load(), e.seat.served.Load()}
+	return e.seat.became()
 }
+
+func (s *seat) became() Became { return Became{s.asked.Load(), s.turnedAway.Load(), s.served.Load()} }
 
 // bump adds to a counter that stays below the greatest number.
 func bump(n *atomic.Uint32, by uint32) {

@@ -256,6 +256,11 @@ func (l *List) replace(old, e *entry, now time.Time) (changed bool) {
 	over := !now.Before(e.block.Until)
 	if over || e.block.Lifted {
 		if old != nil {
+			why := EndedInTime
+			if e.block.Lifted {
+				why = EndedByLift
+			}
+			l.notify.addEnded(old, why)
 			l.remove(old)
 		}
 		l.remember(e)

@@ -9,15 +9,37 @@ import "edgeguard"
 type notifier struct {
 	changed func(edgeguard.Block)
 	evicted func(edgeguard.Block)
+	ended   func(Ended)
 	pending []change
 	busy    bool
 }
 
-// change is a block that changed, or that was evicted.
+// change is a block that changed, that was evicted, or that has ended.
 type change struct {
 	block   edgeguard.Block
 	evicted bool
+	ended   *Ended
 }
+
+// Ended is a block that is in force no more, with what this node refused because of it since
+// it started.
+type Ended struct {
+	edgeguard.Block
+	Refused uint32
+	Became
+	Why EndReason
+}
+
+// EndReason is a word for why a block has ended.
+type EndReason string
+
+// Why a block has ended.
+const (
+	EndedInTime    EndReason = "time"
+	EndedByLift    EndReason = "lifted"
+	EndedByRoom    EndReason = "evicted" // it made room for another
+	EndedByAllowed EndReason = "allowed" // an allowance of the same prefix took its place
+)
 
 func (t *notifier) add(b edgeguard.Block) {
 	if t.changed != nil {
@@ -27,14 +49,24 @@ func (t *notifier) add(b edgeguard.Block) {
 
 func (t *notifier) addEvicted(b edgeguard.Block) {
 	if t.evicted != nil {
-		t.pending = append(t.pending, change{b, true})
+		t.pending = append(t.pending, change{block: b, evicted: true})
+	}
+}
+
+// addEnded adds a standing block that is about to be removed.
+func (t *notifier) addEnded(e *entry, why EndReason) {
+	if t.ended != nil && !e.block.Allow && !e.remembered {
+		t.pending = append(t.pending, change{ended: &Ended{e.block, e.seat.refused.Load(), e.seat.became(), why}})
 	}
 }
 
 func (t *notifier) send(c change) {
-	if c.evicted {
+	switch {
+	case c.ended != nil:
+		t.ended(*c.ended)
+	case c.evicted:
 		t.evicted(c.block)
-	} else {
+	default:
 		t.changed(c.block)
 	}
 }
@@ -62,6 +94,14 @@ func (l *List) OnEvict(evicted func(edgeguard.Block)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.notify.evicted = evicted
+}
+
+// OnEnd sets the function that receives every block that has ended, in one order with those
+// of OnChange and in the same way: that of a lift just before its tombstone.
+func (l *List) OnEnd(ended func(Ended)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.notify.ended = ended
 }
 
 // unlockAndNotify releases the lock and then sends what is pending. Its unlocks

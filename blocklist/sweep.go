@@ -41,6 +41,7 @@ func (l *List) sweepOne(now time.Time, spared *entry) bool {
 	if !e.remembered && e.block.Allow {
 		l.notify.add(e.block)
 	}
+	l.notify.addEnded(e, EndedInTime)
 	l.remove(e)
 	if ended { // as a copy: readers may still have e
 		l.remember(&entry{block: e.block, trust: e.trust})
@@ -68,6 +69,7 @@ func (l *List) stand(e, old *entry, now time.Time) {
 // replaces.
 func (l *List) makeWay(old, e *entry) *entry {
 	if old != nil && !old.remembered && old.block.Allow != e.block.Allow {
+		l.notify.addEnded(old, EndedByAllowed)
 		l.remove(old)
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"edgeguard"
@@ -34,6 +35,8 @@ type Config struct {
 	RollUp         bool           // block a /56 when a quarter of its /64 are blocked
 	State          string         // folder of what outlives a restart
 	Overlay        bool           // thresholds may be changed while the node runs
+	KeepEvents     int64          // bytes of what happened, on the disk
+	KeepEventsFor  time.Duration  // how long that is kept
 	Samples        int            // how many requests are kept of a key that is blocked or near a limit
 	// SamplesForReaders shows these to readers too, and not to operators alone.
 	SamplesForReaders bool
@@ -75,6 +78,8 @@ const (
 	leastBlocks, mostBlocks = 1000, 1 << 24
 	// mostSamples is what samples may be, and its default.
 	mostSamples = 16
+	// leastEvents is what keep_events may be at least, and mostEventsFor keep_events_for at most.
+	leastEvents, mostEventsFor = 1 << 20, 3660 * 24 * time.Hour
 )
 
 // keys are the file's own. r reads the presets; it may be nil to print.
@@ -102,6 +107,9 @@ func (c *Config) keys(r *reader) key.List {
 		key.Truth("roll_up", &c.RollUp, "`true`: an IPv6 /56 is blocked while a quarter of its /64 are, see [below](#how-many-blocks)"),
 		key.At("state", &c.State, yaml.Node.AbsPath, (*yaml.Printer).Quote, "an absolute path",
 			"the folder of what survives a restart; `serve` without a config has none. [One node](operations.md#one-node-a-folder) at a time uses it. A change requires a restart"),
+		key.Size("keep_events", &c.KeepEvents, leastEvents, "how much of the disk, in `state`, [what happened](operations.md#what-happened) may take. An eighth is for operators' changes and alarms, "+
+			"a quarter for crossings, the rest for blocks: none moves another out. A change requires a restart"),
+		key.Span("keep_events_for", &c.KeepEventsFor, time.Hour, mostEventsFor, "how long it is kept. A change requires a restart"),
 		key.Truth("overlay", &c.Overlay, "thresholds and candidates may be changed while the node runs, by [the API](api.md#rules) and the console; see below"),
 		key.Whole("samples", &c.Samples, 0, mostSamples, "how many requests are kept of a key that is blocked or near a limit; `0` keeps none. "+
 			"See [below](#samples-of-requests). A change requires a restart"),
@@ -195,6 +203,8 @@ func defaults() *Config {
 		Memory:         512 << 20,
 		State:          "/var/lib/edgeguard",
 		Overlay:        true,
+		KeepEvents:     64 << 20,
+		KeepEventsFor:  30 * 24 * time.Hour,
 		Samples:        mostSamples,
 		Floods:         Floods{Sources: 1000, Times: 10},
 		Specs:          []rules.Spec{{Name: "default", Threshold: 2000}},

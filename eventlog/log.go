@@ -99,7 +99,11 @@ func (l *Log) Add(to Room, e Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := &l.rooms[to]
-	if len(r.pending) >= mostPending[to] {
+	switch {
+	case len(r.pending) < mostPending[to]:
+	case l.config.Folder == "":
+		r.trim()
+	default:
 		l.lost++
 		return
 	}
@@ -112,6 +116,13 @@ func (l *Log) Add(to Room, e Entry) {
 		default:
 		}
 	}
+}
+
+// Newest returns the number of the last entry.
+func (l *Log) Newest() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.number
 }
 
 // Full receives when a flush must not wait for the next second.
@@ -144,11 +155,9 @@ func (l *Log) Flush(now time.Time) (err error) {
 	defer l.disk.Unlock()
 	for i := range l.rooms {
 		r := &l.rooms[i]
-		if l.root == nil {
-			l.trim(r)
-			continue
+		if l.root != nil {
+			err = errors.Join(err, l.writeRoom(r), l.turn(r, now))
 		}
-		err = errors.Join(err, l.writeRoom(r), l.turn(r, now))
 	}
 	return err
 }
@@ -170,17 +179,13 @@ func (l *Log) Close(now time.Time) error {
 	return err
 }
 
-// trim keeps the newest of a room in memory: half of what may wait.
-func (l *Log) trim(r *room) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// trim keeps the newest of a room that is in memory: half of what may wait. It needs mu.
+func (r *room) trim() {
 	rest := r.pending
 	for len(rest) > mostPending[r.which]/2 {
 		rest = rest[frameSize(rest):]
 	}
-	if len(rest) < len(r.pending) {
-		r.pending = append([]byte(nil), rest...)
-	}
+	r.pending = append([]byte(nil), rest...)
 }
 
 // writeRoom writes what waits in a room. It needs disk.

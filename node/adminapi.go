@@ -33,7 +33,6 @@ type adminAPI struct {
 	events    *admin.Events
 	latency   *metrics.Latency
 	logins    *access.Logins
-	touch     func() // has the state saved soon
 	deps      listeners.Deps
 	rates     watch.Rates
 	failed    uint64 // seconds in which the site failed; of the one goroutine that notes the rates
@@ -78,9 +77,8 @@ func (a *adminAPI) serve(l *config.Admin, open func() (net.Listener, error)) (*s
 	return s, func(ctx context.Context) error { return s.Serve(ctx, nl) }, err
 }
 
-// audit logs what an operator did by hand, and has it saved.
+// audit logs what an operator did by hand.
 func (a *adminAPI) audit(by admin.Audit) {
-	a.touch()
 	a.deps.Log.Info("by hand", "who", by.Who, "user", by.User, "role", by.Role, "way", by.Way, "action", by.Action, "target", by.Target, "detail", by.Detail, "result", by.Result)
 }
 
@@ -101,11 +99,17 @@ func (a *adminAPI) publish(e entry) {
 	switch {
 	case e.expired: // its record said when
 	case e.block != nil:
-		a.events.Block(a.status.Now(), a.status.Outward(*e.block))
+		a.events.Block(a.status.Now(), a.status.Outward(*e.block), e.ended, e.imported)
+	case e.ended != nil:
+		a.events.End(a.status.Now(), a.status.Outward(e.ended.Block), e.ended)
 	case e.alarm != nil:
 		a.events.Alarm(*e.alarm)
 	case e.crossing != nil && e.crossing.Held:
 		a.events.WouldBlock(a.status.Now(), e.crossing)
+	case e.crossing != nil:
+		a.events.Crossing(a.status.Now(), e.crossing)
+	case e.unkept > 0:
+		a.events.LeftOut(a.status.Now(), e.unkept)
 	}
 }
 

@@ -39,7 +39,7 @@ func TestAuditIsKept(t *testing.T) {
 	if len(want) != 2 || want[0].Target != "203.0.113.8" || want[0].Result != "ok" {
 		t.Fatalf("%+v", want)
 	}
-	saved := filepath.Join(folder, "state", auditFileName)
+	saved := filepath.Join(folder, "state", eventsFolder, "changes-0000000000000001.log")
 	u.eventually("it is saved", func() bool { return strings.Contains(read(t, saved), "203.0.113.8") })
 	if got := newNode(t, u.killed(), oneLog).start().audited(); !reflect.DeepEqual(got, want) {
 		t.Errorf("after a kill: %+v", got)

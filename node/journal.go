@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/blocklist"
 )
 
 const (
 	// journalLength is how many entries wait for a slow log. When it is full
-	// entries are dropped and counted: a decision never waits for a log.
-	journalLength = 4096
+	// entries are dropped and counted: a decision never waits for a log. Crossings may
+	// take half of them, so that no flood of these leaves out a block.
+	journalLength = 16384
 	// linesPerSecond bounds the log during a storm of blocks; what is left
 	// out is counted in one line.
 	linesPerSecond = 50
@@ -25,23 +27,31 @@ type journal struct {
 	log     *slog.Logger
 	entries chan entry
 	dropped atomic.Uint64
+	lost    atomic.Uint64 // were published, and not kept
 	// epoch returns the wall-clock time of a local one.
 	epoch func(time.Time) time.Time
 	// publish is called with every entry after it was logged or left out.
 	publish func(entry)
 
-	second   int64 // the second that lines are counted in
-	lines    int
-	left     int    // lines left out of that second
-	reported uint64 // of dropped
+	second int64 // the second that lines are counted in
+	lines  int
+	left   int // lines left out of that second
+	// crossings of that second, and entries of it that are not published
+	crossings int
+	unkept    uint64
+	reported  uint64 // of dropped
 }
 
-// entry is one thing to log: exactly one of its pointers is set.
+// entry is one thing to log: exactly one of its pointers is set, but for a block that was
+// lifted, which has its end too.
 type entry struct {
 	block    *edgeguard.Block
 	expired  bool // the block is an allowance that has ended
+	imported bool // the block is one of many that an operator's one change makes
+	ended    *blocklist.Ended
 	crossing *edgeguard.Crossing
 	alarm    *edgeguard.Alarm
+	unkept   uint64 // entries that were not published
 }
 
 func newJournal(log *slog.Logger, epoch func(time.Time) time.Time) *journal {
@@ -50,12 +60,19 @@ func newJournal(log *slog.Logger, epoch func(time.Time) time.Time) *journal {
 
 // add takes an entry. It never waits.
 func (j *journal) add(e entry) {
+	if e.crossing != nil && len(j.entries) >= journalLength/2 {
+		j.dropped.Add(1)
+		return
+	}
 	select {
 	case j.entries <- e:
 	default:
 		j.dropped.Add(1)
 	}
 }
+
+// leave counts entries that were published and not kept.
+func (j *journal) leave(n uint64) { j.lost.Add(n) }
 
 // run logs entries until ctx is done, and then those that still wait.
 func (j *journal) run(ctx context.Context) {
@@ -91,12 +108,19 @@ func (j *journal) rest() {
 // logged.
 func (j *journal) write(e entry, second int64) {
 	j.turn(second)
+	if e.block == nil && e.ended != nil { // its block had a line, with the end
+		j.publish(e)
+		return
+	}
 	j.lines++
 	if j.lines <= linesPerSecond || e.alarm != nil {
 		j.line(e)
 	} else {
 		j.left++
-		if e.crossing != nil {
+	}
+	if e.crossing != nil {
+		if j.crossings++; j.crossings > linesPerSecond {
+			j.unkept++
 			return // of those that are held back, all visitors may be
 		}
 	}
@@ -113,9 +137,13 @@ func (j *journal) turn(second int64) {
 	}
 	if d := j.dropped.Load(); d != j.reported {
 		j.log.Warn("the log was too slow: changes were not logged", "count", d-j.reported)
+		j.unkept += d - j.reported
 		j.reported = d
 	}
-	j.second, j.lines, j.left = second, 0, 0
+	if j.unkept += j.lost.Swap(0); j.unkept > 0 {
+		j.publish(entry{unkept: j.unkept})
+	}
+	j.second, j.lines, j.left, j.crossings, j.unkept = second, 0, 0, 0, 0
 }
 
 func (j *journal) line(e entry) {

@@ -56,6 +56,7 @@ type Node struct {
 	quarantine *quarantine.Quarantine    // before the list, for the fleet's blocks
 	elsewhere  *checks.Others            // what is in force that this node did not make
 	journal    *journal
+	kept       *eventKeeper
 	store      *store
 	protected  *protected
 	sensors    *sensors
@@ -64,6 +65,9 @@ type Node struct {
 	fleet      *fleetlink.Side
 	admin      *adminAPI
 	lifecycle  lifecycle
+	// lastEnded is a block that was lifted, until its tombstone comes: the list calls one
+	// at a time.
+	lastEnded *blocklist.Ended
 }
 
 // common is what every part of a node uses.
@@ -148,11 +152,14 @@ func (n *Node) Run(ctx context.Context) error {
 	n.neighbours.Bouncers.Load()
 	n.list.OnChange(n.changed)
 	n.list.OnEvict(n.evicted)
+	n.list.OnEnd(n.ended)
+	n.kept.open()
+	defer n.kept.close() // after all that adds to it
 	base, end := context.WithCancel(context.WithoutCancel(ctx))
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer end()
-	for _, run := range []func(context.Context){n.journal.run, n.housekeeping().run, n.protected.run} {
+	for _, run := range []func(context.Context){n.journal.run, n.kept.run, n.housekeeping().run, n.protected.run} {
 		beside.Go(func() { run(base) })
 	}
 	first := !n.store.positions.known() // asked now: soon after it has begun, a log has one that is not saved

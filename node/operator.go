@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"sync/atomic"
 
 	"edgeguard"
 	"edgeguard/admin"
@@ -32,6 +33,7 @@ type operator struct {
 	status     *status.Status
 	reload     func() error
 	publish    func() // all records again, by the key that signs now
+	importing  atomic.Int32
 }
 
 // Block implements admin.Operator.
@@ -66,7 +68,9 @@ func (o *operator) Import(b edgeguard.Block, spent float64, try bool) (edgeguard
 		local.Since, local.Until = o.clock.Local(b.Since), o.clock.Local(b.Until)
 		err = o.list.Check(local, o.clock.Now())
 	} else {
+		o.importing.Add(1)
 		b, err = o.block(b, false)
+		o.importing.Add(-1)
 	}
 	if err != nil {
 		share = 0

@@ -19,7 +19,7 @@ func TestRatesOfAStep(t *testing.T) {
 	u.requests("203.0.113.9", 13) // three are refused
 	// What a sensor and the journal do, which do not run here.
 	u.pipeline.Verdicts.Of(pipeline.Ruling{Source: "auth", Action: edgeguard.ActionDeny, Rule: "small"}).Add(3)
-	u.admin.events.Block(begin, edgeguard.Block{Prefix: netip.MustParsePrefix("203.0.113.9/32"), Rule: "small", Since: begin, Until: begin.Add(time.Hour)})
+	u.admin.events.Block(begin, edgeguard.Block{Prefix: netip.MustParsePrefix("203.0.113.9/32"), Rule: "small", Since: begin, Until: begin.Add(time.Hour)}, nil, false)
 	u.admin.noteRates(begin.Add(5*time.Second), u.pipeline)
 	s := u.view().Rates()[0]
 	if !slices.Equal(s.Requests, []uint64{13}) || !slices.Equal(s.Denied, []uint64{3}) || !slices.Equal(s.Blocks, []uint64{1}) || len(s.Rules) != 1 {

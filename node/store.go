@@ -17,7 +17,6 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
-	"edgeguard/admin/watch"
 	"edgeguard/aggregator/quarantine"
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
@@ -57,7 +56,6 @@ type store struct {
 	quarantine *quarantine.Quarantine
 	evidence   snapshot.SideFile[*evidence.Kept]
 	history    snapshot.SideFile[*tuning.History]
-	audit      snapshot.SideFile[*watch.Ring[admin.Audit]]
 	doors      snapshot.SideFile[*pipeline.Pipeline]
 	tally      tallyFile
 	positions  *positions
@@ -146,7 +144,7 @@ func (s *store) restore() *snapshot.Loaded {
 }
 
 // beside returns the files beside the state.
-func (s *store) beside() []anySide { return []anySide{&s.audit, &s.evidence, &s.history, &s.doors} }
+func (s *store) beside() []anySide { return []anySide{&s.evidence, &s.history, &s.doors} }
 
 // anySide is a [snapshot.SideFile] of anything.
 type anySide interface {

@@ -20,6 +20,7 @@ import (
 	"edgeguard/config"
 	"edgeguard/detector"
 	"edgeguard/enforce/haproxypeers"
+	"edgeguard/eventlog"
 	"edgeguard/frontdoor"
 	"edgeguard/haproxy/peers"
 	"edgeguard/internal/hugepage"
@@ -145,9 +146,10 @@ func (n *Node) listens() listeners.Deps {
 
 // wireAdmin makes what the admin API shows and changes.
 func (n *Node) wireAdmin(s supervisor.Config, c *config.Config) {
-	shown, events := status.New(n.sources()), admin.NewEvents(c.Node)
+	kept := eventlog.New(eventlog.Config{Folder: inState(c.State, eventsFolder), Bytes: c.KeepEvents, Keep: c.KeepEventsFor})
+	shown, events := status.New(n.sources()), admin.NewEvents(c.Node, kept)
 	view := admin.NewView(shown, events)
-	n.store.audit = auditSide(c.State, view.Audits())
+	n.kept = &eventKeeper{log: kept, state: c.State, clock: n.clock, alarms: n.alarms, change: events.Change, leftOut: n.journal.leave}
 	n.lifecycle.overlay = overlay.New(overlay.Deps{
 		State: c.State, Now: n.clock.Now, Epoch: n.clock.Epoch, Replace: n.retune, List: n.list, Outcome: view.Outcome, ConfirmShare: confirmShare,
 		Detector: func() *detector.Detector { return n.pipeline.Current().Detector }, Alarms: n.alarms, Log: n.options.Log,
@@ -159,7 +161,7 @@ func (n *Node) wireAdmin(s supervisor.Config, c *config.Config) {
 		Current: func() *pipeline.Generation { return n.pipeline.Current() }, List: n.list, Imported: n.imports.Set, Held: n.quarantine.Sources, Most: confirmShare, Alarms: n.alarms,
 	}
 	n.admin = &adminAPI{
-		status: shown, view: view, events: events, latency: n.sensors.latency, logins: access.NewLogins(), touch: n.store.touch, deps: n.listens(),
+		status: shown, view: view, events: events, latency: n.sensors.latency, logins: access.NewLogins(), deps: n.listens(),
 		operator: &operator{
 			Control: n.lifecycle.overlay, KernelFilter: n.enforcers.Filter, ImportedLists: n.imports, BouncerSide: n.neighbours.Bouncers, pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, clock: n.clock, status: shown, reload: n.Reload,
 			publish:     func() { n.fleet.Sign() },
@@ -231,7 +233,11 @@ func (n *Node) changed(b edgeguard.Block) {
 	}
 	n.store.evidence.Kept.Changed(b, now)
 	n.pipeline.Samples().Changed(b, now)
-	n.journal.add(entry{block: &b})
+	e := entry{block: &b, imported: !b.Lifted && n.admin.operator.importing.Load() > 0 && (b.Rule == edgeguard.ManualRule || edgeguard.Owner(b.Rule) != "")}
+	if last := n.lastEnded; b.Lifted && last != nil && last.Prefix == b.Prefix {
+		e.ended, n.lastEnded = last, nil
+	}
+	n.journal.add(e)
 	n.neighbours.Notify.Changed(now, &b)
 	n.store.touch()
 	n.fleet.Publish(b)
@@ -268,6 +274,16 @@ func (n *Node) evicted(b edgeguard.Block) {
 	n.store.touch()
 	b.Until = b.Since // which has come
 	n.enforcers.Changed(b)
+}
+
+// ended is called with every block that has ended. That of a lift waits for its tombstone,
+// which comes next.
+func (n *Node) ended(e blocklist.Ended) {
+	if e.Why == blocklist.EndedByLift {
+		n.lastEnded = &e
+		return
+	}
+	n.journal.add(entry{ended: &e})
 }
 
 // recovered is called with a state that an alarm was about, and that has ended.

@@ -53,6 +53,7 @@ var least = map[string]Role{
 	"GET /api/v1/rules/{name}/history": Guest,
 	"GET /api/v1/top":                  Guest,
 	"GET /api/v1/events":               Guest,
+	"GET /api/v1/history":              Guest,
 	"GET /api/v1/watch":                Guest,
 	"GET /":                            Guest, // what does not exist
 

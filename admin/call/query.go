@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"edgeguard/internal/safetext"
 )
@@ -76,6 +77,19 @@ func (q Query) OneOf(name string, words ...string) *Problem {
 		return NewProblem(http.StatusBadRequest, name, strconv.Quote(Clip(text))+" is not known", "use "+strings.Join(words, " or "))
 	}
 	return nil
+}
+
+// Time returns the time of a parameter, the zero time if it is not given.
+func (q Query) Time(name string) (at time.Time, _ *Problem) {
+	text, given := q[name]
+	if !given {
+		return at, nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, NewProblem(http.StatusBadRequest, name, strconv.Quote(Clip(text))+" is not a time", "use 2026-03-01T12:00:00Z")
+	}
+	return at, nil
 }
 
 // Prefix returns the prefix of a parameter, the zero prefix if it is not given.

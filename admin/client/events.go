@@ -2,6 +2,7 @@ package client
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,7 +10,9 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+	"time"
 
 	"edgeguard/admin"
 )
@@ -67,4 +70,38 @@ func readEvents(stream io.Reader, after *string, yield func(admin.Event, error) 
 		return err
 	}
 	return io.EOF
+}
+
+// Past chooses what is read of what happened, the oldest first. Every field that is set must
+// hold.
+type Past struct {
+	Kinds, Rule, Prefix string // kinds with commas between them
+	Since, Until        time.Time
+	Cursor              string
+	Limit               int
+}
+
+// Past returns a page of what happened.
+func (c *Client) Past(ctx context.Context, p Past) (admin.PastPage, error) {
+	query := url.Values{"dir": {"asc"}, "limit": {strconv.Itoa(cmp.Or(p.Limit, pageSize))}}
+	for name, value := range map[string]string{"kind": p.Kinds, "rule": p.Rule, "prefix": p.Prefix, "since": stamp(p.Since), "until": stamp(p.Until), "cursor": p.Cursor} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	return ask[admin.PastPage](ctx, c, http.MethodGet, "/api/v1/history", query, nil)
+}
+
+// stamp is a time as the API reads it; empty for none.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
+
+// Changes yields what operators changed, the newest first, page by page. It ends after the
+// first error.
+func (c *Client) Changes(ctx context.Context) iter.Seq2[admin.Audit, error] {
+	return pages(ctx, c, "/api/v1/audit", url.Values{}, func(p admin.AuditPage) ([]admin.Audit, string) { return p.Audit, p.Next })
 }

@@ -148,7 +148,7 @@ func TestBlockExtendUnblock(t *testing.T) {
 		t.Errorf("audited as done by %q, user %q", audit.Who, audit.User)
 	}
 	audit.Who, audit.User = "", ""
-	if diff := cmp.Diff(admin.Audit{Role: "operator", Way: "socket", Action: "block", Target: "203.0.113.7", Detail: "until 2026-03-01T12:10:00Z, reason: scraper", Result: "ok"}, audit); diff != "" {
+	if diff := cmp.Diff(admin.Audit{Role: "operator", Way: "socket", Action: "block", Target: "203.0.113.7", Detail: "until 2026-03-01T12:10:00Z, reason: scraper", Result: "ok", Undo: "edgeguard blocks remove 203.0.113.7"}, audit); diff != "" {
 		t.Error(diff)
 	}
 

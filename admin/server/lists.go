@@ -1,11 +1,15 @@
 package server
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
+	"time"
 
 	"edgeguard/admin"
 	"edgeguard/admin/call"
+	"edgeguard/eventlog"
 )
 
 // listAllowances sends the config's allowlist and the allowances made at run
@@ -28,20 +32,64 @@ func (s *reads) listAudit(w http.ResponseWriter, r *http.Request) *call.Problem 
 	if p != nil {
 		return p
 	}
-	before := uint64(0)
-	if text, given := q["cursor"]; given {
-		var err error
-		if before, err = strconv.ParseUint(text, 10, 64); err != nil || before == 0 {
-			return call.NewProblem(http.StatusBadRequest, "cursor", strconv.Quote(call.Clip(text))+" is not a cursor", "use next of the previous page")
+	before, p := readNumber(q)
+	if p != nil {
+		return p
+	}
+	call.SendJSON(w, http.StatusOK, s.Audits(r.Context(), before, limit))
+	return nil
+}
+
+// listPast sends one page of what happened.
+func (s *reads) listPast(w http.ResponseWriter, r *http.Request) *call.Problem {
+	q, p := call.ReadQuery(r, "since", "until", "prefix", "rule", "kind", "dir", "limit", "cursor")
+	if p != nil {
+		return p
+	}
+	wanted := eventlog.Query{Rule: q["rule"], Newest: q["dir"] != "asc"}
+	for name, to := range map[string]*time.Time{"since": &wanted.Since, "until": &wanted.Until} {
+		if *to, p = q.Time(name); p != nil {
+			return p
 		}
 	}
-	page := admin.AuditPage{}
-	var next uint64
-	if page.Audit, next = s.Audits().Page(before, limit); next > 0 {
-		page.Next = strconv.FormatUint(next, 10)
+	if p := q.OneOf("dir", "asc", "desc"); p != nil {
+		return p
 	}
-	call.SendJSON(w, http.StatusOK, page)
+	if wanted.Within, p = q.Prefix("prefix"); p != nil {
+		return p
+	}
+	kinds, p := readKinds(q["kind"], admin.KeptKinds())
+	if p != nil {
+		return p
+	}
+	if kinds != nil {
+		wanted.Kinds = slices.Collect(maps.Keys(kinds))
+	}
+	cursor, p := readNumber(q)
+	if p != nil {
+		return p
+	}
+	if wanted.Newest {
+		wanted.Before = cursor
+	} else {
+		wanted.After = cursor
+	}
+	limit, p := q.Limit()
+	if p != nil {
+		return p
+	}
+	call.SendJSON(w, http.StatusOK, s.Past(r.Context(), wanted, limit))
 	return nil
+}
+
+// readNumber reads a cursor that is a number; 0 if none is given.
+func readNumber(q call.Query) (uint64, *call.Problem) {
+	text, given := q["cursor"]
+	n, err := strconv.ParseUint(text, 10, 64)
+	if given && (err != nil || n == 0) {
+		return 0, call.NewProblem(http.StatusBadRequest, "cursor", strconv.Quote(call.Clip(text))+" is not a cursor", "use next of the previous page")
+	}
+	return n, nil
 }
 
 // listBlocks sends one page of the active blocks, filtered.

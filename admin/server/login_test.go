@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -145,7 +146,7 @@ func TestGuessing(t *testing.T) {
 	}
 	guessing := slices.DeleteFunc(n.allAudits(), func(a admin.Audit) bool { return a.Result == "ok" })
 	want := admin.Audit{Time: start, Who: "127.0.0.1:1234", Role: "stranger", Action: "login", Result: "too many wrong tokens: this address has to wait"}
-	if len(guessing) != 1 || guessing[0] != want {
+	if len(guessing) != 1 || !reflect.DeepEqual(guessing[0], want) {
 		t.Errorf("audited: %+v", guessing)
 	}
 	n.later.Store(int64(time.Minute))

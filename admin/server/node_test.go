@@ -26,6 +26,7 @@ import (
 	"edgeguard/admin/server"
 	"edgeguard/admin/watch"
 	"edgeguard/blocklist"
+	"edgeguard/eventlog"
 	"edgeguard/tuning"
 )
 
@@ -77,14 +78,14 @@ func newNode() *node {
 			Allow:     []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
 			Protected: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.1/32")},
 		}),
-		events: admin.NewEvents("n1"),
+		events: admin.NewEvents("n1", eventlog.New(eventlog.Config{})),
 		rules: []admin.Rule{{Name: "site", Kind: "request", Key: "address", Window: 300, Threshold: 2000, Guard: "0.95", Limit: 1900, Action: "block", BlockFor: 600,
 			Crossings:  []admin.Crossings{{Action: "alarm", Count: 1}, {Action: "block", Count: 3}},
 			Candidates: []admin.Candidate{{Threshold: 1000, Limit: 950, Over: 7, Crossings: 2}}}},
 		samples: admin.KeptSamples{Each: 16, ForReaders: true},
 		stats:   admin.Stats{Node: "n1", Version: "test", Ready: true, Started: start},
 	}
-	n.list.OnChange(func(b edgeguard.Block) { n.events.Block(start, b) })
+	n.list.OnChange(func(b edgeguard.Block) { n.events.Block(start, b, nil, false) })
 	return n
 }
 

@@ -97,7 +97,7 @@ func TestTopShowsWhatStands(t *testing.T) {
 		s.mustBlock(t, prefix, "site", "n1")
 	}
 	ended := edgeguard.Block{Prefix: netip.MustParsePrefix("203.0.113.4/32"), Rule: "site", Since: start.Add(-time.Hour), Until: start.Add(-time.Minute)}
-	s.events.Block(ended.Since, ended)
+	s.events.Block(ended.Since, ended, nil, false)
 	s.list.Lift(netip.MustParsePrefix("203.0.113.3/32"), start, "mistake", "n1")
 	top, err := s.overUnix(t).Top(t.Context(), 3)
 	if err != nil {

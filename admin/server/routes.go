@@ -48,6 +48,7 @@ func (s *Server) resources(view *admin.View) map[string]methods {
 		"/api/v1/samples/{prefix...}":    {"GET": reads.getSamples},
 		"/api/v1/evidence/{prefix...}":   {"GET": reads.getEvidence},
 		"/api/v1/audit":                  {"GET": reads.listAudit},
+		"/api/v1/history":                {"GET": reads.listPast},
 		"/api/v1/rates":                  {"GET": reads.getRates},
 		"/api/v1/rules":                  {"GET": reads.listRules},
 		"/api/v1/rules/{name}":           {"GET": reads.getRule, "PATCH": rules.setThreshold},

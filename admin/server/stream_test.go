@@ -30,7 +30,7 @@ const patience = 60 * time.Second
 
 // block publishes the i-th block of a test.
 func (n *node) block(i int) {
-	n.events.Block(start, edgeguard.Block{Prefix: numbered(uint32(i)), Rule: "site", Origin: "n1", Since: start, Until: start.Add(time.Hour)})
+	n.events.Block(start, edgeguard.Block{Prefix: numbered(uint32(i)), Rule: "site", Origin: "n1", Since: start, Until: start.Add(time.Hour)}, nil, false)
 }
 
 // listening waits until so many streams are open.
@@ -156,15 +156,10 @@ func TestEventsAsTheyHappen(t *testing.T) {
 
 func TestStreamGoesOnFromAnID(t *testing.T) {
 	s := serve(t, newNode(), server.Config{})
-	c := s.overUnix(t)
 	for i := range 10 {
 		s.block(i)
 	}
-	e, err := c.Explain(t.Context(), numbered(3).Addr())
-	if err != nil || len(e.History) != 1 {
-		t.Fatal(e, err)
-	}
-	events, errs := take(t, t.Context(), s, 6, e.History[0].ID)
+	events, errs := take(t, t.Context(), s, 6, admin.NewView(s.node, s.events).Recent(7, "")[6].ID)
 	if len(events) != 6 || errs != nil {
 		t.Fatalf("%d events, %v", len(events), errs)
 	}

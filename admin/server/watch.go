@@ -3,6 +3,7 @@ package server
 import (
 	"net/http"
 
+	"edgeguard/admin"
 	"edgeguard/admin/call"
 	"edgeguard/admin/watch"
 )
@@ -17,7 +18,7 @@ func (s *reads) watch(w http.ResponseWriter, r *http.Request) *call.Problem {
 	}
 	wanted := streamed{kinds: map[string]bool{}, after: asked.After, keys: asked.Keys}
 	if asked.Kinds != "" {
-		if wanted.kinds, p = readKinds(asked.Kinds); p != nil {
+		if wanted.kinds, p = readKinds(asked.Kinds, admin.EventKinds()); p != nil {
 			return p
 		}
 	}

@@ -93,7 +93,7 @@ func TestWatchWithEvents(t *testing.T) {
 		}
 		if kinds = append(kinds, kind); len(kinds) == 1 { // what happens now is an event for it
 			s.events.Alarm(edgeguard.Alarm{Kind: "fleet", Time: start, Text: "not asked for"})
-			s.events.Block(start, edgeguard.Block{Prefix: numbered(7), Rule: edgeguard.ManualRule, Reason: "a secret note", Since: start, Until: start.Add(time.Hour)})
+			s.events.Block(start, edgeguard.Block{Prefix: numbered(7), Rule: edgeguard.ManualRule, Reason: "a secret note", Since: start, Until: start.Add(time.Hour)}, nil, false)
 		}
 	}
 	if !slices.Equal(kinds, []string{"figures", "block"}) || !lines.Scan() || strings.Contains(lines.Text(), "secret") {

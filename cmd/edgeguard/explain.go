@@ -14,6 +14,7 @@ import (
 	"edgeguard/admin/client"
 	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/cmd/edgeguard/nodeaddr"
+	"edgeguard/cmd/edgeguard/observe"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
@@ -68,6 +69,7 @@ func printExplanation(e *command.Env, x *admin.Explanation) {
 		fmt.Fprintf(out, "%s is %s: %s\n", x.Address, safetext.Strip(x.Standing), safetext.Strip(x.Because))
 	case x.Standing == "none":
 		fmt.Fprintf(out, "%s is not blocked\n", x.Address)
+		printLastBlock(e, x)
 	default:
 		fmt.Fprintf(out, "%s is %s\n", x.Address, safetext.Strip(x.Standing))
 	}
@@ -85,16 +87,27 @@ func printExplanation(e *command.Env, x *admin.Explanation) {
 	if len(x.History) > 0 {
 		fmt.Fprintln(out, "\nhistory:")
 	}
-	for _, event := range x.History {
-		about := ""
-		switch {
-		case event.Block != nil:
-			about = ", " + output.Prefix(event.Block.Prefix) + " by rule " + event.Block.Rule
-		case event.Allowance != nil:
-			about = ", " + output.Prefix(event.Allowance.Prefix) + " on " + event.Allowance.Origin
-		}
-		fmt.Fprintf(out, "  %s  %s%s\n", words.Instant(event.Time), safetext.Strip(event.Kind), safetext.Strip(about))
+	for i := range x.History {
+		event := &x.History[i]
+		fmt.Fprintf(out, "  %s  %s  %s\n", words.Instant(event.Time), safetext.Strip(event.Kind), observe.Describe(event))
 	}
+}
+
+// printLastBlock says which block of an address was the last, and how it ended.
+func printLastBlock(e *command.Env, x *admin.Explanation) {
+	i := slices.IndexFunc(x.History, func(h admin.Event) bool { return h.Kind == admin.EventBlock })
+	if i < 0 {
+		return
+	}
+	b := x.History[i].Block
+	over, how := b.Until, ""
+	for _, later := range x.History[:i] {
+		if later.Ended != nil && later.Block.Prefix == b.Prefix {
+			over = later.Time
+			how = fmt.Sprintf(", and %s refused here", words.Plural(later.Ended.Refused, "request was", "requests were"))
+		}
+	}
+	fmt.Fprintf(e.Stdout, "  it was blocked by rule %s from %s until %s%s\n", safetext.Strip(b.Rule), words.Instant(b.Since), words.Instant(over), how)
 }
 
 // silentRule reports whether a rule says nothing of an address: neither it nor a network

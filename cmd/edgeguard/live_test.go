@@ -40,7 +40,7 @@ func TestLive(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"port": scriptPort, "expand": scriptExpand, "ready": scriptReady, "ask": scriptAsk, "get": scriptGet,
 			"append": scriptAppend, "until": scriptUntil, "reload": scriptReload, "saved": scriptSaved,
-			"has": scriptHas, "threshold": scriptThreshold, "streams": scriptStreams,
+			"has": scriptHas, "threshold": scriptThreshold,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "root" {
@@ -73,17 +73,6 @@ func scriptThreshold(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	_, err = desk.SetThreshold(context.Background(), args[1], admin.ThresholdRequest{Threshold: uint32(to), IfThreshold: uint32(from), Note: "ticket 4711"})
 	ts.Check(err)
-}
-
-// streams COUNT ADDRESS waits until so many streams of events are open.
-func scriptStreams(ts *testscript.TestScript, _ bool, args []string) {
-	eventually(ts, func() error {
-		_, body, err := getStatus(args[1], "/metrics", nil)
-		if err == nil && !strings.Contains(body, "\nedgeguard_event_streams "+args[0]+"\n") {
-			err = fmt.Errorf("not %s open streams:\n%s", args[0], body)
-		}
-		return err
-	})
 }
 
 // expand FILE… fills in the environment's variables, written ${NAME}.

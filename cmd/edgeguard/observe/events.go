@@ -1,10 +1,10 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -14,140 +14,143 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/call"
 	"edgeguard/admin/client"
-	"edgeguard/admin/watch"
 	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/cmd/edgeguard/nodeaddr"
 	"edgeguard/cmd/edgeguard/output"
+	"edgeguard/internal/sleep"
 	"edgeguard/internal/words"
 )
 
-// again is how long events waits before it connects again.
-const again = time.Second
-
 // chosen says which events are shown, and how.
 type chosen struct {
-	kinds  []string
-	rule   string
-	within netip.Prefix // an event's prefix overlaps it; all if it is not valid
-	since  time.Time    // events before it are left out; zero for those from now on
-	after  string       // the ID of the last event that was seen
-	most   int          // events, 0 for all
+	kinds   []string
+	rule    string
+	address string
+	since   string // a time, or how long ago; empty for from now on
+	until   string
+	follow  bool
+	again   time.Duration // is waited before the node is asked again
+	most    int           // events, 0 for all
+
+	query client.Past
 }
 
 // Events returns the command events.
 func Events(p *command.Env) *cobra.Command {
-	var o chosen
-	var address, since string
+	o := chosen{again: time.Second}
 	c := &cobra.Command{
 		Use:   "events",
-		Short: "Follow what happens on a running node: blocks, allowances, alarms",
-		Long: `events prints what happens on a node until it is interrupted. Where the connection is
-lost, as at a restart of the node, it connects again and prints what it missed; an
-event "gap" says that the node no longer knows that.
+		Short: "Show what happens and happened on a running node: blocks, their ends, changes, alarms",
+		Long: `events prints what happens on a node until it is interrupted. With --since or --until
+it prints what happened, also before a restart, and ends, unless --follow is given. A
+node keeps it on disk, by default for 30 days. Where the node cannot be reached, events
+asks again, and misses nothing.
 
-A node keeps its last 4,096 events: --since prints those of the past first.`,
+A network finds its addresses, and an address the networks around it.`,
 		Example: `  edgeguard events
   edgeguard events --kind block,unblock --rule login
-  edgeguard events --since 1h --address 203.0.113.0/24
-  edgeguard events --since 1h --rows 10 --json`,
+  edgeguard events --since 30d --address 203.0.113.0/24
+  edgeguard events --since 2026-03-01T12:00:00Z --until 2026-03-01T12:05:00Z
+  edgeguard events --since 1h --follow --json`,
 		Args: command.NoArguments,
 		PreRunE: func(*cobra.Command, []string) error {
-			if err := o.read(address, since); err != nil {
+			if err := o.read(time.Now()); err != nil {
 				return command.Usage(err)
 			}
 			return nil
 		},
 	}
 	f := c.Flags()
-	f.StringSliceVar(&o.kinds, "kind", nil, "only events of the `KIND`: "+strings.Join(admin.EventKinds(), ", ")+" (may be repeated)")
-	f.StringVar(&o.rule, "rule", "", "only blocks of the rule `NAME`")
-	f.StringVar(&address, "address", "", "only blocks and allowances of this `ADDRESS` or inside or around this prefix")
-	f.StringVar(&since, "since", "", "also print the events of the last `TIME`, such as 10m, 24h or 30d")
+	f.StringSliceVar(&o.kinds, "kind", nil, "only events of the `KIND`: "+strings.Join(admin.KeptKinds(), ", ")+" (may be repeated)")
+	f.StringVar(&o.rule, "rule", "", "only blocks, ends and crossings of the rule `NAME`")
+	f.StringVar(&o.address, "address", "", "only events of this `ADDRESS` or inside or around this prefix")
+	f.StringVar(&o.since, "since", "", "the events since `TIME`: how long ago, such as 10m, 24h or 30d, or a time, such as 2026-03-01T12:00:00Z")
+	f.StringVar(&o.until, "until", "", "the events before `TIME`, in the same way")
+	f.BoolVar(&o.follow, "follow", false, "print what happens then, too, until it is interrupted")
 	f.IntVar(&o.most, "rows", 0, "end after `N` events, 0 for never")
 	p.JSONFlag(c, "print JSON, one object per line")
-	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, _ []string) error { return follow(ctx, p, node, &o) })
+	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, _ []string) error { return print(ctx, p, node, &o) })
 }
 
 // read reads what the flags choose.
-func (o *chosen) read(address, since string) error {
+func (o *chosen) read(now time.Time) (err error) {
 	for _, kind := range o.kinds {
-		if !slices.Contains(admin.EventKinds(), kind) {
-			return fmt.Errorf("events: --kind %s: use one of %s", kind, strings.Join(admin.EventKinds(), ", "))
+		if !slices.Contains(admin.KeptKinds(), kind) {
+			return fmt.Errorf("events: --kind %s: use one of %s", kind, strings.Join(admin.KeptKinds(), ", "))
 		}
 	}
-	if address != "" {
-		prefix, err := netip.ParsePrefix(address)
-		if addr, addrErr := netip.ParseAddr(address); addrErr == nil {
-			prefix, err = netip.PrefixFrom(addr.Unmap(), addr.Unmap().BitLen()), nil
+	if o.address != "" {
+		prefix, p := call.ParsePrefix("address", o.address)
+		if p != nil {
+			return fmt.Errorf("events: --address %q: use an address or a prefix, such as 203.0.113.0/24", o.address)
 		}
-		if err != nil {
-			return fmt.Errorf("events: --address %q: use an address or a prefix, such as 203.0.113.0/24", address)
-		}
-		o.within = prefix
+		o.query.Prefix = prefix.String()
 	}
 	if o.most < 0 {
 		return errors.New("events: --rows must not be negative")
 	}
-	if since == "" {
-		return nil
+	if o.query.Since, err = moment(now, "since", o.since); err != nil {
+		return err
 	}
-	span, err := call.ParseSpan(since)
-	if err != nil || span < 0 {
-		return fmt.Errorf("events: --since %q: use a duration, such as 10m, 24h or 30d", since)
+	if o.query.Until, err = moment(now, "until", o.until); err != nil {
+		return err
 	}
-	o.since, o.after = time.Now().Add(-span), watch.Oldest
+	o.query.Kinds, o.query.Rule = strings.Join(o.kinds, ","), o.rule
+	o.follow = o.follow || o.since == "" && o.until == ""
 	return nil
 }
 
-// follow prints events until ctx is done or enough were printed. It connects again if
-// the stream ends; only an error before the first one is returned.
-func follow(ctx context.Context, p *command.Env, node *client.Client, o *chosen) error {
-	printed, begin := 0, o.after
-	for {
-		var lost error
-		for event, err := range node.Events(ctx, strings.Join(o.kinds, ","), &o.after) {
-			if lost = err; err != nil {
-				break
-			}
-			if !o.matches(&event) {
-				continue
-			}
-			if err := printEvent(p, &event); err != nil {
+// moment reads a time, or how long it is ago; the zero time of an empty text.
+func moment(now time.Time, flag, text string) (at time.Time, err error) {
+	if text == "" {
+		return at, nil
+	}
+	if at, err = time.Parse(time.RFC3339, text); err == nil {
+		return at, nil
+	}
+	span, err := call.ParseSpan(text)
+	if err != nil || span < 0 {
+		return at, fmt.Errorf("events: --%s %q: use a duration, such as 10m, 24h or 30d, or a time, such as 2026-03-01T12:00:00Z", flag, text)
+	}
+	return now.Add(-span), nil
+}
+
+// print prints events until all or enough were printed, or ctx is done. Once the node has
+// answered, it is asked again where it does not.
+func print(ctx context.Context, p *command.Env, node *client.Client, o *chosen) error {
+	if o.since == "" && o.until == "" {
+		page, err := node.Past(ctx, client.Past{Limit: 1})
+		if err != nil {
+			return err
+		}
+		o.query.Cursor = page.Newest
+	}
+	for answered, printed := o.query.Cursor != "", 0; ; {
+		page, err := node.Past(ctx, o.query)
+		if refused := new(call.Problem); err != nil && (!answered || !o.follow || errors.As(err, &refused)) {
+			return err
+		}
+		for i := range page.Events {
+			if err := printEvent(p, &page.Events[i]); err != nil {
 				return err
 			}
 			if printed++; printed == o.most {
 				return nil
 			}
 		}
-		if ctx.Err() != nil {
+		if err == nil {
+			answered, o.query.Cursor = true, cmp.Or(page.Next, page.Behind())
+		}
+		switch {
+		case page.Next != "":
+			continue
+		case !o.follow:
 			return nil
 		}
-		if refused := new(call.Problem); errors.As(lost, &refused) || o.after == begin {
-			return lost
-		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, o.again) {
 			return nil
-		case <-time.After(again):
 		}
 	}
-}
-
-// matches reports whether an event is to be printed. A gap always is.
-func (o *chosen) matches(e *admin.Event) bool {
-	if e.Kind == admin.EventGap {
-		return true
-	}
-	if e.Time.Before(o.since) {
-		return false
-	}
-	if o.rule != "" && (e.Block == nil || e.Block.Rule != o.rule) {
-		return false
-	}
-	if !o.within.IsValid() {
-		return true
-	}
-	return e.Block != nil && o.within.Overlaps(e.Block.Prefix) || e.Allowance != nil && o.within.Overlaps(e.Allowance.Prefix)
 }
 
 // printEvent prints one event.
@@ -161,15 +164,26 @@ func printEvent(p *command.Env, e *admin.Event) error {
 		when = words.Instant(e.Time)
 	}
 	kind := fmt.Sprintf("%-8s", clean(e.Kind))
-	_, err := fmt.Fprintf(p.Stdout, "%s  %s  %s\n", when, output.Paint(colour, kind, p.Colour && colour != ""), describeEvent(e))
+	_, err := fmt.Fprintf(p.Stdout, "%s  %s  %s\n", when, output.Paint(colour, kind, p.Colour && colour != ""), Describe(e))
 	return err
 }
 
-// describeEvent says in words what happened.
-func describeEvent(e *admin.Event) string {
+// Describe says in words what happened.
+func Describe(e *admin.Event) string {
 	switch {
 	case e.Block != nil && e.Kind == admin.EventUnblock:
-		return output.Prefix(e.Block.Prefix) + by(e.Block.Origin, e.Block.Reason)
+		return output.Prefix(e.Block.Prefix) + by(e.Block.Origin, e.Block.Reason) + ended(e.Ended)
+	case e.Block != nil && e.Kind == admin.EventEnd:
+		return output.Prefix(e.Block.Prefix) + " by rule " + clean(e.Block.Rule) + ended(e.Ended)
+	case e.Change != nil:
+		return describeChange(e.Change)
+	case e.Crossing != nil:
+		c := e.Crossing
+		what := fmt.Sprintf("%s over rule %s, count %s of %s: %s", clean(c.Key), clean(c.Rule), words.Number(c.Count), words.Number(c.Limit), clean(c.Action))
+		if c.Stands != "" {
+			what += ", the block by " + clean(c.Stands) + " stands"
+		}
+		return what
 	case e.Block != nil:
 		b := e.Block
 		what := output.Prefix(b.Prefix) + " by rule " + clean(b.Rule)
@@ -198,4 +212,25 @@ func by(origin, reason string) string {
 		text += ": " + clean(reason)
 	}
 	return text
+}
+
+// ended says how a block ended and what it refused.
+func ended(e *admin.Ended) string {
+	if e == nil {
+		return ""
+	}
+	why := map[string]string{"time": "its time was over, ", "evicted": "it made room for another, ", "allowed": "it was allowed, "}[e.Why] // its unblock says the other
+	return ", " + why + words.Number(e.Refused) + " refused here"
+}
+
+// describeChange says in words what an operator changed.
+func describeChange(a *admin.Audit) string {
+	what := strings.TrimRight(clean(cmp.Or(a.User, a.Who))+": "+clean(a.Action)+" "+clean(a.Target), " ")
+	if a.Detail != "" {
+		what += ", " + clean(a.Detail)
+	}
+	if a.Result != "ok" {
+		what += ": " + clean(a.Result)
+	}
+	return what
 }

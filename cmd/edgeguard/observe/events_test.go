@@ -2,17 +2,20 @@ package observe
 
 import (
 	"bytes"
-	"net/netip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"edgeguard/admin"
+	"edgeguard/admin/client"
 	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/internal/safetext"
 )
-
-var prefix = netip.MustParsePrefix
 
 // What another node, or who writes to Redis, wrote into an event acts on no terminal.
 func TestHostileEvents(t *testing.T) {
@@ -26,6 +29,9 @@ func TestHostileEvents(t *testing.T) {
 		{Time: now, Kind: admin.EventAlarm, Name: hostile, Text: hostile},
 		{Time: now, Kind: hostile, Text: hostile},
 		{Kind: admin.EventGap, Text: hostile},
+		{Time: now, Kind: admin.EventEnd, Block: &admin.Block{Rule: hostile}, Ended: &admin.Ended{Why: hostile, Refused: 7}},
+		{Time: now, Kind: admin.EventChange, Change: &admin.Audit{User: hostile, Action: hostile, Target: hostile, Detail: hostile, Result: hostile}},
+		{Time: now, Kind: admin.EventCrossing, Crossing: &admin.Crossed{Key: hostile, Rule: hostile, Action: hostile, Stands: hostile}},
 	} {
 		var out bytes.Buffer
 		if err := printEvent(&command.Env{Stdout: &out}, &e); err != nil {
@@ -37,38 +43,66 @@ func TestHostileEvents(t *testing.T) {
 	}
 }
 
-// Filters choose by the block or allowance of an event; a gap is always shown.
-func TestChosenEvents(t *testing.T) {
-	now := time.Now()
-	block := admin.Event{Time: now, Kind: admin.EventBlock, Block: &admin.Block{Prefix: prefix("203.0.113.9/32"), Rule: "login"}}
-	wide := admin.Event{Time: now, Kind: admin.EventAllow, Allowance: &admin.Allowance{Prefix: prefix("203.0.112.0/22")}}
-	alarm := admin.Event{Time: now, Kind: admin.EventAlarm, Name: "log"}
-	old := admin.Event{Time: now.Add(-time.Hour), Kind: admin.EventAlarm}
-	gap := admin.Event{Kind: admin.EventGap}
-	for _, c := range []struct {
-		name string
-		o    chosen
-		want string
-	}{
-		{"all", chosen{}, "block wide alarm old gap"},
-		{"a rule", chosen{rule: "login"}, "block gap"},
-		{"an address", chosen{within: prefix("203.0.113.9/32")}, "block wide gap"},
-		{"another address", chosen{within: prefix("203.0.113.8/32")}, "wide gap"},
-		{"a network", chosen{within: prefix("203.0.0.0/16")}, "block wide gap"},
-		{"both", chosen{rule: "login", within: prefix("203.0.113.8/32")}, "gap"},
-		{"the last minute", chosen{since: now.Add(-time.Minute)}, "block wide alarm gap"},
-	} {
-		var got []string
-		for _, e := range []struct {
-			name string
-			admin.Event
-		}{{"block", block}, {"wide", wide}, {"alarm", alarm}, {"old", old}, {"gap", gap}} {
-			if c.o.matches(&e.Event) {
-				got = append(got, e.name)
-			}
+// What comes is printed once and in order, through pages, an answer that fails, and a node
+// that begins again; what is asked for goes on behind what was read.
+func TestEventsGoOn(t *testing.T) {
+	answers := []string{
+		`{"events":[{"id":"3","kind":"alarm","name":"a"}],"next":"3","newest":"9"}`,
+		`{"events":[{"id":"7","kind":"alarm","name":"b"}],"newest":"9"}`,
+		"", "",
+		`{"events":[],"newest":"11"}`,
+		`{"events":[{"id":"12","kind":"alarm","name":"c"},{"id":"13","kind":"alarm","name":"d"}],"newest":"12"}`,
+	}
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.Query().Get("cursor"))
+		answer := answers[0]
+		if answers = answers[1:]; answer == "" {
+			panic(http.ErrAbortHandler)
 		}
-		if strings.Join(got, " ") != c.want {
-			t.Errorf("%s: %v, want %s", c.name, got, c.want)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, answer)
+	}))
+	defer server.Close()
+	node, err := client.New(client.Config{Address: strings.TrimPrefix(server.URL, "http://")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer node.Close()
+	var out bytes.Buffer
+	o := chosen{since: "1h", follow: true, most: 4}
+	if err := o.read(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if err := print(t.Context(), &command.Env{Stdout: &out, JSON: true}, node, &o); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for line := range strings.Lines(out.String()) {
+		var e admin.Event
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, e.Name)
+	}
+	if got, want := fmt.Sprint(names, asked), "[a b c d] [ 3 9 9 9 11]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// A node that was never reached is an error, and so is what a flag cannot mean.
+func TestEventsErrors(t *testing.T) {
+	node, err := client.New(client.Config{Address: "unix:/nowhere/admin.sock"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer node.Close()
+	if err := print(t.Context(), &command.Env{Stdout: io.Discard}, node, &chosen{since: "1h", follow: true}); err == nil {
+		t.Error("no error without a node")
+	}
+	for _, o := range []chosen{{since: "month"}, {until: "-1h"}, {address: "here"}, {kinds: []string{"visit"}}, {most: -1}} {
+		if o.read(time.Now()) == nil {
+			t.Errorf("%+v is accepted", o)
 		}
 	}
 }

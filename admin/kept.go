@@ -1,0 +1,147 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"time"
+
+	"edgeguard"
+	"edgeguard/blocklist"
+	"edgeguard/eventlog"
+	"edgeguard/internal/safetext"
+)
+
+// What is kept of events, and read after a restart and weeks later.
+
+// mostKept is the longest text of a change that is kept: a proxy's header can name a user.
+const mostKept = 1 << 10
+
+// keep writes an event to the log.
+func (e *Events) keep(room eventlog.Room, event Event, rule string, prefixes ...netip.Prefix) {
+	event.Text = safetext.Cut(event.Text, 4*mostKept)
+	body, err := json.Marshal(event)
+	if err != nil { // only a node's odd time can do this
+		return
+	}
+	e.log.Add(room, eventlog.Entry{Time: event.Time, Kind: event.Kind, Rule: rule, Prefixes: prefixes, Body: body})
+}
+
+// End keeps that a block has ended, but for one that was lifted: its unblock says so.
+func (e *Events) End(now time.Time, b edgeguard.Block, ended *blocklist.Ended) {
+	shown := NewBlock(b)
+	e.keep(eventlog.Blocks, Event{Time: now.UTC(), Kind: EventEnd, Block: &shown, Ended: newEnded(ended)}, b.Rule, b.Prefix)
+}
+
+func newEnded(e *blocklist.Ended) *Ended {
+	if e == nil {
+		return nil
+	}
+	return &Ended{string(e.Why), e.Refused, e.Asked, e.TurnedAway, e.Served}
+}
+
+// Crossing keeps that a key went over a limit.
+func (e *Events) Crossing(now time.Time, c *edgeguard.Crossing) {
+	crossed := &Crossed{c.Key.String(), c.Rule, c.Action.String(), c.Count, c.Limit, c.Fleet, c.Stands}
+	e.keep(eventlog.Crossings, Event{Time: now.UTC(), Kind: EventCrossing, Crossing: crossed}, c.Rule, c.Key.Prefix)
+}
+
+// LeftOut keeps that events are missing from what is kept.
+func (e *Events) LeftOut(now time.Time, n uint64) {
+	text := fmt.Sprintf("%d more in this second, most of them crossings, are not kept", n)
+	e.keep(eventlog.Crossings, Event{Time: now.UTC(), Kind: EventLeftOut, Name: "left_out", Text: text}, "")
+}
+
+// Change keeps what an operator changed.
+func (e *Events) Change(a Audit) {
+	for _, long := range []*string{&a.Who, &a.User, &a.Target, &a.Detail, &a.Result} {
+		*long = safetext.Cut(*long, mostKept)
+	}
+	prefixes := a.Prefixes
+	if p, ok := keyPrefix(a.Target); ok {
+		prefixes = append(slices.Clip(prefixes), p)
+	}
+	e.keep(eventlog.ByHand, Event{Time: a.Time.UTC(), Kind: EventChange, Change: &a}, "", prefixes...)
+}
+
+// PastPage is one page of what happened.
+type PastPage struct {
+	Events []Event `json:"events"`
+	// Next is the cursor of the next page, empty on the last.
+	Next string `json:"next,omitempty"`
+	// Newest is the cursor, in ascending order, behind all that had happened.
+	Newest string `json:"newest"`
+}
+
+// Behind returns the cursor, in ascending order, behind what the page has and behind all
+// that had happened.
+func (p *PastPage) Behind() string {
+	if n := len(p.Events); n > 0 {
+		last, _ := strconv.ParseUint(p.Events[n-1].ID, 10, 64)
+		newest, _ := strconv.ParseUint(p.Newest, 10, 64)
+		return strconv.FormatUint(max(last, newest), 10)
+	}
+	return p.Newest
+}
+
+// Past returns a page of what happened, as far back as it is kept; an empty one if ctx
+// ended first.
+func (v *View) Past(ctx context.Context, q eventlog.Query, limit int) PastPage {
+	if v.discreet && q.Kinds == nil {
+		q.Kinds = KeptKinds()
+	}
+	if v.discreet {
+		q.Kinds = slices.DeleteFunc(slices.Clone(q.Kinds), func(kind string) bool { return kind == EventChange })
+	}
+	page := PastPage{Events: []Event{}, Newest: strconv.FormatUint(max(v.events.log.Newest(), 1), 10)}
+	for entry := range v.events.log.Find(ctx, q) {
+		if len(page.Events) == limit {
+			page.Next = page.Events[limit-1].ID
+			break
+		}
+		var event Event
+		if json.Unmarshal(entry.Body, &event) != nil {
+			continue // of another version
+		}
+		event.ID = strconv.FormatUint(entry.Number, 10)
+		if v.discreet {
+			event = *event.WithoutNote()
+		}
+		page.Events = append(page.Events, event)
+	}
+	return page
+}
+
+// Audits returns a page of what operators changed, the newest first, from before a number
+// on, 0 for all.
+func (v *View) Audits(ctx context.Context, before uint64, limit int) AuditPage {
+	past := v.Past(ctx, eventlog.Query{Kinds: []string{EventChange}, Before: before, Newest: true}, limit)
+	page := AuditPage{Audit: []Audit{}, Next: past.Next}
+	for _, e := range past.Events {
+		page.Audit = append(page.Audit, *e.Change)
+	}
+	return page
+}
+
+const (
+	// historyLength is how many events of an address are shown, and crossingsLength how many
+	// crossings beside them.
+	historyLength, crossingsLength = 20, 5
+)
+
+// historyOf returns the newest events of an address.
+func (v *View) historyOf(ctx context.Context, addr netip.Addr) []Event {
+	q := eventlog.Query{Within: netip.PrefixFrom(addr, addr.BitLen()), Newest: true}
+	crossings := []string{EventCrossing, EventWouldBlock}
+	q.Kinds = slices.DeleteFunc(KeptKinds(), func(kind string) bool { return slices.Contains(crossings, kind) })
+	all := slices.DeleteFunc(v.Past(ctx, q, historyLength).Events, func(e Event) bool { // of one prefix, its block tells
+		return e.Change != nil && len(e.Change.Prefixes) == 0
+	})
+	q.Kinds = crossings
+	all = append(all, v.Past(ctx, q, crossingsLength).Events...)
+	slices.SortStableFunc(all, func(a, b Event) int { return b.Time.Compare(a.Time) })
+	return all
+}

@@ -1,0 +1,102 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"edgeguard/admin"
+	"edgeguard/clockguard"
+	"edgeguard/eventlog"
+	"edgeguard/node/alarm"
+	"edgeguard/snapshot"
+)
+
+const (
+	// eventsFolder is where what happened is kept in the folder of the state, and
+	// oldAudit the file in which earlier versions kept operators' changes.
+	eventsFolder, oldAudit = "events", "node.audit"
+	// flushEvery is what a killed node loses of it at most.
+	flushEvery = time.Second
+)
+
+// eventKeeper has what happened written to disk.
+type eventKeeper struct {
+	log     *eventlog.Log
+	state   string
+	clock   *clockguard.Clock
+	alarms  *alarm.Tracker
+	change  func(admin.Audit)
+	leftOut func(uint64) // says how many entries found no room
+}
+
+// open reads what the last run kept.
+func (k *eventKeeper) open() {
+	if err := k.log.Open(); err != nil {
+		k.alarms.Happened(k.clock.Now(), alarm.State, eventsFolder, "what happened before: "+err.Error())
+	}
+	if k.state == "" {
+		return
+	}
+	old := inState(k.state, oldAudit)
+	if _, err := os.Stat(old); errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	err := snapshot.LoadNotes(old, k.clock.Now(), func(text []byte) {
+		var one admin.Audit
+		if json.Unmarshal(text, &one) == nil {
+			k.change(one)
+		}
+	})
+	if err == nil && k.log.Flush(k.now()) == nil {
+		err = os.Remove(old)
+	}
+	if err != nil {
+		k.alarms.Happened(k.clock.Now(), alarm.State, old, err.Error())
+	}
+}
+
+// run writes what happened once a second, until ctx is done.
+func (k *eventKeeper) run(ctx context.Context) {
+	tick := time.NewTicker(flushEvery)
+	defer tick.Stop()
+	for full := k.log.Full(); ; {
+		select {
+		case <-tick.C:
+		case <-full:
+		case <-ctx.Done():
+			return
+		}
+		if full = k.log.Full(); !k.flush() {
+			full = nil // the disk refuses: it is asked once a second
+		}
+	}
+}
+
+// flush reports whether the disk took all.
+func (k *eventKeeper) flush() bool {
+	now := k.clock.Now()
+	err := k.log.Flush(k.now())
+	if err != nil {
+		k.alarms.Begins(now, alarm.State, eventsFolder, "what happens is not written to the disk, and the newest of it waits in memory: "+err.Error())
+	} else {
+		k.alarms.Recovers(alarm.State, eventsFolder)
+	}
+	if n := k.log.Lost(); n > 0 {
+		k.leftOut(n)
+	}
+	return err == nil
+}
+
+// now is the wall clock's time, which entries have.
+func (k *eventKeeper) now() time.Time { return k.clock.Epoch(k.clock.Now()) }
+
+// close writes what is left, when nothing adds to it any more.
+func (k *eventKeeper) close() {
+	if err := k.log.Close(k.now()); err != nil {
+		k.alarms.Happened(k.clock.Now(), alarm.State, eventsFolder, err.Error())
+	}
+}
