@@ -266,6 +266,12 @@ type RateList struct {
 	Series []watch.Series `json:"series"`
 }
 
+// RateDay is what the node did in each minute of the last day that it ran.
+type RateDay struct {
+	AsOf    time.Time         `json:"as_of"`
+	Minutes []watch.DayMinute `json:"minutes"`
+}
+
 // Top is what `edgeguard top` shows beside Stats.
 type Top struct {
 	// Keys are those nearest to a limit or furthest above it.

@@ -105,6 +105,9 @@ type Reader interface {
 	// Rates returns what the node did lately, step by step.
 	Rates() []watch.Series
 
+	// Day returns what the node did in each minute of the last day that it ran.
+	Day() []watch.DayMinute
+
 	// Stats returns the node's figures.
 	Stats() Stats
 

@@ -205,6 +205,7 @@ func (n *Node) drain() {
 	defer n.lifecycle.changing.Unlock()
 	n.sensors.stop()
 	n.fleet.Stop() // it pushes the last counts
+	n.admin.rates.EndDay()
 	n.fleet.Mark(n.store.save())
 	n.enforcers.Stop()
 	n.neighbours.Stop() // after all that they tell others of

@@ -17,6 +17,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/admin/watch"
 	"edgeguard/aggregator/quarantine"
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
@@ -57,6 +58,7 @@ type store struct {
 	evidence   snapshot.SideFile[*evidence.Kept]
 	history    snapshot.SideFile[*tuning.History]
 	doors      snapshot.SideFile[*pipeline.Pipeline]
+	day        snapshot.SideFile[*watch.Rates]
 	tally      tallyFile
 	positions  *positions
 	clock      *clockguard.Clock
@@ -144,7 +146,7 @@ func (s *store) restore() *snapshot.Loaded {
 }
 
 // beside returns the files beside the state.
-func (s *store) beside() []anySide { return []anySide{&s.evidence, &s.history, &s.doors} }
+func (s *store) beside() []anySide { return []anySide{&s.evidence, &s.history, &s.doors, &s.day} }
 
 // anySide is a [snapshot.SideFile] of anything.
 type anySide interface {

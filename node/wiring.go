@@ -168,6 +168,7 @@ func (n *Node) wireAdmin(s supervisor.Config, c *config.Config) {
 			clientNames: &clientNames{n.pipeline, n.clock, n.store.touch},
 		},
 	}
+	n.store.day = daySide(c.State, &n.admin.rates)
 	n.admin.listeners.Config = s
 	n.journal.publish = n.admin.publish
 }
@@ -182,7 +183,7 @@ func (n *Node) sources() status.Sources {
 		Overlay: func(rule string) config.RuleOverlay { return n.lifecycle.overlay.Of(rule) },
 		Layers:  func(rule string) (*admin.Overlay, *admin.FleetThreshold) { return n.lifecycle.overlay.Shown(rule) },
 		Unused:  func() []admin.Unused { return n.lifecycle.overlay.Unused() },
-		Rates:   func() []watch.Series { return n.admin.rates.Series() }, Why: n.protected.why,
+		Rates:   func() []watch.Series { return n.admin.rates.Series() }, Day: func() []watch.DayMinute { return n.admin.rates.Day() }, Why: n.protected.why,
 		Minute: func() watch.Minute { return n.admin.rates.Minute() }, Said: n.fleet.Said,
 		Evidence: n.store.evidence.Kept.Of, Samples: n.pipeline.Samples(), History: n.store.history.Kept, Nodes: n.fleet.Nodes, Shares: n.fleet.Shares, Held: n.fleet.Held,
 	}

@@ -47,6 +47,7 @@ var least = map[string]Role{
 	"GET /api/v1/explain/{address}":    Guest,
 	"GET /api/v1/evidence/{prefix...}": Guest,
 	"GET /api/v1/rates":                Guest,
+	"GET /api/v1/rates/day":            Guest,
 	"GET /api/v1/rules":                Guest,
 	"GET /api/v1/rules/{name}":         Guest,
 	"GET /api/v1/rules/{name}/outcome": Guest,

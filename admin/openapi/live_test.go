@@ -296,6 +296,8 @@ func TestAnswers(t *testing.T) {
 		{"GET /api/v1/audit", "/api/v1/audit?cursor=x", "", 400},
 		{"GET /api/v1/history", "/api/v1/history?since=2026-01-01T00:00:00Z&prefix=203.0.113.0/24&dir=asc", "", 200},
 		{"GET /api/v1/history", "/api/v1/history?limit=1000", "", 200},
+		{"GET /api/v1/rates/day", "/api/v1/rates/day?since=2026-01-01T00:00:00Z", "", 200},
+		{"GET /api/v1/rates/day", "/api/v1/rates/day?since=noon", "", 400},
 		{"GET /api/v1/history", "/api/v1/history?until=noon", "", 400},
 		{"GET /api/v1/rules/{name}/outcome", "/api/v1/rules/site/outcome?threshold=10", "", 200},
 		{"GET /api/v1/rules/{name}/outcome", "/api/v1/rules/nothing/outcome?threshold=10", "", 404},

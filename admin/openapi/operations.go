@@ -80,6 +80,7 @@ var operations = map[string]operation{
 	"GET /api/v1/history": {id: "listHistory", summary: "What happened, as far back as it is kept on disk, page by page: events, ends of blocks, operators' changes, crossings. Changes require a login",
 		query: []string{"since", "until", "prefix", "rule", "kind", "dir", "limit", "cursor"}, answer: admin.PastPage{}, fails: []int{400}},
 	"GET /api/v1/rates":                {id: "getRates", summary: "Requests, refusals and blocks of the last five minutes and the last hour", answer: admin.RateList{}},
+	"GET /api/v1/rates/day":            {id: "getDay", summary: "Requests, refusals and blocks, by rule too, in each minute of the last day that the node ran. A minute that is missing was not measured", query: []string{"since", "until"}, answer: admin.RateDay{}, fails: []int{400}},
 	"GET /api/v1/rules":                {id: "listRules", summary: "The rules in the order of the config", answer: admin.RuleList{}},
 	"GET /api/v1/rules/{name}":         {id: "getRule", summary: "A rule with the distribution of its counts", query: []string{"limit"}, answer: admin.RuleDetail{}, fails: []int{400, 404}},
 	"GET /api/v1/rules/{name}/outcome": {id: "getOutcome", summary: "What a threshold would do to what the keys count now", query: []string{"threshold"}, answer: admin.Outcome{}, fails: []int{400, 404}},

@@ -275,6 +275,10 @@ func (n *node) Glance(now time.Time, addr netip.Addr) (string, []admin.RuleCount
 
 func (n *node) Rates() []watch.Series { return []watch.Series{{Step: 5, Requests: []uint64{7}}} }
 
+func (n *node) Day() []watch.DayMinute {
+	return []watch.DayMinute{{Begin: start.Add(-time.Hour), Requests: 7}, {Begin: start, Requests: 9, Rules: map[string]watch.RuleCounters{"site": {Denied: 2}}}}
+}
+
 // Figures returns made-up counts and the block that holds the prefix.
 func (n *node) Figures(now time.Time, k watch.Key) watch.Figures {
 	f := watch.Figures{Prefix: k.Prefix, Rule: "site", Count: 3, Limit: 1900, Window: 300, Slots: make([]uint16, k.Slots), SlotBegan: now}

@@ -8,6 +8,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/access"
 	"edgeguard/admin/call"
+	"edgeguard/admin/watch"
 )
 
 // reads answers what changes nothing. It has no Operator, so that a handler of
@@ -71,6 +72,27 @@ func (s *reads) explain(w http.ResponseWriter, r *http.Request) *call.Problem {
 // getRates sends what the node did lately.
 func (s *reads) getRates(w http.ResponseWriter, _ *http.Request) *call.Problem {
 	call.SendJSON(w, http.StatusOK, admin.RateList{AsOf: s.Reader().Now().UTC(), Series: s.Reader().Rates()})
+	return nil
+}
+
+// getDay sends what the node did in each minute of a part of the last day.
+func (s *reads) getDay(w http.ResponseWriter, r *http.Request) *call.Problem {
+	q, p := call.ReadQuery(r, "since", "until")
+	if p != nil {
+		return p
+	}
+	since, p := q.Time("since")
+	if p != nil {
+		return p
+	}
+	until, p := q.Time("until")
+	if p != nil {
+		return p
+	}
+	minutes := slices.DeleteFunc(append([]watch.DayMinute{}, s.Reader().Day()...), func(m watch.DayMinute) bool {
+		return m.Begin.Before(since) || !until.IsZero() && !m.Begin.Before(until)
+	})
+	call.SendJSON(w, http.StatusOK, admin.RateDay{AsOf: s.Reader().Now().UTC(), Minutes: minutes})
 	return nil
 }
 

@@ -50,6 +50,7 @@ func (s *Server) resources(view *admin.View) map[string]methods {
 		"/api/v1/audit":                  {"GET": reads.listAudit},
 		"/api/v1/history":                {"GET": reads.listPast},
 		"/api/v1/rates":                  {"GET": reads.getRates},
+		"/api/v1/rates/day":              {"GET": reads.getDay},
 		"/api/v1/rules":                  {"GET": reads.listRules},
 		"/api/v1/rules/{name}":           {"GET": reads.getRule, "PATCH": rules.setThreshold},
 		"/api/v1/rules/{name}/outcome":   {"GET": reads.getOutcome},

@@ -60,6 +60,7 @@ var routes = map[string]sort{
 	"GET /api/v1/top":                  read,
 	"GET /api/v1/events":               read,
 	"GET /api/v1/history":              read,
+	"GET /api/v1/rates/day":            read,
 	"GET /api/v1/imports":              read,
 	"GET /api/v1/watch":                read,
 

@@ -28,7 +28,10 @@ type Counters struct {
 }
 
 // RuleCounters are the counters of one rule.
-type RuleCounters struct{ Denied, Blocks uint64 }
+type RuleCounters struct {
+	Denied uint64 `json:"denied"`
+	Blocks uint64 `json:"blocks"`
+}
 
 // Series is what a node did in each step of a span, the oldest first. It is
 // shorter than 60 steps until the node has run for so long.
@@ -53,11 +56,13 @@ type RuleSeries struct {
 	Blocks []uint64 `json:"blocks"`
 }
 
-// Rates keeps two series. It is safe for concurrent use; the zero value is ready.
+// Rates keeps two series and the minutes of a day. It is safe for concurrent use; the zero value is ready.
 type Rates struct {
-	mu     sync.Mutex // guards both
-	fine   series     // steps of 5 seconds
-	coarse series     // of a minute
+	mu      sync.Mutex // guards all
+	fine    series     // steps of 5 seconds
+	coarse  series     // of a minute
+	day     day
+	changes uint64 // of day
 }
 
 // series is the last steps and the counters at the end of the newest.
@@ -83,7 +88,12 @@ func (r *Rates) Note(now time.Time, counters func() Counters) {
 	}
 	t := counters()
 	r.fine.note(number, t)
-	r.coarse.note(now.Unix()/coarseStep, t)
+	minute, began := now.Unix()/coarseStep, r.coarse.last
+	r.coarse.note(minute, t)
+	if began > 0 && minute > began {
+		r.day = r.day.with(newDayMinute(minute-1, r.coarse.steps[len(r.coarse.steps)-1]))
+		r.changes++
+	}
 }
 
 // note ends the steps before one. Where several have passed, all that was added

@@ -49,8 +49,10 @@ type Sources struct {
 	Conditions func() []edgeguard.Alarm
 	// Report adds the figures of the services and of the node's other parts.
 	Report func(*admin.Stats)
-	// Rates returns what the node did lately, Minute what it did in the last minute.
+	// Rates returns what the node did lately, Minute what it did in the last minute, Day
+	// in each minute of a day.
 	Rates  func() []watch.Series
+	Day    func() []watch.DayMinute
 	Minute func() watch.Minute
 	// Overlay returns what operators changed of a rule, Unused what of it is not in
 	// force.

@@ -155,6 +155,9 @@ func (s *Status) Samples(prefix netip.Prefix) admin.KeptSamples {
 // Rates implements admin.Reader.
 func (s *Status) Rates() []watch.Series { return s.from.Rates() }
 
+// Day implements [admin.Reader].
+func (s *Status) Day() []watch.DayMinute { return s.from.Day() }
+
 // Stats implements admin.Reader.
 func (s *Status) Stats() admin.Stats {
 	g := s.from.Current()
