@@ -78,6 +78,13 @@ func (o *operator) Import(b edgeguard.Block, spent float64, try bool) (edgeguard
 	return b, share, err
 }
 
+// imports reports whether a block that was made is one of an import that is under way, whose
+// one record lists it. Where another is made by hand at that moment, its own record does.
+func (o *operator) imports(b *edgeguard.Block) bool {
+	byHand := b.Rule == edgeguard.ManualRule || edgeguard.Owner(b.Rule) != ""
+	return o.importing.Load() > 0 && byHand && !b.Lifted && b.Origin == o.pipeline.Current().Config.Node
+}
+
 // blockOwned puts another program's block in force, or returns the one that stays.
 func (o *operator) blockOwned(b edgeguard.Block) (edgeguard.Block, error) {
 	b.Since, b.Until = o.clock.Local(b.Since), o.clock.Local(b.Until)

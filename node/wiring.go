@@ -234,7 +234,7 @@ func (n *Node) changed(b edgeguard.Block) {
 	}
 	n.store.evidence.Kept.Changed(b, now)
 	n.pipeline.Samples().Changed(b, now)
-	e := entry{block: &b, imported: !b.Lifted && n.admin.operator.importing.Load() > 0 && (b.Rule == edgeguard.ManualRule || edgeguard.Owner(b.Rule) != "")}
+	e := entry{block: &b, imported: n.admin.operator.imports(&b)}
 	if last := n.lastEnded; b.Lifted && last != nil && last.Prefix == b.Prefix {
 		e.ended, n.lastEnded = last, nil
 	}

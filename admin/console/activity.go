@@ -27,6 +27,12 @@ func happened(e *admin.Event, now time.Time) happening {
 		if e.Kind == admin.EventUnblock {
 			h.Text = fmt.Sprintf("unblocked on %s%s", e.Block.Origin, quoted(e.Block.Reason))
 		}
+		if e.Kind == admin.EventEnd {
+			h.Text = "the block by " + makerOf(e.Block.Rule) + " ended"
+		}
+		if e.Ended != nil {
+			h.Text += ", " + words.Plural(e.Ended.Refused, "request was", "requests were") + " refused here"
+		}
 	case e.Allowance != nil:
 		h.Name, h.Path = shortest(e.Allowance.Prefix), pathOf(e.Allowance.Prefix)
 		verb := "allowed"
@@ -34,6 +40,10 @@ func happened(e *admin.Event, now time.Time) happening {
 			verb = "no longer allowed, removed"
 		}
 		h.Text = fmt.Sprintf("%s on %s%s", verb, e.Allowance.Origin, quoted(e.Allowance.Reason))
+	case e.Change != nil:
+		h.Text = fmt.Sprintf("%s by hand: %s", e.Change.Action, e.Change.Detail)
+	case e.Crossing != nil:
+		h.Text = fmt.Sprintf("over the limit of %s: %s", e.Crossing.Rule, e.Crossing.Action)
 	}
 	return h
 }
