@@ -52,7 +52,7 @@ func BenchmarkFind(b *testing.B) {
 					b.Fatalf("%d found", n)
 				}
 			}
-			b.ReportMetric(float64(l.Bytes())/(1<<20), "MiB")
+			inMS(b)
 		})
 		b.Run(fmt.Sprintf("entries=%d/network", c.entries), func(b *testing.B) {
 			for b.Loop() {
@@ -60,6 +60,7 @@ func BenchmarkFind(b *testing.B) {
 					b.Fatalf("%d found", n)
 				}
 			}
+			inMS(b)
 		})
 		b.Run(fmt.Sprintf("entries=%d/minute", c.entries), func(b *testing.B) {
 			since := noon.Add(month / 2)
@@ -68,6 +69,7 @@ func BenchmarkFind(b *testing.B) {
 					b.Fatal("none found")
 				}
 			}
+			inMS(b)
 		})
 		b.Run(fmt.Sprintf("entries=%d/heap", c.entries), func(b *testing.B) {
 			var with, without runtime.MemStats
@@ -84,6 +86,11 @@ func BenchmarkFind(b *testing.B) {
 			b.ReportMetric(float64(int64(without.HeapAlloc)-int64(with.HeapAlloc))/(1<<20), "MiB")
 		})
 	}
+}
+
+// inMS says how long a look took in milliseconds.
+func inMS(b *testing.B) {
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/1000/float64(b.N), "ms")
 }
 
 func count(l *Log, q Query) (n int) {

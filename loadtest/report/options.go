@@ -55,7 +55,7 @@ func groups() []group {
 	return []group{
 		instructionsGroup(), addGroup(), decideGroup(), rulesGroup(), memoryGroup(), distinctGroup(), logGroup(), captureGroup(),
 		edgesGroup(), haproxyPeersGroup(), envoyGroup(), kernelGroup(), crossingGroup(), redisGroup(), blocksGroup(),
-		listsGroup(), decisionsGroup(), bouncersGroup(), consoleGroup(),
+		listsGroup(), decisionsGroup(), bouncersGroup(), consoleGroup(), eventsGroup(),
 	}
 }
 
