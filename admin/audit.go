@@ -44,7 +44,7 @@ func (v *View) Record(one Audit) {
 // undoOf returns the command that takes a change back; empty where none does.
 func undoOf(a *Audit) string {
 	switch a.Action {
-	case "block", "restore", "confirm":
+	case "block", "restore":
 		return "edgeguard blocks remove " + a.Target
 	case "unblock":
 		return "edgeguard blocks add " + a.Target
@@ -57,7 +57,7 @@ func undoOf(a *Audit) string {
 			return "edgeguard overlay clear --fleet " + a.Target
 		}
 		return "edgeguard overlay clear " + a.Target
-	case "import":
+	case "import", "confirm":
 		if n := len(a.Prefixes); n > 0 && n <= 20 {
 			return "edgeguard blocks remove " + strings.Trim(fmt.Sprint(a.Prefixes), "[]")
 		}

@@ -9,22 +9,33 @@ import (
 	"edgeguard/admin/call"
 )
 
-// Confirm puts held records in force, and returns how many. After the first that
+// Confirm puts held records in force, and returns how many. One record of the audit is about
+// all of them. After the first that
 // cannot be, the others stay held.
 func (c *Changes) Confirm(by access.Caller, request ConfirmRequest) (done Confirmed, p *call.Problem) {
 	prefixes, p := c.meant(by, &request)
 	if p != nil {
 		return done, p
 	}
-	for _, prefix := range prefixes {
-		p := c.audited(by, Audit{Action: "confirm", Target: prefix.String()}, func(*Audit) *call.Problem { return c.confirmOne(prefix, request.All) })
-		if p != nil {
-			p.Detail = fmt.Sprintf("%s; %d of %d were confirmed before it", p.Detail, done.Confirmed, len(prefixes))
-			return done, p
-		}
-		done.Confirmed++
+	if len(prefixes) == 0 {
+		return done, nil
 	}
-	return done, nil
+	record := Audit{Action: "confirm"}
+	if len(prefixes) == 1 {
+		record.Target = prefixes[0].String()
+	}
+	p = c.audited(by, record, func(record *Audit) *call.Problem {
+		for i, prefix := range prefixes {
+			if p := c.confirmOne(prefix, request.All); p != nil {
+				p.Detail = fmt.Sprintf("%s; %d of %d were confirmed before it", p.Detail, done.Confirmed, len(prefixes))
+				return p
+			}
+			done.Confirmed, record.Prefixes = i+1, prefixes[:i+1]
+		}
+		record.Detail = fmt.Sprintf("%d confirmed", done.Confirmed)
+		return nil
+	})
+	return done, p
 }
 
 // meant returns the prefixes that a request is about.

@@ -20,6 +20,9 @@ import (
 // mostKept is the longest text of a change that is kept: a proxy's header can name a user.
 const mostKept = 1 << 10
 
+// mostListed is how many prefixes an entry of a change of many lists.
+const mostListed = 1000
+
 // keep writes an event to the log.
 func (e *Events) keep(room eventlog.Room, event Event, rule string, prefixes ...netip.Prefix) {
 	event.Text = safetext.Cut(event.Text, 4*mostKept)
@@ -60,6 +63,12 @@ func (e *Events) Change(a Audit) {
 	for _, long := range []*string{&a.Who, &a.User, &a.Target, &a.Detail, &a.Result} {
 		*long = safetext.Cut(*long, mostKept)
 	}
+	if rest := a.Prefixes[min(len(a.Prefixes), mostListed):]; len(rest) > 0 { // in an entry of their own
+		a.Prefixes = a.Prefixes[:mostListed]
+		more := a
+		more.Prefixes = rest
+		defer e.Change(more)
+	}
 	prefixes := a.Prefixes
 	if p, ok := keyPrefix(a.Target); ok {
 		prefixes = append(slices.Clip(prefixes), p)
@@ -72,19 +81,8 @@ type PastPage struct {
 	Events []Event `json:"events"`
 	// Next is the cursor of the next page, empty on the last.
 	Next string `json:"next,omitempty"`
-	// Newest is the cursor, in ascending order, behind all that had happened.
+	// Newest is the cursor, in ascending order, behind all that had happened and what the page has.
 	Newest string `json:"newest"`
-}
-
-// Behind returns the cursor, in ascending order, behind what the page has and behind all
-// that had happened.
-func (p *PastPage) Behind() string {
-	if n := len(p.Events); n > 0 {
-		last, _ := strconv.ParseUint(p.Events[n-1].ID, 10, 64)
-		newest, _ := strconv.ParseUint(p.Newest, 10, 64)
-		return strconv.FormatUint(max(last, newest), 10)
-	}
-	return p.Newest
 }
 
 // Past returns a page of what happened, as far back as it is kept; an empty one if ctx
@@ -96,7 +94,7 @@ func (v *View) Past(ctx context.Context, q eventlog.Query, limit int) PastPage {
 	if v.discreet {
 		q.Kinds = slices.DeleteFunc(slices.Clone(q.Kinds), func(kind string) bool { return kind == EventChange })
 	}
-	page := PastPage{Events: []Event{}, Newest: strconv.FormatUint(max(v.events.log.Newest(), 1), 10)}
+	page, newest := PastPage{Events: []Event{}}, max(v.events.log.Newest(), 1)
 	for entry := range v.events.log.Find(ctx, q) {
 		if len(page.Events) == limit {
 			page.Next = page.Events[limit-1].ID
@@ -110,8 +108,9 @@ func (v *View) Past(ctx context.Context, q eventlog.Query, limit int) PastPage {
 		if v.discreet {
 			event = *event.WithoutNote()
 		}
-		page.Events = append(page.Events, event)
+		page.Events, newest = append(page.Events, event), max(newest, entry.Number)
 	}
+	page.Newest = strconv.FormatUint(newest, 10)
 	return page
 }
 

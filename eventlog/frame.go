@@ -15,7 +15,7 @@ const (
 	maxText  = 255
 	// MaxPrefixes is how many prefixes an entry has at most, and MaxBody how long its body is.
 	MaxPrefixes = 1024
-	MaxBody     = 64 << 10
+	MaxBody     = 96 << 10
 )
 
 // Entry is one thing that happened.

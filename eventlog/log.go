@@ -52,15 +52,14 @@ func (l *Log) Open() error {
 	}
 	l.disk.Lock()
 	defer l.disk.Unlock()
-	if err := os.Mkdir(l.config.Folder, 0o700); err != nil && !os.IsExist(err) {
-		return err
-	}
+	_ = os.Mkdir(l.config.Folder, 0o700) // or it is there
 	root, err := os.OpenRoot(l.config.Folder)
-	if err != nil {
-		return err
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if err != nil {
+		l.config.Folder = ""
+		return err
+	}
 	l.root = root
 	last := uint64(0)
 	for i := range l.rooms {

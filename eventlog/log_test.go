@@ -327,6 +327,27 @@ func TestInMemory(t *testing.T) {
 	}
 }
 
+// A folder that cannot be had leaves the log in memory, with the newest in it.
+func TestNoFolder(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "events")
+	if err := os.WriteFile(folder, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l := New(Config{Folder: folder, Bytes: 1 << 20, Keep: month})
+	if err := l.Open(); err == nil {
+		t.Error("a file is taken for a folder")
+	}
+	for range 10_000 {
+		l.Add(Blocks, Entry{Time: noon, Body: make([]byte, 200)})
+	}
+	if err := l.Close(noon); err != nil {
+		t.Error(err)
+	}
+	if all := found(l, Query{Newest: true}); len(all) == 0 || all[0].Number != 10_000 || l.Lost() > 0 {
+		t.Errorf("%d entries", len(all))
+	}
+}
+
 // What was added before the log is open comes after what it had.
 func TestAddedBeforeOpen(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "events")

@@ -53,7 +53,7 @@ func TestHeldConfirm(t *testing.T) {
 	if _, ok := s.list.Find(start, netip.MustParseAddr("20.0.0.3")); ok == nil {
 		t.Error("what was confirmed is not in force")
 	}
-	if a := s.lastAudit(); a.Action != "confirm" || a.Target != "20.0.0.3/32" || a.Result != "ok" {
+	if a := s.lastAudit(); a.Action != "confirm" || len(a.Prefixes) != 2 || a.Undo != "edgeguard blocks remove 20.0.0.1/32 20.0.0.3/32" || a.Result != "ok" {
 		t.Errorf("audit: %+v", a)
 	}
 	for body, want := range map[string]string{

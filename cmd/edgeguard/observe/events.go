@@ -139,7 +139,7 @@ func print(ctx context.Context, p *command.Env, node *client.Client, o *chosen) 
 			}
 		}
 		if err == nil {
-			answered, o.query.Cursor = true, cmp.Or(page.Next, page.Behind())
+			answered, o.query.Cursor = true, cmp.Or(page.Next, page.Newest)
 		}
 		switch {
 		case page.Next != "":

@@ -51,7 +51,7 @@ func TestEventsGoOn(t *testing.T) {
 		`{"events":[{"id":"7","kind":"alarm","name":"b"}],"newest":"9"}`,
 		"", "",
 		`{"events":[],"newest":"11"}`,
-		`{"events":[{"id":"12","kind":"alarm","name":"c"},{"id":"13","kind":"alarm","name":"d"}],"newest":"12"}`,
+		`{"events":[{"id":"12","kind":"alarm","name":"c"},{"id":"13","kind":"alarm","name":"d"}],"newest":"13"}`,
 	}
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,0 +1,78 @@
+package server_test
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"edgeguard"
+	"edgeguard/admin"
+	"edgeguard/admin/server"
+	"edgeguard/blocklist"
+)
+
+// What happened is found by time, network, rule and kind, page by page in both directions, and
+// each once. Without a login there are no changes, and nothing that an operator wrote.
+func TestPast(t *testing.T) {
+	s := serve(t, newNode(), server.Config{})
+	block := func(prefix, rule, reason string) edgeguard.Block {
+		return edgeguard.Block{Prefix: netip.MustParsePrefix(prefix), Rule: rule, Reason: reason, Origin: "n1", Since: start, Until: start.Add(time.Minute), Count: 6, Limit: 5}
+	}
+	login, manual := block("203.0.113.9/32", "login", "over limit"), block("198.51.100.7/32", edgeguard.ManualRule, "the customer's name")
+	s.events.Block(start, login, nil, false)
+	s.events.Block(start.Add(time.Second), manual, nil, false)
+	s.events.Crossing(start.Add(2*time.Second), &edgeguard.Crossing{Rule: "site", Key: edgeguard.Key{Prefix: netip.MustParsePrefix("203.0.113.8/32")}, Action: edgeguard.ActionDeny, Count: 6, Limit: 5})
+	s.events.End(start.Add(time.Minute), login, &blocklist.Ended{Block: login, Refused: 7, Became: blocklist.Became{Asked: 5}, Why: blocklist.EndedInTime})
+	s.events.LeftOut(start.Add(time.Minute), 12)
+	s.write(t, "POST", "/api/v1/reload", "")
+	for query, want := range map[string]string{
+		"":                          "change left_out end crossing block block",
+		"dir=asc":                   "block block crossing end left_out change",
+		"rule=login":                "end block",
+		"prefix=203.0.113.0/24":     "end crossing block",
+		"prefix=203.0.113.8":        "crossing",
+		"kind=end,crossing&dir=asc": "crossing end",
+		"since=2026-03-01T12:00:01Z&until=2026-03-01T12:00:03Z": "crossing block",
+		"prefix=192.0.2.1": "",
+	} {
+		for _, limit := range []int{1, 2, 100} {
+			var kinds []string
+			for cursor := ""; ; {
+				page := decode[admin.PastPage](t, s, fmt.Sprintf("/api/v1/history?limit=%d&%s%s", limit, query, cursor))
+				for _, e := range page.Events {
+					kinds = append(kinds, e.Kind)
+				}
+				if page.Newest != "6" || len(page.Events) > limit {
+					t.Errorf("%s: %+v", query, page)
+				}
+				if page.Next == "" {
+					break
+				}
+				cursor = "&cursor=" + page.Next
+			}
+			if got := strings.Join(kinds, " "); got != want {
+				t.Errorf("%s by %d: %s, want %s", query, limit, got, want)
+			}
+		}
+	}
+	end := decode[admin.PastPage](t, s, "/api/v1/history?kind=end").Events[0]
+	if *end.Ended != (admin.Ended{Why: "time", Refused: 7, Asked: 5}) || end.Block.Rule != "login" || end.Block.Count != 6 {
+		t.Errorf("%+v", end)
+	}
+	for _, query := range []string{"", "?kind=change,block"} {
+		if status, body := s.ask(t, request{method: "GET", path: "/api/v1/history" + query}); status != 200 || strings.Contains(string(body), `"change"`) || strings.Contains(string(body), "customer") {
+			t.Errorf("without a login: %d %s", status, body)
+		}
+	}
+	for _, query := range []string{"since=noon", "until=1h", "prefix=here", "kind=visit", "dir=up", "cursor=x", "limit=1001", "who=me"} {
+		if status, _ := s.ask(t, request{method: "GET", path: "/api/v1/history?" + query}); status != 400 {
+			t.Errorf("%s: %d", query, status)
+		}
+	}
+	day := decode[admin.RateDay](t, s, "/api/v1/rates/day?since="+start.Format(time.RFC3339))
+	if len(day.Minutes) != 1 || day.Minutes[0].Requests != 9 || day.Minutes[0].Rules["site"].Denied != 2 {
+		t.Errorf("%+v", day)
+	}
+}
