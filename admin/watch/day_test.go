@@ -32,9 +32,9 @@ func TestDay(t *testing.T) {
 		}
 		return m
 	}
-	run(0, 150, 2)         // two minutes, and half of the third
-	r := run(160, 180, 10) // the rest of it
-	r = run(600, 660, 4)   // after a gap, a minute
+	run(0, 150, 2)        // two minutes, and half of the third
+	run(160, 180, 10)     // the rest of it
+	r := run(600, 660, 4) // after a gap, a minute
 	want := []DayMinute{minute(0, 120), minute(1, 120), minute(2, 60+200), minute(10, 240)}
 	if diff := cmp.Diff(want, r.Day()); diff != "" {
 		t.Error(diff)
