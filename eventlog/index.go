@@ -118,17 +118,25 @@ func offsetsOf(f io.ReaderAt, s *summary, within prefixKey) (offsets []int64) {
 }
 
 // scan passes each entry between two places of a file with its offset, until each returns
-// false. It returns the end of the last whole entry. What it passes is valid during the call.
+// false. It returns the end of the last whole entry; one that was damaged before it is left
+// out. What it passes is valid during the call.
 func scan(f io.ReaderAt, from, to int64, each func(at int64, e *Entry) bool) (end int64) {
 	r := bufio.NewReaderSize(io.NewSectionReader(f, from, to-from), headSize+maxFrame)
-	for end = from; ; {
+	end = from
+	for at := from; ; {
 		head, _ := r.Peek(headSize)
-		frame, _ := r.Peek(frameSize(head))
-		e, ok := readFrame(frame)
-		if !ok || !each(end, &e) {
+		size := frameSize(head)
+		frame, _ := r.Peek(size)
+		if size == 0 || len(frame) < size {
 			return end
 		}
-		_, _ = r.Discard(len(frame)) // it is in the buffer
-		end += int64(len(frame))
+		e, ok := readFrame(frame)
+		if ok && !each(at, &e) {
+			return end
+		}
+		_, _ = r.Discard(size) // it is in the buffer
+		if at += int64(size); ok {
+			end = at
+		}
 	}
 }

@@ -16,7 +16,7 @@ type Config struct {
 	Keep   time.Duration // how long
 }
 
-func (c *Config) roomBytes(r Room) int64 { return c.Bytes * share[r] / 16 }
+func (c *Config) roomBytes(r Room) int64 { return c.Bytes / 16 * share[r] }
 
 func (c *Config) segmentBytes(r Room) int64 {
 	return min(max(c.roomBytes(r)/16, leastSegment), mostSegment)
@@ -28,6 +28,7 @@ type Log struct {
 	full   chan struct{} // holds one while many bytes wait
 	disk   sync.Mutex    // held while files are changed; guards root; taken before mu
 	root   *os.Root      // nil while it is in memory
+	refuse error         // why that is, where it has a folder
 
 	mu     sync.Mutex // guards the fields below
 	number uint64     // of the last entry
@@ -57,7 +58,7 @@ func (l *Log) Open() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err != nil {
-		l.config.Folder = ""
+		l.config.Folder, l.refuse = "", err
 		return err
 	}
 	l.root = root
@@ -68,6 +69,9 @@ func (l *Log) Open() error {
 		for _, s := range r.segments {
 			last = max(last, s.Last)
 		}
+	}
+	if last > 0 {
+		last += mostUnwritten
 	}
 	l.renumber(last)
 	if err != nil {
@@ -152,11 +156,12 @@ func (l *Log) Bytes() (n int64) {
 func (l *Log) Flush(now time.Time) (err error) {
 	l.disk.Lock()
 	defer l.disk.Unlock()
+	if l.root == nil {
+		return l.refuse
+	}
 	for i := range l.rooms {
 		r := &l.rooms[i]
-		if l.root != nil {
-			err = errors.Join(err, l.writeRoom(r), l.turn(r, now))
-		}
+		err = errors.Join(err, l.writeRoom(r), l.turn(r, now))
 	}
 	return err
 }

@@ -107,10 +107,11 @@ func TestTwin(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "events")
 	l, now := opened(t, folder, 2<<20, month), noon
 	var all twin
+	number := uint64(0)
 	check := func(queries int) {
 		t.Helper()
 		for range queries {
-			q := someQuery(r, noon, now.Sub(noon)+time.Second, len(all)+2)
+			q := someQuery(r, noon, now.Sub(noon)+time.Second, int(number)+2)
 			if got, want := found(l, q), all.find(q); !reflect.DeepEqual(got, want) {
 				t.Fatalf("%+v of %d: %d found, want %d", q, len(all), len(got), len(want))
 			}
@@ -121,7 +122,8 @@ func TestTwin(t *testing.T) {
 			e := someEntry(r, now)
 			to := Room(r.IntN(int(rooms)))
 			l.Add(to, e)
-			e.Number = uint64(len(all) + 1)
+			number++
+			e.Number = number
 			all = append(all, e)
 			now = now.Add(time.Duration(r.IntN(1000)) * time.Millisecond)
 		}
@@ -131,13 +133,13 @@ func TestTwin(t *testing.T) {
 		}
 		switch check(10); {
 		case round%10 == 4: // a kill: nothing is closed
-			l = opened(t, folder, 2<<20, month)
+			l, number = opened(t, folder, 2<<20, month), number+mostUnwritten
 			check(10)
 		case round%10 == 9:
 			if err := l.Close(now); err != nil {
 				t.Fatal(err)
 			}
-			l = opened(t, folder, 2<<20, month)
+			l, number = opened(t, folder, 2<<20, month), number+mostUnwritten
 			check(10)
 		}
 	}
@@ -269,7 +271,7 @@ func TestTorn(t *testing.T) {
 			if err := l.Flush(noon); err != nil {
 				t.Fatal(err)
 			}
-			if got := found(l, Query{}); len(got) != left+1 || got[left].Kind != "end" || got[left].Number != uint64(left+1) {
+			if got := found(l, Query{}); len(got) != left+1 || got[left].Kind != "end" || got[left].Number != uint64(left+1+min(left, 1)*mostUnwritten) {
 				t.Fatalf("cut at %d with %q: %+v", cut, tail, got)
 			}
 			if err := l.Close(noon); err != nil {
@@ -340,8 +342,8 @@ func TestNoFolder(t *testing.T) {
 	for range 10_000 {
 		l.Add(Blocks, Entry{Time: noon, Body: make([]byte, 200)})
 	}
-	if err := l.Close(noon); err != nil {
-		t.Error(err)
+	if l.Flush(noon) == nil || l.Close(noon) == nil {
+		t.Error("nothing tells that it is not written")
 	}
 	if all := found(l, Query{Newest: true}); len(all) == 0 || all[0].Number != 10_000 || l.Lost() > 0 {
 		t.Errorf("%d entries", len(all))
@@ -363,7 +365,7 @@ func TestAddedBeforeOpen(t *testing.T) {
 	}
 	l.Add(ByHand, Entry{Time: noon, Kind: "third"})
 	got := found(l, Query{})
-	if len(got) != 3 || got[0].Kind != "first" || got[1].Kind != "second" || got[1].Number != 2 || got[2].Number != 3 {
+	if len(got) != 3 || got[0].Kind != "first" || got[1].Kind != "second" || got[1].Number != 2+mostUnwritten || got[2].Number != 3+mostUnwritten {
 		t.Errorf("%+v", got)
 	}
 }

@@ -30,6 +30,9 @@ var share = [rooms]int64{2, 10, 4}
 var mostPending = [rooms]int{1 << 20, 1 << 20, 256 << 10}
 
 const (
+	// mostUnwritten is more than the entries that one run can have numbered and not written:
+	// the next numbers its own from behind them, since a reader may have seen some.
+	mostUnwritten = 1 << 17
 	// leastSegment and mostSegment bound how long a segment grows: a sixteenth of its room.
 	leastSegment, mostSegment = 16 << 10, 1 << 20
 	// parts is how many segments the days are spread over at least, so that an entry stays at
@@ -49,10 +52,11 @@ type segment struct {
 // room is a row of segments, the oldest first, and what is not in one yet.
 type room struct {
 	which    Room
-	segments []*segment
-	file     *os.File // of the last segment; nil if that is sealed or there is none
-	pending  []byte   // frames that wait
-	writing  []byte   // frames that a flush writes now
+	number   uint64     // of the newest file, which may be one that cannot be read
+	segments []*segment // that can
+	file     *os.File   // of the last segment; nil if that is sealed or there is none
+	pending  []byte     // frames that wait
+	writing  []byte     // frames that a flush writes now
 }
 
 func segmentName(r Room, number uint64) string {
@@ -70,8 +74,13 @@ func (r *room) open(root *os.Root) (err error) {
 		if _, err := fmt.Sscanf(s.name, roomNames[r.which]+"-%d.log", &s.number); err != nil || s.name != segmentName(r.which, s.number) {
 			continue
 		}
-		one := r.openSegment(root, s)
-		if one != nil {
+		r.number = s.number
+		if r.file != nil { // of the one before, which had no index
+			disk, one := r.seal()
+			r.segments[len(r.segments)-1].isSealed(disk)
+			err = errors.Join(err, one)
+		}
+		if one := r.openSegment(root, s); one != nil {
 			err = errors.Join(err, fmt.Errorf("%s: %w", s.name, one))
 		}
 	}
@@ -111,13 +120,8 @@ func (r *room) openSegment(root *os.Root, s *segment) error {
 	if err := f.Truncate(end); err != nil {
 		return errors.Join(err, f.Close())
 	}
-	if r.file != nil { // of the one before
-		var disk int64
-		disk, err = r.seal()
-		r.segments[len(r.segments)-1].isSealed(disk)
-	}
 	r.segments, r.file = append(r.segments, s), f
-	return err
+	return nil
 }
 
 // seal puts the index behind the last segment, closes it, and returns how long the file is
@@ -145,18 +149,16 @@ func (s *segment) isSealed(disk int64) {
 
 // begin makes the next segment.
 func (r *room) begin(root *os.Root) (*segment, *os.File, error) {
-	s := &segment{number: 1, summary: summary{Frames: uint32(len(magic))}, disk: int64(len(magic))}
-	if n := len(r.segments); n > 0 {
-		s.number = r.segments[n-1].number + 1
-	}
+	s := &segment{number: r.number + 1, summary: summary{Frames: uint32(len(magic))}, disk: int64(len(magic))}
 	s.name = segmentName(r.which, s.number)
-	f, err := root.OpenFile(s.name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := root.OpenFile(s.name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, nil, err
 	}
 	if _, err = f.WriteAt([]byte(magic), 0); err != nil {
 		return nil, nil, errors.Join(err, f.Close(), root.Remove(s.name))
 	}
+	r.number = s.number
 	return s, f, nil
 }
 
