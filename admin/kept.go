@@ -85,6 +85,9 @@ type PastPage struct {
 	Newest string `json:"newest"`
 }
 
+// mostPage is how many bytes of a page's events end it: a bulk change has many.
+const mostPage = 512 << 10
+
 // Past returns a page of what happened, as far back as it is kept; an empty one if ctx
 // ended first.
 func (v *View) Past(ctx context.Context, q eventlog.Query, limit int) PastPage {
@@ -94,10 +97,10 @@ func (v *View) Past(ctx context.Context, q eventlog.Query, limit int) PastPage {
 	if v.discreet {
 		q.Kinds = slices.DeleteFunc(slices.Clone(q.Kinds), func(kind string) bool { return kind == EventChange })
 	}
-	page, newest := PastPage{Events: []Event{}}, max(v.events.log.Newest(), 1)
+	page, newest, size := PastPage{Events: []Event{}}, max(v.events.log.Newest(), 1), 0
 	for entry := range v.events.log.Find(ctx, q) {
-		if len(page.Events) == limit {
-			page.Next = page.Events[limit-1].ID
+		if n := len(page.Events); n == limit || size > mostPage {
+			page.Next = page.Events[n-1].ID
 			break
 		}
 		var event Event
@@ -108,7 +111,7 @@ func (v *View) Past(ctx context.Context, q eventlog.Query, limit int) PastPage {
 		if v.discreet {
 			event = *event.WithoutNote()
 		}
-		page.Events, newest = append(page.Events, event), max(newest, entry.Number)
+		page.Events, newest, size = append(page.Events, event), max(newest, entry.Number), size+len(entry.Body)
 	}
 	page.Newest = strconv.FormatUint(newest, 10)
 	return page

@@ -141,6 +141,32 @@ func TestFloodsMoveNothing(t *testing.T) {
 	}
 }
 
+// Where the folder cannot be had, what an earlier version kept is read and stays where it is.
+func TestOldAuditWithoutFolder(t *testing.T) {
+	t.Parallel()
+	folder := shortDir(t)
+	state := filepath.Join(folder, "state")
+	if err := os.Mkdir(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(state, eventsFolder), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	notes := func(yield func([]byte) bool) {
+		yield([]byte(`{"time":"2026-03-01T12:00:00Z","who":"uid 0","action":"reload","result":"ok"}`))
+	}
+	if err := snapshot.SaveNotes(filepath.Join(state, oldAudit), snapshot.Cut{Node: "edge-1", Taken: time.Now()}, notes); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		u := newNode(t, folder, oneLog+"keep_events_for: 3660d\n").start()
+		if all := u.audited(); len(all) != 1 || all[0].Action != "reload" {
+			t.Errorf("%+v", all)
+		}
+		u.stop()
+	}
+}
+
 // What an earlier version kept of operators' changes is taken over, once.
 func TestOldAudit(t *testing.T) {
 	t.Parallel()

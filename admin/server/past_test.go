@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -74,5 +75,33 @@ func TestPast(t *testing.T) {
 	day := decode[admin.RateDay](t, s, "/api/v1/rates/day?since="+start.Format(time.RFC3339))
 	if len(day.Minutes) != 1 || day.Minutes[0].Requests != 9 || day.Minutes[0].Rules["site"].Denied != 2 {
 		t.Errorf("%+v", day)
+	}
+}
+
+// A page of changes with long lists is bounded in bytes, and none is left out of the next ones.
+func TestPastOfLongLists(t *testing.T) {
+	s := serve(t, newNode(), server.Config{})
+	list := make([]netip.Prefix, admin.MostBulk)
+	for i := range list {
+		list[i] = netip.MustParsePrefix(fmt.Sprintf("2001:db8:%x:4444:5555:6666:7777:8888/128", i))
+	}
+	for range 80 { // the newest of them wait in memory
+		s.events.Change(admin.Audit{Time: start, Who: "uid 0", Action: "import", Result: "ok", Prefixes: list})
+	}
+	changes, pages := 0, 0
+	for cursor := ""; ; {
+		pages++
+		page := decode[admin.PastPage](t, s, "/api/v1/history?limit=1000"+cursor)
+		text, err := json.Marshal(page)
+		if err != nil || len(text) > 640<<10 {
+			t.Errorf("a page of %d bytes: %v", len(text), err)
+		}
+		if changes += len(page.Events); page.Next == "" {
+			break
+		}
+		cursor = "&cursor=" + page.Next
+	}
+	if changes < 20 || pages < 2 {
+		t.Errorf("%d changes on %d pages", changes, pages)
 	}
 }

@@ -44,8 +44,7 @@ func (d day) with(m DayMinute) day {
 		}
 		d[at] = DayMinute{m.Begin, was.Requests + m.Requests, was.Denied + m.Denied, was.Blocks + m.Blocks, was.Failed + m.Failed, rules}
 	}
-	first := d[len(d)-1].Begin.Add(-dayLength)
-	return slices.DeleteFunc(d, func(m DayMinute) bool { return !m.Begin.After(first) })
+	return slices.DeleteFunc(d, func(other DayMinute) bool { return m.Begin.Sub(other.Begin).Abs() >= dayLength }) // clocks step
 }
 
 // Day returns the minutes of the last day that have ended, the oldest first.

@@ -50,3 +50,16 @@ func TestDay(t *testing.T) {
 		t.Errorf("%d minutes of a day", n)
 	}
 }
+
+// A clock that was wrong by years for a while hides nothing of the day that follows.
+func TestDayAfterAWrongClock(t *testing.T) {
+	r, wrong := new(Rates), begin.AddDate(10, 0, 0)
+	for n, from := range []time.Time{wrong, begin} {
+		for s := range 121 {
+			r.Note(from.Add(time.Duration(s)*time.Second), func() Counters { return Counters{Requests: uint64(121*n + s)} })
+		}
+	}
+	if got := r.Day(); len(got) != 2 || !got[0].Begin.Equal(begin) || got[1].Requests != 60 {
+		t.Errorf("%+v", got)
+	}
+}
