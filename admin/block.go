@@ -6,6 +6,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/internal/safetext"
+	"edgeguard/internal/words"
 )
 
 // Block is an active block, or in an event one that was lifted.
@@ -15,12 +16,14 @@ type Block struct {
 	Owner  string       `json:"owner,omitempty"` // of another program's, whose rule is "owner NAME"
 	Reason string       `json:"reason,omitempty"`
 	Origin string       `json:"origin"` // the node that made it
-	// Count and Limit are those of the crossing, 0 for an operator's block.
-	Count   uint32    `json:"count,omitempty"`
-	Limit   uint32    `json:"limit,omitempty"`
-	Since   time.Time `json:"since"`
-	Until   time.Time `json:"until"`
-	Proxied bool      `json:"proxied,omitempty"` // learned from behind a trusted proxy
+	// Count and Limit are those of the crossing, 0 for an operator's block. Unit is what they
+	// are of, where this node knows the rule as the origin has it.
+	Count   uint32        `json:"count,omitempty"`
+	Limit   uint32        `json:"limit,omitempty"`
+	Unit    words.Measure `json:"unit,omitzero"`
+	Since   time.Time     `json:"since"`
+	Until   time.Time     `json:"until"`
+	Proxied bool          `json:"proxied,omitempty"` // learned from behind a trusted proxy
 }
 
 // NewBlock returns a block as the API shows it. Of its reason, which another node may have

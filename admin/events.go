@@ -10,6 +10,7 @@ import (
 	"edgeguard/admin/watch"
 	"edgeguard/blocklist"
 	"edgeguard/eventlog"
+	"edgeguard/internal/words"
 )
 
 const (
@@ -25,6 +26,7 @@ const (
 type Events struct {
 	node   string
 	log    *eventlog.Log
+	unit   func(rule, origin string) words.Measure
 	hub    *watch.Hub[*Event]
 	places watch.Places
 
@@ -41,10 +43,11 @@ type MadeBy struct {
 }
 
 // NewEvents makes an empty memory of events, which a log keeps. node is the name of this
-// node, so that blocks made here can be told from the fleet's.
-func NewEvents(node string, log *eventlog.Log) *Events {
+// node, so that blocks made here can be told from the fleet's; unit returns what figures are
+// of, as [Reader] has it.
+func NewEvents(node string, log *eventlog.Log, unit func(rule, origin string) words.Measure) *Events {
 	return &Events{
-		node: node, log: log, hub: watch.NewHub[*Event](),
+		node: node, log: log, unit: unit, hub: watch.NewHub[*Event](),
 		made: make(map[MadeBy]uint64), lifted: make(map[string]uint64), alarms: make(map[string]uint64),
 	}
 }
@@ -58,6 +61,7 @@ func (e *Events) Block(now time.Time, b edgeguard.Block, ended *blocklist.Ended,
 		return
 	}
 	shown := NewBlock(b)
+	shown.Unit = e.unit(b.Rule, b.Origin)
 	event := Event{Time: now.UTC(), Kind: EventBlock, Block: &shown, Ended: newEnded(ended)}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -121,7 +125,7 @@ func (e *Events) Held(now time.Time, n int) {
 // WouldBlock publishes a crossing that was held back because the site failed.
 func (e *Events) WouldBlock(now time.Time, c *edgeguard.Crossing) {
 	event := Event{Time: now.UTC(), Kind: EventWouldBlock, Name: c.Rule,
-		Text: fmt.Sprintf("%s would be over the limit of rule %s (%d of %d); the site fails", c.Key, c.Rule, c.Count, c.Limit)}
+		Text: fmt.Sprintf("%s would be over the limit of rule %s (%s); the site fails", c.Key, c.Rule, e.unit(c.Rule, e.node).Beside(c.Count, c.Limit))}
 	e.send(event)
 	e.keep(eventlog.Crossings, event, c.Rule, c.Key.Prefix)
 }

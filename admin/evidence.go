@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/internal/words"
 )
 
 // Evidence is what a key had counted when this node blocked it.
@@ -19,10 +20,11 @@ type Evidence struct {
 	Until  time.Time `json:"until"` // or when it was lifted
 	// Count, Limit and Threshold are those of the crossing. Fleet says that Count
 	// is what all nodes counted.
-	Count     uint32 `json:"count"`
-	Limit     uint32 `json:"limit"`
-	Threshold uint32 `json:"threshold"`
-	Fleet     bool   `json:"fleet"`
+	Count     uint32        `json:"count"`
+	Limit     uint32        `json:"limit"`
+	Threshold uint32        `json:"threshold"`
+	Unit      words.Measure `json:"unit,omitzero"`
+	Fleet     bool          `json:"fleet"`
 	// Window is the span in seconds; Slots its sixty parts on this node, the oldest
 	// first. The last one holds Since.
 	Window int      `json:"window_seconds"`
@@ -49,7 +51,9 @@ func newEvidence(e *edgeguard.Evidence) Evidence {
 // prefix. Without any, why says why, and fix what to do.
 func (v *View) Evidence(prefix netip.Prefix) (e Evidence, why, fix string) {
 	if kept, ok := v.reader.Evidence(prefix); ok {
-		return newEvidence(&kept), "", ""
+		e = newEvidence(&kept)
+		e.Unit = v.reader.Unit(e.Rule, e.Origin)
+		return e, "", ""
 	}
 	found := v.reader.Find(v.reader.Now(), prefix)
 	b, exactly := exact(found, prefix)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/internal/words"
 )
 
 // Explanation is why an address is blocked, or how near it is.
@@ -42,10 +43,11 @@ type RuleCount struct {
 	Scope string      `json:"scope,omitempty"`
 	Fleet *FleetCount `json:"fleet,omitempty"`
 	// Count is in the window that ends now; it is over when it is above Limit.
-	Count     uint32 `json:"count"`
-	Limit     uint32 `json:"limit"`
-	Threshold uint32 `json:"threshold"`
-	Distinct  string `json:"distinct,omitempty"` // the field whose different values Count is about
+	Count     uint32        `json:"count"`
+	Limit     uint32        `json:"limit"`
+	Threshold uint32        `json:"threshold"`
+	Unit      words.Measure `json:"unit,omitzero"`
+	Distinct  string        `json:"distinct,omitempty"` // the field whose different values Count is about
 	// Forgeable says that this is a count of evidence that a stranger can
 	// forge: it raises alarms and blocks no address.
 	Forgeable bool `json:"forgeable,omitempty"`

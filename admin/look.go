@@ -206,7 +206,9 @@ func (v *View) Newest(n int) []Block {
 		seen[e.Block.Prefix] = true
 		b, active := v.reader.Exact(now, e.Block.Prefix)
 		if active {
-			blocks = append(blocks, NewBlock(b))
+			one := NewBlock(b)
+			one.Unit = v.reader.Unit(b.Rule, b.Origin)
+			blocks = append(blocks, one)
 		}
 		return active
 	})

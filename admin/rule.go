@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/internal/words"
 	"edgeguard/tuning"
 )
 
@@ -18,8 +19,10 @@ type Rule struct {
 	Threshold uint32 `json:"threshold"`
 	Guard     string `json:"guard"` // a decimal
 	Limit     uint32 `json:"limit"`
-	Action    string `json:"action"`
-	BlockFor  int    `json:"block_for_seconds,omitempty"` // of the first block
+	// Unit is what its figures are of, which stay as the rule adds them up.
+	Unit     words.Measure `json:"unit,omitzero"`
+	Action   string        `json:"action"`
+	BlockFor int           `json:"block_for_seconds,omitempty"` // of the first block
 	// Scope is whose counts the limit is for, "fleet" or "node"; empty on a node
 	// alone.
 	Scope string `json:"scope,omitempty"`
@@ -112,6 +115,7 @@ type KeyCount struct {
 	Shown string        `json:"key"` // Key in words; set by this package
 	Count uint32        `json:"count"`
 	Limit uint32        `json:"limit"`
+	Unit  words.Measure `json:"unit,omitzero"`
 	// Fleet is what all nodes count, where the limit is for the fleet's count.
 	Fleet *FleetCount `json:"fleet,omitempty"`
 	// More is how many other rules have a key of the prefix near their limit, in a list
@@ -159,7 +163,7 @@ func topOf(r Rule, sorted []tuning.Peak, n int) []KeyCount {
 	sorted = sorted[:min(n, len(sorted))]
 	top := make([]KeyCount, 0, len(sorted))
 	for _, p := range sorted {
-		top = append(top, KeyCount{Rule: r.Name, Key: p.Key, Count: p.Peak, Limit: r.Limit})
+		top = append(top, KeyCount{Rule: r.Name, Key: p.Key, Count: p.Peak, Limit: r.Limit, Unit: r.Unit})
 	}
 	return shown(top)
 }

@@ -9,6 +9,7 @@ import (
 	"edgeguard"
 	"edgeguard/admin/watch"
 	"edgeguard/blocklist"
+	"edgeguard/internal/words"
 )
 
 // Reader is the running node as this package shows it. No method changes the
@@ -40,6 +41,10 @@ type Reader interface {
 	// Find returns the live blocks of exactly this prefix or of one around it,
 	// the narrowest first.
 	Find(now time.Time, prefix netip.Prefix) []edgeguard.Block
+
+	// Unit returns what the figures are of that a node of the fleet has of a rule; the zero
+	// one if this node does not know that.
+	Unit(rule, origin string) words.Measure
 
 	// Exact returns the live block of exactly this prefix; false if there is none. It
 	// takes no lock.

@@ -34,6 +34,9 @@ type Heartbeat struct {
 	Digest  string `json:"digest,omitempty"`
 	Cutoff  int64  `json:"cutoff,omitempty"`
 	Monitor bool   `json:"monitor,omitempty"`
+	// Rules is a digest of the rules in force: nodes that have one count alike and go by equal
+	// limits.
+	Rules string `json:"rules,omitempty"`
 	// Own are the node's addresses, which no other node must block.
 	Own []netip.Addr `json:"own,omitempty"`
 	// Held is how many of the fleet's records the node holds: they wait for an
@@ -124,7 +127,7 @@ func (h *Heartbeat) clean() bool {
 			return false
 		}
 	}
-	return safetext.Clean(h.Node + h.Boot + h.Version + h.Digest + h.Run + h.Key + h.Mode)
+	return safetext.Clean(h.Node + h.Boot + h.Version + h.Digest + h.Rules + h.Run + h.Key + h.Mode)
 }
 
 // VerifyHeartbeat reads a field of the hash of nodes, as [ParseHeartbeat] does,

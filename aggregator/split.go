@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"edgeguard/internal/safetext"
+	"edgeguard/internal/words"
 )
 
 // maxNamed is how many nodes the reason of a block names.
@@ -40,29 +41,29 @@ func byCount(a, b NodeCount) int {
 }
 
 // SplitReason returns the reason of a block by the fleet's count: it names the
-// nodes that counted most, and adds up the others.
-func SplitReason(parts []NodeCount) string {
+// nodes that counted most, in the unit, and adds up the others.
+func SplitReason(parts []NodeCount, u words.Measure) string {
 	if len(parts) == 0 {
 		return overInFleet
 	}
 	slices.SortFunc(parts, byCount)
 	var b strings.Builder
 	b.WriteString(overInFleet)
-	rest := uint64(0)
+	rest := uint32(0) // each at most 60 times 65,535
 	most := maxNamed
 	if len(parts) > maxNamed {
 		most = maxNamed - 1
 	}
 	for i, one := range parts {
 		if i >= most {
-			rest += uint64(one.Count)
+			rest += one.Count
 			continue
 		}
 		b.WriteString([]string{": ", ", "}[min(i, 1)])
-		fmt.Fprintf(&b, "%s %d", cutName(one.Node), one.Count)
+		fmt.Fprintf(&b, "%s %s", cutName(one.Node), u.Amount(one.Count))
 	}
 	if rest > 0 {
-		fmt.Fprintf(&b, ", %d more %d", len(parts)-most, rest)
+		fmt.Fprintf(&b, ", %d more %s", len(parts)-most, u.Amount(rest))
 	}
 	return b.String()
 }

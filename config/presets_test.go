@@ -11,6 +11,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/config"
+	"edgeguard/internal/words"
 	"edgeguard/presets"
 	"edgeguard/rules"
 )
@@ -24,6 +25,11 @@ func TestShippedPresets(t *testing.T) {
 		if err != nil || len(c.Warnings) > 0 {
 			t.Errorf("%s: %v %v", p, err, c)
 			continue
+		}
+		for i := range c.Rules.Meters {
+			if m := &c.Rules.Meters[i]; m.Unit() == words.Weighed() {
+				t.Errorf("%s: people read costs of rule %s", p, c.Rules.Rules[m.Rules[0]].Name)
+			}
 		}
 		used, err := config.Parse("config", []byte("presets: "+p.String()+"\n"))
 		if err != nil || len(used.Warnings) > 0 {

@@ -39,6 +39,14 @@ func (c *Config) RulesDigest() string {
 // printer writes rules.
 type printer struct{ *yaml.Printer }
 
+// limitText writes a limit as the threshold beside it, and in words where these differ.
+func limitText(limit uint32, meter *rules.Meter) string {
+	if unit := meter.Unit(); unit.Each > 1 {
+		return unit.Amount(limit) + " " + unit.Many
+	}
+	return fmt.Sprint(limit)
+}
+
 func (c *Config) writeRules(to *yaml.Printer, _ string) {
 	p := printer{to}
 	if len(c.Specs) == 0 {
@@ -59,7 +67,7 @@ func (p *printer) rule(spec *rules.Spec, rule *rules.Rule, meter *rules.Meter) {
 	if spec.When != "" {
 		p.Field(2, "when", yaml.Quote(spec.When))
 	}
-	p.Field(2, "threshold", fmt.Sprintf("%d # limit %d", rule.Threshold, rule.Limit))
+	p.Field(2, "threshold", fmt.Sprintf("%d # limit %s", rule.Threshold, limitText(rule.Limit, meter)))
 	if rule.People.Count > 0 {
 		p.Field(2, "people", fmt.Sprintf("{count: %d, scene: %s}", rule.People.Count, yaml.Quote(rule.People.Scene)))
 	}
@@ -75,7 +83,7 @@ func (p *printer) rule(spec *rules.Spec, rule *rules.Rule, meter *rules.Meter) {
 		p.Field(2, "block_for", yaml.Duration(rule.BlockFor))
 		p.steps(rule)
 	}
-	p.Field(2, "wide", wideText(rule))
+	p.Field(2, "wide", wideText(rule, meter))
 	p.Field(2, "scope", rule.Scope.String())
 	if rule.Scope == rules.ScopeFleet {
 		p.Field(2, "on_fleet_loss", rule.OnFleetLoss.String())
@@ -108,10 +116,10 @@ func (p *printer) steps(rule *rules.Rule) {
 }
 
 // wideText writes what is done about wide networks, with their limits beside it.
-func wideText(rule *rules.Rule) string {
+func wideText(rule *rules.Rule, meter *rules.Meter) string {
 	text, before := rule.Wide.String(), " # "
 	for _, w := range rule.Widths {
-		text += fmt.Sprintf("%s/%d over %d: %s", before, w.Bits, w.Limit, w.Does())
+		text += fmt.Sprintf("%s/%d over %s: %s", before, w.Bits, limitText(w.Limit, meter), w.Does())
 		before = ", "
 	}
 	return text

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/internal/words"
 )
 
 // origin is who made a decision, and what its scenario begins with. A node that takes decisions
@@ -47,8 +48,8 @@ type decision struct {
 }
 
 // AlertsJSON returns blocks as the body of POST /v1/alerts. Their times are the wall clock's, and now
-// too. A LAPI adds a decision's duration to the end of its alert: so that is now.
-func AlertsJSON(all []edgeguard.Block, now time.Time) ([]byte, error) {
+// too; unit returns what the figures of a node's rule are of. A LAPI adds a decision's duration to the end of its alert: so that is now.
+func AlertsJSON(all []edgeguard.Block, now time.Time, unit func(rule, origin string) words.Measure) ([]byte, error) {
 	list := make([]alert, 0, len(all))
 	for _, b := range all {
 		from := source{Scope: "Ip", Value: b.Prefix.Addr().String()}
@@ -57,7 +58,7 @@ func AlertsJSON(all []edgeguard.Block, now time.Time) ([]byte, error) {
 		}
 		scenario := Scenario(b.Rule)
 		list = append(list, alert{
-			Scenario: scenario, Message: message(b), EventsCount: max(b.Count, 1), Capacity: b.Limit, Leakspeed: "0s", Remediation: true, Events: []struct{}{},
+			Scenario: scenario, Message: message(b, unit(b.Rule, b.Origin)), EventsCount: max(b.Count, 1), Capacity: b.Limit, Leakspeed: "0s", Remediation: true, Events: []struct{}{},
 			StartAt: stamp(earlier(b.Since, now)), StopAt: stamp(now), Source: from,
 			Decisions: []decision{{origin, "ban", from.Scope, from.Value, max(b.Until.Sub(now), time.Second).Truncate(time.Second).String(), scenario}},
 		})
@@ -68,7 +69,7 @@ func AlertsJSON(all []edgeguard.Block, now time.Time) ([]byte, error) {
 // Scenario returns the name under which a LAPI sees what a rule does.
 func Scenario(rule string) string { return origin + "/" + rule }
 
-func message(b edgeguard.Block) string {
+func message(b edgeguard.Block, unit words.Measure) string {
 	what := b.Prefix.String()
 	if b.Prefix.IsSingleIP() {
 		what = b.Prefix.Addr().String()
@@ -76,7 +77,7 @@ func message(b edgeguard.Block) string {
 	if b.Rule == edgeguard.ManualRule {
 		return what + " was blocked by hand"
 	}
-	return fmt.Sprintf("%s counted %d, over the limit %d of rule %s", what, b.Count, b.Limit, b.Rule)
+	return fmt.Sprintf("%s is over rule %s: %s", what, b.Rule, unit.Beside(b.Count, b.Limit))
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

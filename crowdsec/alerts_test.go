@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/internal/words"
 )
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
@@ -23,7 +24,7 @@ func block(prefix string, now time.Time, last time.Duration) edgeguard.Block {
 func TestJSON(t *testing.T) {
 	all := []edgeguard.Block{block("192.0.2.1/32", noon.Add(-time.Minute), 10*time.Minute), block("2001:db8::/64", noon.Add(time.Second), time.Hour)}
 	all[0].Reason = "text that a client wrote"
-	want := `[{"scenario":"edgeguard/site","scenario_hash":"","scenario_version":"","message":"192.0.2.1 counted 61, over the limit 60 of rule site","events_count":61,` +
+	want := `[{"scenario":"edgeguard/site","scenario_hash":"","scenario_version":"","message":"192.0.2.1 is over rule site: 30.5 requests, limit 30","events_count":61,` +
 		`"start_at":"2026-11-23T11:59:00Z","stop_at":"2026-11-23T12:00:00Z","capacity":60,"leakspeed":"0s","simulated":false,"remediation":true,"events":[],` +
 		`"source":{"scope":"Ip","value":"192.0.2.1","ip":"192.0.2.1"},` +
 		`"decisions":[{"origin":"edgeguard","type":"ban","scope":"Ip","value":"192.0.2.1","duration":"9m0s","scenario":"edgeguard/site"}]}`
@@ -44,7 +45,9 @@ func TestJSON(t *testing.T) {
 
 func text(t *testing.T, all []edgeguard.Block) string {
 	t.Helper()
-	b, err := AlertsJSON(all, noon)
+	b, err := AlertsJSON(all, noon, func(rule, origin string) words.Measure {
+		return words.Measure{Each: 2, One: "request", Many: "requests"}
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -151,11 +151,11 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte, name,
 		return nil, fmt.Errorf("it sends this node to another address, where the key must not go: set url to the LAPI itself")
 	}
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, mostError)) // half of it says as much
-	return nil, &RefusedError{answer.StatusCode, words(text, secret), outbound.RetryAfter(answer, time.Now(), mostWait)}
+	return nil, &RefusedError{answer.StatusCode, saidIn(text, secret), outbound.RetryAfter(answer, time.Now(), mostWait)}
 }
 
-// words returns what the body of an error says: the message of a LAPI, or its beginning.
-func words(body []byte, secret string) string {
+// saidIn returns what the body of an error says: the message of a LAPI, or its beginning.
+func saidIn(body []byte, secret string) string {
 	var said struct{ Message string }
 	text := string(body)
 	if json.Unmarshal(body, &said) == nil {

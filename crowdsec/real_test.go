@@ -11,6 +11,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/crowdsec/lapitest"
+	"edgeguard/internal/words"
 )
 
 func pemOf(c *x509.Certificate) string {
@@ -46,7 +47,7 @@ func TestCrowdSec(t *testing.T) {
 		own.Prefix = netip.MustParsePrefix(prefix)
 		blocks = append(blocks, own)
 	}
-	body, err := AlertsJSON(blocks, now)
+	body, err := AlertsJSON(blocks, now, func(rule, origin string) words.Measure { return words.Measure{} })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"edgeguard"
-	"edgeguard/internal/words"
 	"edgeguard/rules"
 	"edgeguard/shard"
 )
@@ -50,13 +49,8 @@ func (m *meter) again(cost uint32, justNow bool) uint32 {
 // reason says why a key is blocked.
 func (m *meter) reason(n count, r *rules.Rule) string {
 	if m.Distinct == 0 {
-		return n.reason()
-	}
-	atLeast := ""
-	if n.count > rules.MaxDistinct {
-		atLeast = "at least "
+		return n.reason(m.Unit())
 	}
 	window := strings.TrimSuffix(strings.Replace(m.Window.String(), "h0m0s", "h", 1), "0s")
-	return fmt.Sprintf("%s%s %s in %s, limit %s (threshold %d%s)", atLeast, words.Amount(n.count, m.Unit()), m.Counts(n.count/m.Unit()), window,
-		words.Amount(r.Limit, m.Unit()), r.Threshold, m.EachCounts())
+	return fmt.Sprintf("%s in %s, limit %s (threshold %d%s)", m.Unit().Of(n.count), window, m.Unit().Amount(r.Limit), r.Threshold, m.Unit().Note())
 }

@@ -3,13 +3,16 @@ package detector
 import (
 	"fmt"
 	"iter"
+	"math"
 	"net/netip"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"edgeguard"
 	"edgeguard/internal/unsafetext"
+	"edgeguard/internal/words"
 	"edgeguard/rules"
 	"edgeguard/shard"
 )
@@ -117,23 +120,28 @@ func (n count) as(scope rules.Scope) count {
 
 // reason says why a count over the limit blocks: with its two parts, where this
 // node alone did not see it.
-func (n count) reason() string {
+func (n count) reason(u words.Measure) string {
 	if n.rest == 0 {
 		return overLimit
 	}
-	return fmt.Sprintf(twoParts, n.count-n.rest, n.rest)
+	return fmt.Sprintf(twoParts, u.Amount(n.count-n.rest), u.Amount(n.rest))
 }
 
 // twoParts is the reason of a block that an event here made by what the whole
 // fleet counts: which node counted how much is not known at that moment.
-const twoParts = "over limit in the fleet: %d here, %d on other nodes"
+const twoParts = "over limit in the fleet: %s here, %s on other nodes"
 
-// TwoParts parses the reason of a block that names this node's count, here, and
+// TwoParts parses the reason of a block that names this node's count in the unit, here, and
 // that of all others. ok is false for any other reason.
-func TwoParts(reason string) (here uint32, ok bool) {
-	var rest uint32
-	n, err := fmt.Sscanf(reason, twoParts, &here, &rest)
-	return here, n == 2 && err == nil && reason == fmt.Sprintf(twoParts, here, rest)
+func TwoParts(reason string, u words.Measure) (here uint32, ok bool) {
+	var amount, rest string
+	n, err := fmt.Sscanf(reason, twoParts, &amount, &rest)
+	if n != 2 || err != nil || reason != fmt.Sprintf(twoParts, amount, rest) {
+		return 0, false
+	}
+	ones, err := strconv.ParseFloat(strings.ReplaceAll(amount, ",", ""), 64)
+	counted := math.Round(ones * float64(max(u.Each, 1)))
+	return uint32(counted), err == nil && counted >= 0 && counted <= math.MaxUint32
 }
 
 // FleetCount applies a total that the fleet has counted of one key: the meter's

@@ -24,6 +24,7 @@ import (
 	"edgeguard/frontdoor"
 	"edgeguard/haproxy/peers"
 	"edgeguard/internal/hugepage"
+	"edgeguard/internal/words"
 	"edgeguard/node/alarm"
 	"edgeguard/node/checks"
 	"edgeguard/node/evidence"
@@ -67,10 +68,10 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 	teacher := haproxypeers.New()
 	n.wireSensors(s, c, teacher)
 	n.neighbours.CrowdSec = neighbours.NewCrowdSecClient(neighbours.CrowdSecDeps{
-		Set: n.imports.Set, Clock: n.clock, Alarms: n.alarms, Log: n.options.Log, State: c.State, Node: c.Node, Version: n.options.Version,
+		Set: n.imports.Set, Clock: n.clock, Alarms: n.alarms, Log: n.options.Log, State: c.State, Node: c.Node, Version: n.options.Version, Unit: n.unit,
 	})
 	n.neighbours.Notify = neighbours.Notifiers{Group: supervisor.Group[*neighbours.NotifyReceiver]{Config: s}, NotifyDeps: neighbours.NotifyDeps{
-		Clock: n.clock, Log: n.options.Log, Run: fmt.Sprintf("%08x", uint32(boot)), Version: n.options.Version, Settled: n.lifecycle.ready.Load,
+		Clock: n.clock, Log: n.options.Log, Run: fmt.Sprintf("%08x", uint32(boot)), Version: n.options.Version, Settled: n.lifecycle.ready.Load, Unit: n.unit,
 	}}
 	n.protected = &protected{pipeline: n.pipeline, list: n.list, imported: n.imports.Set, clock: n.clock, alarms: n.alarms, changed: func() { n.enforcers.Refresh() }}
 	blocks := &lists.InForce{Current: func() *config.Config { return n.pipeline.Current().Config }, List: n.list, Imported: n.imports.Set, Protected: n.protected.prefixes}
@@ -147,7 +148,8 @@ func (n *Node) listens() listeners.Deps {
 // wireAdmin makes what the admin API shows and changes.
 func (n *Node) wireAdmin(s supervisor.Config, c *config.Config) {
 	kept := eventlog.New(eventlog.Config{Folder: inState(c.State, eventsFolder), Bytes: c.KeepEvents, Keep: c.KeepEventsFor})
-	shown, events := status.New(n.sources()), admin.NewEvents(c.Node, kept)
+	shown := status.New(n.sources())
+	events := admin.NewEvents(c.Node, kept, shown.Unit)
 	view := admin.NewView(shown, events)
 	n.kept = &eventKeeper{log: kept, state: c.State, clock: n.clock, alarms: n.alarms, change: events.Change, leftOut: n.journal.leave}
 	n.lifecycle.overlay = overlay.New(overlay.Deps{
@@ -173,6 +175,9 @@ func (n *Node) wireAdmin(s supervisor.Config, c *config.Config) {
 	n.journal.publish = n.admin.publish
 }
 
+// unit returns what the figures of a node's rule are of.
+func (n *Node) unit(rule, origin string) words.Measure { return n.admin.status.Unit(rule, origin) }
+
 // sources is what the admin API reads of the node.
 func (n *Node) sources() status.Sources {
 	return status.Sources{
@@ -184,7 +189,7 @@ func (n *Node) sources() status.Sources {
 		Layers:  func(rule string) (*admin.Overlay, *admin.FleetThreshold) { return n.lifecycle.overlay.Shown(rule) },
 		Unused:  func() []admin.Unused { return n.lifecycle.overlay.Unused() },
 		Rates:   func() []watch.Series { return n.admin.rates.Series() }, Day: func() []watch.DayMinute { return n.admin.rates.Day() }, Why: n.protected.why,
-		Minute: func() watch.Minute { return n.admin.rates.Minute() }, Said: n.fleet.Said,
+		Minute: func() watch.Minute { return n.admin.rates.Minute() }, Said: n.fleet.Said, Alike: n.fleet.Alike,
 		Evidence: n.store.evidence.Kept.Of, Samples: n.pipeline.Samples(), History: n.store.history.Kept, Nodes: n.fleet.Nodes, Shares: n.fleet.Shares, Held: n.fleet.Held,
 	}
 }

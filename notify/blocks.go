@@ -91,6 +91,9 @@ func (n *Names) block(b *edgeguard.Block, monitor bool) Message {
 	m := Message{Time: n.instant(b.Since), Kind: kindBlock, Fields: Fields{
 		Prefix: bare(b.Prefix), Rule: harmless(b.Rule), Reason: harmless(b.Reason), Origin: harmless(b.Origin), Count: b.Count, Limit: b.Limit, Monitor: monitor,
 	}}
+	if b.Limit > 0 && n.Unit != nil {
+		m.Fields.Unit = n.Unit(b.Rule, b.Origin)
+	}
 	until := "until it is taken back"
 	if b.Until.Before(edgeguard.Forever) {
 		m.Fields.Until = n.instant(b.Until)
@@ -106,7 +109,7 @@ func (n *Names) block(b *edgeguard.Block, monitor bool) Message {
 	text := m.Fields.Prefix + " " + verb + until + " by " + by(b.Rule)
 	switch {
 	case b.Limit > 0:
-		text += fmt.Sprintf(": it counted %s, over %s", words.Number(b.Count), words.Number(b.Limit))
+		text += ": " + m.Fields.Unit.Beside(b.Count, b.Limit)
 	case b.Reason != "":
 		text += ": " + b.Reason
 	}

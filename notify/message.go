@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"edgeguard/internal/words"
 )
 
 // What a node tells people of itself: blocks, alarms and what awaits confirmation, in a
@@ -39,14 +41,16 @@ type Message struct {
 // empty and left out.
 type Fields struct {
 	// Of a block.
-	Prefix  string `json:"prefix,omitempty"`
-	Rule    string `json:"rule,omitempty"`
-	Reason  string `json:"reason,omitempty"`
-	Origin  string `json:"origin,omitempty"` // the node that made it
-	Count   uint32 `json:"count,omitempty"`
-	Limit   uint32 `json:"limit,omitempty"`
-	Until   string `json:"until,omitempty"`
-	Monitor bool   `json:"monitor,omitempty"` // nothing is enforced
+	Prefix string `json:"prefix,omitempty"`
+	Rule   string `json:"rule,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	Origin string `json:"origin,omitempty"` // the node that made it
+	Count  uint32 `json:"count,omitempty"`
+	Limit  uint32 `json:"limit,omitempty"`
+	// Unit is what these two are of, where it is known.
+	Unit    words.Measure `json:"unit,omitzero"`
+	Until   string        `json:"until,omitempty"`
+	Monitor bool          `json:"monitor,omitempty"` // nothing is enforced
 	// Of an alarm: its kind, and the log, listener or rule that it is about.
 	Alarm string `json:"alarm,omitempty"`
 	About string `json:"about,omitempty"`
@@ -94,6 +98,9 @@ type Names struct {
 	Node, Run string
 	// Epoch returns the wall-clock time of a local one.
 	Epoch func(time.Time) time.Time
+	// Unit returns what the figures of a node's rule are of; the zero one if that is not known, and nil
+	// where none are told.
+	Unit func(rule, origin string) words.Measure
 }
 
 // instant returns a local time as messages have it.

@@ -12,11 +12,14 @@ import (
 	"unicode/utf8"
 
 	"edgeguard"
+	"edgeguard/internal/words"
 )
 
 var (
 	start = time.Date(2026, 1, 2, 12, 1, 0, 0, time.UTC)
-	names = Names{Node: "edge-1", Run: "0a1b2c3d", Epoch: func(t time.Time) time.Time { return t }}
+	names = Names{Node: "edge-1", Run: "0a1b2c3d", Epoch: func(t time.Time) time.Time { return t }, Unit: func(rule, origin string) words.Measure {
+		return words.Measure{Each: 4, One: "attempt", Many: "attempts"}
+	}}
 )
 
 func block(i int, rule string, at time.Time) *edgeguard.Block {
@@ -38,7 +41,7 @@ func TestTexts(t *testing.T) {
 			t.Errorf("got\n%s\nwant\n%s", b.Text, strings.Join(want, "\n"))
 		}
 	}
-	check(d.Next(start, nil, true, false), "192.0.0.7 is blocked until 12:11 UTC by rule login: it counted 1,121, over 100")
+	check(d.Next(start, nil, true, false), "192.0.0.7 is blocked until 12:11 UTC by rule login: 280.3 attempts, limit 25")
 	manual := &edgeguard.Block{Prefix: netip.MustParsePrefix("2001:db8::/48"), Rule: edgeguard.ManualRule, Reason: "asked by the bank", Origin: "edge-2", Since: start, Until: edgeguard.Forever}
 	d.Block(start, manual)
 	banned := block(9, edgeguard.OwnerRule("fail2ban"), start)
@@ -77,8 +80,8 @@ func TestForm(t *testing.T) {
 	d.Block(start, block(7, "login", start))
 	made, err := d.Next(start, nil, true, false).JSON()
 	const want = `{"type":"edgeguard.notification","version":1,"id":"msg_0a1b2c3d_team_1","timestamp":"2026-01-02T12:01:00Z","node":"edge-1",` +
-		`"text":"192.0.0.7 is blocked until 12:11 UTC by rule login: it counted 1,121, over 100","dropped":0,"messages":[{"id":"msg_0a1b2c3d_team_1_1","time":"2026-01-02T12:01:00Z","node":"edge-1",` +
-		`"kind":"block","text":"192.0.0.7 is blocked until 12:11 UTC by rule login: it counted 1,121, over 100","fields":{"prefix":"192.0.0.7","rule":"login","origin":"edge-1","count":1121,"limit":100,"until":"2026-01-02T12:11:00Z"}}]}`
+		`"text":"192.0.0.7 is blocked until 12:11 UTC by rule login: 280.3 attempts, limit 25","dropped":0,"messages":[{"id":"msg_0a1b2c3d_team_1_1","time":"2026-01-02T12:01:00Z","node":"edge-1",` +
+		`"kind":"block","text":"192.0.0.7 is blocked until 12:11 UTC by rule login: 280.3 attempts, limit 25","fields":{"prefix":"192.0.0.7","rule":"login","origin":"edge-1","count":1121,"limit":100,"unit":{"each":4,"one":"attempt","many":"attempts"},"until":"2026-01-02T12:11:00Z"}}]}`
 	if err != nil || string(made) != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, made, want)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/internal/unsafetext"
+	"edgeguard/internal/words"
 )
 
 // MaxDistinct is the greatest limit of a rule that counts different values: beyond it
@@ -126,33 +127,38 @@ func (m *Meter) Value(ev *edgeguard.Event, buf []byte) (text string, known bool)
 	return "", false
 }
 
-// Unit returns what a count grows by at an ordinary event, or value: its cost where no
-// other is given for it.
-func (m *Meter) Unit() uint32 { return uint32(m.cost) }
-
-// EachCounts returns what follows a threshold in words: ", each counts 4", or nothing where an
-// ordinary event counts 1.
-func (m *Meter) EachCounts() string {
-	if m.cost < 2 {
-		return ""
+// Unit returns what its counts are of: "requests", "attempts" where it counts only what is sent
+// to certain paths, "failed logins", "different paths". What an ordinary event, or value, costs is
+// then one, and some may be a part of one. Where some cost more, or several less, these are weights.
+func (m *Meter) Unit() words.Measure {
+	lesser := m.cost
+	for i := range m.charges {
+		switch cost := m.charges[i].cost; {
+		case cost == m.cost || cost == lesser:
+		case cost > m.cost || lesser < m.cost:
+			return words.Weighed()
+		default:
+			lesser = cost
+		}
 	}
-	return fmt.Sprintf(", each counts %d", m.cost)
-}
-
-// Counts returns what the meter counts in words, for n of it: "requests", "attempts" where
-// it counts only what is sent to certain paths, "failed logins", "different paths".
-func (m *Meter) Counts(n uint32) string {
-	one := events[m.Kind]
+	u := words.Measure{Each: uint32(m.cost), One: events[m.Kind]}
 	switch {
 	case m.Distinct != 0:
-		one = "different " + m.Distinct.String()
+		u.One, u.Exact = "different "+m.Distinct.String(), MaxDistinct
 	case m.Sends && m.match.need&edgeguard.FieldPath != 0:
-		one = "attempt"
+		u.One = "attempt"
 	}
-	if n == 1 {
-		return one
+	u.Many = u.One + "s"
+	return u
+}
+
+// Unit returns what the figures of the rule of this name are of; the zero one where there is none.
+func (s *Set) Unit(rule string) words.Measure {
+	i := slices.IndexFunc(s.Rules, func(r Rule) bool { return r.Name == rule })
+	if i < 0 {
+		return words.Measure{}
 	}
-	return one + "s"
+	return s.Meters[s.Rules[i].Meter].Unit()
 }
 
 // Events returns what the events are called that the meter looks at, in the plural. An

@@ -34,8 +34,33 @@ func TestDistinct(t *testing.T) {
 		t.Errorf("networks: %s", got)
 	}
 	m := &set.Meters[1]
-	if m.Fields() != edgeguard.FieldPath || m.Counts(1) != "different path" || m.Counts(2) != "different paths" || set.Meters[0].Counts(2) != "requests" {
-		t.Errorf("%v: %s, %s, %s", m.Fields(), m.Counts(1), m.Counts(2), set.Meters[0].Counts(2))
+	if m.Fields() != edgeguard.FieldPath || m.Unit().Of(1) != "1 different path" || m.Unit().Of(401) != "at least 401 different paths" || set.Meters[0].Unit().Of(401) != "401 requests" {
+		t.Errorf("%v: %+v, %+v", m.Fields(), m.Unit(), set.Meters[0].Unit())
+	}
+}
+
+// TestUnit: a rule that one ordinary cost makes finer counts events or values; where an operator
+// weighed events, its figures are no number of any.
+func TestUnit(t *testing.T) {
+	of := func(method string, cost uint32) rules.Charge {
+		return rules.Charge{Match: rules.Match{Method: []string{method}}, Cost: cost}
+	}
+	for want, spec := range map[string]rules.Spec{
+		"40 requests":        {},
+		"10 requests":        {Cost: 4},
+		"20 requests":        {Cost: 2, Costs: []rules.Charge{of("GET", 1), of("HEAD", 1), of("POST", 2)}},
+		"10 attempts":        {Cost: 4, Costs: []rules.Charge{of("GET", 1)}, Match: rules.Match{Method: []string{"POST"}, Path: []string{"/login"}}},
+		"20 different hosts": {Cost: 2, Distinct: "host"},
+		"cost 40":            {Costs: []rules.Charge{of("POST", 10), of("PUT", 50)}},
+	} {
+		spec.Name, spec.Threshold = "r", 100
+		if got := compile(t, spec).Meters[0].Unit().Of(40); got != want {
+			t.Errorf("%+v: %s, want %s", spec.Costs, got, want)
+		}
+	}
+	weighed := rules.Spec{Name: "r", Threshold: 100, Cost: 50, Costs: []rules.Charge{of("GET", 1), of("POST", 10)}}
+	if got := compile(t, weighed).Meters[0].Unit().Of(40); got != "cost 40" {
+		t.Errorf("three weights, the dearest last: %s", got)
 	}
 }
 

@@ -57,8 +57,8 @@ const (
 // room is the lowest limit that leaves a customer room who once counted n: three
 // standard deviations of a random (Poisson) count of units.
 func (t *Tally) room(n uint32) uint32 {
-	units := float64(n) / float64(t.unit)
-	return t.unit * max(leastLimit, uint32(min(math.Ceil(units+3*math.Sqrt(units)), math.MaxUint32/float64(t.unit))))
+	units := float64(n) / float64(t.Unit.Each)
+	return t.Unit.Each * max(leastLimit, uint32(min(math.Ceil(units+3*math.Sqrt(units)), math.MaxUint32/float64(t.Unit.Each))))
 }
 
 // spareRoom is the lowest limit that leaves people room: a third of it, as the limits that
@@ -87,7 +87,7 @@ func (t *Tally) SuggestBy(limitOf LimitOf, b Basis) Suggestion {
 		if s, ok := t.propose(&closer, now, limitOf); ok && s.Limit < now.Limit {
 			caught := j.above(now.Limit)
 			return Suggestion{Outcome: now, Keep: true, Above: caught, Brief: t.spareBriefly(b.People),
-				Reason: fmt.Sprintf("a limit of %s would catch %d more that look hostile, but %s", t.Allowed(s.Limit), s.Above.Hostile-caught.Hostile, t.spare(b.People))}
+				Reason: fmt.Sprintf("a limit of %s would catch %d more that look hostile, but %s", t.Unit.Allowed(s.Limit), s.Above.Hostile-caught.Hostile, t.spare(b.People))}
 		}
 	}
 	return t.keep(j, now, limitOf)
@@ -244,13 +244,13 @@ func (t *Tally) reason(s *Suggestion, j *judged) {
 		who = "all look hostile"
 	}
 	s.Brief = fmt.Sprintf("%d hostile, %d unknown; %s", s.Above.Hostile, s.Above.Unknown, j.highest())
-	s.Reason = fmt.Sprintf("the gap between %s and %s separates %s: %s; %s; %s", t.Amount(s.Gap.Low), t.size(s.Gap.High), t.count(uint64(s.Gap.Keys)), who, j.customers(), t.effect(s.Outcome))
+	s.Reason = fmt.Sprintf("the gap between %s and %s separates %s: %s; %s; %s", t.Unit.Amount(s.Gap.Low), t.Unit.Of(s.Gap.High), t.count(uint64(s.Gap.Keys)), who, j.customers(), t.effect(s.Outcome))
 }
 
 // highest says briefly how high they count who must be spared.
 func (j *judged) highest() string {
 	most := max(j.people.Count, j.normal, j.benign)
-	amount := j.tally.Amount(most)
+	amount := j.tally.Unit.Amount(most)
 	switch most {
 	case 0:
 		return "customers 0"
@@ -267,12 +267,12 @@ func (j *judged) customers() string {
 	says := "none that looks like a customer was counted"
 	switch {
 	case j.normal > 0 && j.normal >= j.benign:
-		says = "on the normal day the highest counts " + j.tally.Amount(j.normal)
+		says = "on the normal day the highest counts " + j.tally.Unit.Amount(j.normal)
 	case j.benign > 0:
-		says = "the highest that looks like a customer or a crawler counts " + j.tally.Amount(j.benign)
+		says = "the highest that looks like a customer or a crawler counts " + j.tally.Unit.Amount(j.benign)
 	}
 	if j.people.Count > 0 {
-		says += fmt.Sprintf(", and people count up to %s (%s)", j.tally.Amount(j.people.Count), j.people.Scene)
+		says += fmt.Sprintf(", and people count up to %s (%s)", j.tally.Unit.Amount(j.people.Count), j.people.Scene)
 	}
 	return says
 }
@@ -302,7 +302,7 @@ func (t *Tally) keep(j *judged, now Outcome, limitOf LimitOf) Suggestion {
 		} else if gap, ok := j.outliers(); ok {
 			s.Brief = fmt.Sprintf("nothing is known of the %d highest", gap.Keys)
 			s.Reason = fmt.Sprintf("nothing says what %s above %s are, and no other counts a third of that: a flood, or many people behind one address; look at them before you choose a threshold",
-				t.count(uint64(gap.Keys)), t.Amount(gap.Low))
+				t.count(uint64(gap.Keys)), t.Unit.Amount(gap.Low))
 		}
 	}
 	return s

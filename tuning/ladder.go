@@ -87,17 +87,17 @@ func inside(low, high, unit uint32, limitOf LimitOf) (threshold uint32, ok bool)
 
 // inside is inside for the limits that the tally's rules can have.
 func (t *Tally) inside(low, high uint32, limitOf LimitOf) (threshold uint32, ok bool) {
-	return inside(low, min(high, t.most+1), t.unit, limitOf)
+	return inside(low, min(high, t.most+1), t.Unit.Each, limitOf)
 }
 
 // atLeast finds the lowest human threshold whose limit is at least low; where
 // none is, the highest.
 func (t *Tally) atLeast(low uint32, limitOf LimitOf) (threshold uint32) {
 	for _, n := range humanNumbers {
-		if n > t.most/t.unit {
+		if n > t.most/t.Unit.Each {
 			break
 		}
-		n *= t.unit
+		n *= t.Unit.Each
 		limit := limitOf.of(n)
 		if limit > edgeguard.MaxLimit {
 			break

@@ -55,7 +55,7 @@ func (t *Tally) Outcome(threshold uint32, limitOf LimitOf) Outcome {
 // for a [Ladder] up to the highest peak.
 func (t *Tally) Outcomes(thresholds []uint32, limitOf LimitOf) []Outcome {
 	if len(thresholds) == 0 {
-		thresholds = Ladder(t.Peaks.Max(), t.unit)
+		thresholds = Ladder(t.Peaks.Max(), t.Unit.Each)
 	}
 	outcomes := make([]Outcome, len(thresholds))
 	for i, threshold := range thresholds {

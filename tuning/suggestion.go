@@ -60,18 +60,18 @@ func (t *Tally) Suggest(limitOf LimitOf, people rules.People) Suggestion {
 	}
 	if people.Count > 0 {
 		return Suggestion{Reason: fmt.Sprintf("the gap between %s and %s separates %s, but %s",
-			t.Amount(gap.Low), t.size(gap.High), t.count(uint64(gap.Keys)), t.spare(people)), Brief: t.spareBriefly(people)}
+			t.Unit.Amount(gap.Low), t.Unit.Of(gap.High), t.count(uint64(gap.Keys)), t.spare(people)), Brief: t.spareBriefly(people)}
 	}
 	return t.noAbuser(limitOf)
 }
 
 // spare says of a lower limit why it is none.
 func (t *Tally) spare(people rules.People) string {
-	return fmt.Sprintf("people count up to %s (%s), and a limit leaves them room from %s on: it stays", t.size(people.Count), people.Scene, t.Amount(spareRoom(people)))
+	return fmt.Sprintf("people count up to %s (%s), and a limit leaves them room from %s on: it stays", t.Unit.Of(people.Count), people.Scene, t.Unit.Amount(spareRoom(people)))
 }
 
 func (t *Tally) spareBriefly(people rules.People) string {
-	return fmt.Sprintf("people count %s (%s)", t.Amount(people.Count), people.Scene)
+	return fmt.Sprintf("people count %s (%s)", t.Unit.Amount(people.Count), people.Scene)
 }
 
 // tooLittle returns what to say of a log that says nothing. known is how many keys the
@@ -93,18 +93,18 @@ func (t *Tally) tooLittle(known uint64) (Suggestion, bool) {
 func (t *Tally) noAbuser(limitOf LimitOf) Suggestion {
 	highest := t.Peaks.Max()
 	return Suggestion{Brief: "no abuser is visible", Reason: fmt.Sprintf("no abuser is visible: the highest of %s counts %s, and no gap separates a few from the rest; a threshold of %s leaves all of them room",
-		t.count(t.Peaks.Total()), t.size(highest), words.Number(t.atLeast(t.room(highest), limitOf)))}
+		t.count(t.Peaks.Total()), t.Unit.Of(highest), words.Number(t.atLeast(t.room(highest), limitOf)))}
 }
 
 func (t *Tally) byGap(gap Gap, o Outcome) Suggestion {
 	return Suggestion{Outcome: o, Gap: gap, Brief: t.count(uint64(gap.Keys)) + " far above the rest", Reason: fmt.Sprintf("the gap between %s and %s separates %s; %s",
-		t.Amount(gap.Low), t.size(gap.High), t.count(uint64(gap.Keys)), t.effect(o))}
+		t.Unit.Amount(gap.Low), t.Unit.Of(gap.High), t.count(uint64(gap.Keys)), t.effect(o))}
 }
 
 // effect is the second half of a reason.
 func (t *Tally) effect(o Outcome) string {
-	limit := "a limit of " + t.Allowed(o.Limit)
-	if o.Limit != o.Threshold || t.unit > 1 {
+	limit := "a limit of " + t.Unit.Allowed(o.Limit)
+	if o.Limit != o.Threshold || t.Unit.Each > 1 {
 		limit += fmt.Sprintf(" (threshold %s)", words.Number(o.Threshold))
 	}
 	if o.Events == 0 {
@@ -116,14 +116,6 @@ func (t *Tally) effect(o Outcome) string {
 // count is a number of keys in words: "1 address", "5 addresses".
 func (t *Tally) count(n uint64) string {
 	return words.Plural(n, t.keys.One, t.keys.Many)
-}
-
-// size is a count in units, with the noun.
-func (t *Tally) size(n uint32) string {
-	if n == t.unit {
-		return "1 " + t.counted.One
-	}
-	return t.Amount(n) + " " + t.counted.Many
 }
 
 // percent writes a share with as many places as say something.

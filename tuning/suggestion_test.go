@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"edgeguard/internal/realdata"
+	"edgeguard/internal/words"
 
 	"edgeguard/rules"
 )
@@ -135,7 +136,7 @@ func TestSuggestFindsPlanted(t *testing.T) {
 
 func TestSuggestNouns(t *testing.T) {
 	peaks := append([]uint32{400}, slices.Repeat([]uint32{4}, 20)...)
-	c := Config{Events: "packets", Counted: Noun{"attempt", "attempts"}, Unit: 4, Keys: Noun{"network", "networks"}}
+	c := Config{Events: "packets", Unit: words.Measure{Each: 4, One: "attempt", Many: "attempts"}, Keys: Noun{"network", "networks"}}
 	for people, want := range map[rules.People]string{
 		{}:                            "the gap between 1 and 100 attempts separates 1 network; a limit of 10 attempts (threshold 40) denies 75 % of packets",
 		{Count: 56, Scene: "office"}:  "the gap between 1 and 100 attempts separates 1 network; a limit of 50 attempts (threshold 200) denies 42 % of packets",
@@ -149,14 +150,14 @@ func TestSuggestNouns(t *testing.T) {
 
 // Counts are in units, and what is left of a limit is not allowed.
 func TestAmounts(t *testing.T) {
-	tally := NewTally(Config{Counted: Noun{"attempt", "attempts"}, Unit: 4})
-	for n, want := range map[uint32]string{0: "0", 4: "1", 5: "1.2", 25: "6.2", 14: "3.5", 4004: "1,001"} {
-		if got := tally.Amount(n); got != want {
+	tally := NewTally(Config{Unit: words.Measure{Each: 4, One: "attempt", Many: "attempts"}})
+	for n, want := range map[uint32]string{0: "0", 4: "1", 5: "1.3", 25: "6.3", 14: "3.5", 4004: "1,001"} {
+		if got := tally.Unit.Amount(n); got != want {
 			t.Errorf("%d: %s, want %s", n, got, want)
 		}
 	}
 	for limit, want := range map[uint32]string{3: "0 attempts", 7: "1 attempt", 25: "6 attempts", 100: "25 attempts"} {
-		if got := tally.Allowed(limit); got != want {
+		if got := tally.Unit.Allowed(limit); got != want {
 			t.Errorf("%d: %s, want %s", limit, got, want)
 		}
 	}

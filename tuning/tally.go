@@ -26,11 +26,9 @@ type Config struct {
 	// Events is what the events are called in sentences, in the plural; empty
 	// means "requests".
 	Events string
-	// Counted is what counts are of, in sentences; empty means "request", "requests".
-	Counted Noun
-	// Unit is what one of them adds to a count: sentences divide by it, and what is
-	// suggested is a multiple of it where it can be. 0 means 1.
-	Unit uint32
+	// Unit is what counts are of, in sentences, and what is suggested is a multiple of what
+	// one adds where it can be. The zero one means requests that add 1.
+	Unit words.Measure
 	// Keys is what the keys are called; empty means "address", "addresses".
 	Keys Noun
 	// Live says that keys are recorded as they are at one instant, and no event is:
@@ -53,13 +51,13 @@ type Tally struct {
 	Peaks Distribution
 	// Top holds the keys with the highest peaks.
 	Top *Top
+	// Unit is what all these counts are of.
+	Unit words.Measure
 
-	noun    string // what the events are called
-	counted Noun
-	unit    uint32
-	keys    Noun
-	live    bool
-	most    uint32
+	noun string // what the events are called
+	keys Noun
+	live bool
+	most uint32
 }
 
 // People is what is known of those whom a rule must spare.
@@ -67,7 +65,7 @@ type People = rules.People
 
 // ConfigOf returns the words and the bounds for what a meter counts.
 func ConfigOf(m *rules.Meter) Config {
-	c := Config{Events: m.Events(), Counted: Noun{m.Counts(1), m.Counts(2)}, Unit: m.Unit()}
+	c := Config{Events: m.Events(), Unit: m.Unit()}
 	if m.Distinct != 0 {
 		c.Most = rules.MaxDistinct
 	}
@@ -91,21 +89,10 @@ func NewTally(c Config) *Tally {
 	if c.Most == 0 {
 		c.Most = edgeguard.MaxLimit
 	}
-	if c.Counted == (Noun{}) {
-		c.Counted = Noun{"request", "requests"}
+	if c.Unit == (words.Measure{}) {
+		c.Unit = words.Measure{Each: 1, One: "request", Many: "requests"}
 	}
-	return &Tally{Top: newTop(c.Top), noun: c.Events, counted: c.Counted, unit: max(c.Unit, 1), keys: c.Keys, live: c.Live, most: c.Most}
-}
-
-// Amount returns a count in units, with a decimal place where it is not whole.
-func (t *Tally) Amount(n uint32) string {
-	return words.Amount(n, t.unit)
-}
-
-// Allowed returns how much a limit allows, in units, with the noun: "25 attempts".
-func (t *Tally) Allowed(limit uint32) string {
-	n := limit / t.unit
-	return words.Plural(n, t.counted.One, t.counted.Many)
+	return &Tally{Top: newTop(c.Top), Unit: c.Unit, noun: c.Events, keys: c.Keys, live: c.Live, most: c.Most}
 }
 
 // Event records the count that an event brought its key to. It allocates

@@ -9,6 +9,7 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/console/draw"
+	"edgeguard/internal/words"
 )
 
 // addressHandlers answer with the page of an address.
@@ -31,7 +32,7 @@ type addressPage struct {
 	Live     liveChart
 	Slots    []slotRow
 	Rules    []ruleRow
-	Fleet    []admin.NodeCount
+	Fleet    []nodePart
 	History  []happening
 	Acts     []link
 	Views    []link   // of the chart: live, and when it was blocked
@@ -44,6 +45,7 @@ type liveChart struct {
 	Address    string    `json:"address"`
 	Rule       string    `json:"rule"`
 	Window     int       `json:"window"`
+	Each       uint32    `json:"each"` // what one adds to all these figures
 	Limit      uint32    `json:"limit"`
 	Threshold  uint32    `json:"threshold"`
 	Candidates []uint32  `json:"candidates"`
@@ -55,8 +57,7 @@ type liveChart struct {
 
 // slotRow is a slot in numbers.
 type slotRow struct {
-	Begins     string
-	Count, Sum uint64
+	Begins, Count, Sum string
 }
 
 // ruleRow is what a rule counts of an address.
@@ -65,6 +66,7 @@ type ruleRow struct {
 	Shown        bool // in the chart
 	Action       string
 	Count, Limit uint32
+	Unit         words.Measure
 }
 
 func (p *addressHandlers) address(w http.ResponseWriter, r *http.Request) (string, any) {
@@ -125,7 +127,7 @@ func (a *addressPage) draw(e *admin.Explanation, rule string) {
 	chosen := -1
 	for i := range e.Rules {
 		c := &e.Rules[i]
-		a.Rules = append(a.Rules, ruleRow{Rule: c.Rule, Path: "/address/" + a.Address + "?rule=" + c.Rule, Action: c.Does, Count: c.Count, Limit: c.Limit})
+		a.Rules = append(a.Rules, ruleRow{Rule: c.Rule, Path: "/address/" + a.Address + "?rule=" + c.Rule, Action: c.Does, Count: c.Count, Limit: c.Limit, Unit: c.Unit})
 		better := chosen < 0 || ratio(c) > ratio(&e.Rules[chosen])
 		if c.Rule == rule || rule == "" && len(c.Slots) > 0 && better {
 			chosen = i
@@ -137,25 +139,21 @@ func (a *addressPage) draw(e *admin.Explanation, rule string) {
 	c := &e.Rules[chosen]
 	a.Rules[chosen].Shown, a.Rule, a.Distinct = true, c.Rule, c.Distinct
 	if c.Fleet != nil {
-		a.Fleet = c.Fleet.Nodes
+		a.Fleet = parts(c.Fleet.Nodes, c.Unit)
 	}
 	if len(c.Slots) == 0 {
 		return
 	}
-	levels := []draw.Limit{{At: c.Limit, Class: "limit", Label: "limit", Below: 13}}
-	if c.Threshold != c.Limit {
-		levels = append(levels, draw.Limit{At: c.Threshold, Class: "threshold", Label: "threshold", Below: -4})
-	}
-	candidates := []uint32{}
+	shown, candidates := levels(c.Limit, c.Threshold), []uint32{}
 	for _, other := range c.Candidates {
-		levels = append(levels, draw.Limit{At: other.Threshold, Class: "candidate", Label: "candidate", Below: -4})
+		shown = append(shown, draw.Limit{At: other.Threshold, Class: "candidate", Label: "candidate", Below: -4, Raw: true})
 		candidates = append(candidates, other.Threshold)
 	}
-	drawn := draw.NewChart(c.Slots, c.Window, levels)
+	drawn := draw.NewChart(c.Slots, c.Window, c.Unit, shown)
 	a.Chart, a.Slots = &drawn, slotRows(c, e.Time)
 	width := int64(c.Window / len(c.Slots))
 	a.Live = liveChart{
-		Address: a.Address, Rule: c.Rule, Window: c.Window, Limit: c.Limit, Threshold: c.Threshold, Candidates: candidates, Slots: c.Slots,
+		Address: a.Address, Rule: c.Rule, Window: c.Window, Each: max(c.Unit.Each, 1), Limit: c.Limit, Threshold: c.Threshold, Candidates: candidates, Slots: c.Slots,
 		Began: time.Unix(e.Time.Unix()/width*width, 0).UTC(), Blocked: e.Block != nil,
 	}
 	if e.Block != nil && e.Block.Refused != nil && *e.Block.Refused > 0 {
@@ -168,10 +166,10 @@ func (a *addressPage) draw(e *admin.Explanation, rule string) {
 func slotRows(c *admin.RuleCount, now time.Time) []slotRow {
 	width := time.Duration(c.Window/len(c.Slots)) * time.Second
 	first := now.Truncate(width).Add(-time.Duration(len(c.Slots)-1) * width)
-	sum, rows := uint64(0), make([]slotRow, 0, len(c.Slots))
+	sum, rows := uint32(0), make([]slotRow, 0, len(c.Slots))
 	for i, n := range c.Slots {
-		sum += uint64(n)
-		rows = append(rows, slotRow{first.Add(time.Duration(i) * width).UTC().Format("15:04:05"), uint64(n), sum})
+		sum += uint32(n)
+		rows = append(rows, slotRow{first.Add(time.Duration(i) * width).UTC().Format("15:04:05"), c.Unit.Amount(uint32(n)), c.Unit.Amount(sum)})
 	}
 	return rows
 }

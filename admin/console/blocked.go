@@ -80,7 +80,8 @@ type blockRow struct {
 	// says that it counts this prefix.
 	Counted      bool
 	Count, Limit uint32
-	Crossed      uint32 // the count when it was blocked, where the rows are in its order
+	Unit         words.Measure
+	Crossed      string // the count when it was blocked, where the rows are in its order
 	Slots        []uint16
 	Window       int
 	// Refused is how many its verdicts denied, empty where nothing of it came since a
@@ -132,7 +133,7 @@ func (p *blockHandlers) blocked(_ http.ResponseWriter, r *http.Request) (string,
 	for i := range page.Blocks {
 		row := p.row(&f, now, &page.Blocks[i])
 		if wanted.Order == admin.ByCount {
-			row.Crossed = page.Blocks[i].Count
+			row.Crossed = page.Blocks[i].Unit.Of(page.Blocks[i].Count)
 		}
 		shown.Table.Rows = append(shown.Table.Rows, row)
 	}
@@ -248,7 +249,7 @@ func (p *blockHandlers) row(f *frame, now time.Time, b *admin.ActiveBlock) block
 	_, counts := p.reader.Glance(now, b.Prefix.Addr())
 	for _, c := range counts {
 		if c.Rule == b.Rule && c.Key == shortest(b.Prefix) {
-			row.Counted, row.Count, row.Limit, row.Slots, row.Window = true, c.Count, c.Limit, c.Slots, c.Window
+			row.Counted, row.Count, row.Limit, row.Unit, row.Slots, row.Window = true, c.Count, c.Limit, c.Unit, c.Slots, c.Window
 		}
 	}
 	return row

@@ -19,7 +19,7 @@ type crossed struct {
 	At    moment
 	With  string // attributes of the key
 	Text  string // which node counted how much, or why nothing is known
-	Split []admin.NodeCount
+	Split []nodePart
 }
 
 // asked is a request that a client made.
@@ -86,30 +86,46 @@ func (a *addressPage) drawCrossing(found *admin.Evidence, why string, e *admin.E
 	if found == nil {
 		return
 	}
-	a.Rule, a.Then = found.Rule, &crossed{At: at(found.Since, e.Time), With: found.With, Text: counted(found), Split: found.Split}
-	levels := []draw.Limit{{At: found.Limit, Class: "limit", Label: "limit", Below: 13}}
-	if found.Threshold != found.Limit {
-		levels = append(levels, draw.Limit{At: found.Threshold, Class: "threshold", Label: "threshold", Below: -4})
-	}
-	drawn := draw.NewChart(found.Slots, found.Window, levels)
+	a.Rule, a.Then = found.Rule, &crossed{At: at(found.Since, e.Time), With: found.With, Text: counted(found), Split: parts(found.Split, found.Unit)}
+	drawn := draw.NewChart(found.Slots, found.Window, found.Unit, levels(found.Limit, found.Threshold))
 	drawn.Below[len(drawn.Below)-1].Label = "then"
-	a.Chart, a.Slots = &drawn, slotRows(&admin.RuleCount{Slots: found.Slots, Window: found.Window}, found.Since)
+	a.Chart, a.Slots = &drawn, slotRows(&admin.RuleCount{Slots: found.Slots, Window: found.Window, Unit: found.Unit}, found.Since)
+}
+
+// levels returns what a chart of a rule shows beside the counts.
+func levels(limit, threshold uint32) []draw.Limit {
+	all := []draw.Limit{{At: limit, Class: "limit", Label: "limit", Below: 13}}
+	if threshold != limit {
+		all = append(all, draw.Limit{At: threshold, Class: "threshold", Label: "threshold", Below: -4, Raw: true})
+	}
+	return all
+}
+
+// nodePart is what one node counted of a key.
+type nodePart struct{ Node, Count string }
+
+func parts(all []admin.NodeCount, unit words.Measure) (out []nodePart) {
+	for _, n := range all {
+		out = append(out, nodePart{n.Node, unit.Amount(n.Count)})
+	}
+	return out
 }
 
 // counted says which nodes counted what was over the limit.
 func counted(found *admin.Evidence) string {
-	here := uint64(0)
+	sum := uint32(0)
 	for _, n := range found.Slots {
-		here += uint64(n)
+		sum += uint32(n)
 	}
-	text := fmt.Sprintf("%s counted, and the limit is %s. ", words.Number(found.Count), words.Number(found.Limit))
+	here := found.Unit.Amount(sum)
+	text := fmt.Sprintf("%s, and the limit is %s. ", found.Unit.Of(found.Count), found.Unit.Amount(found.Limit))
 	switch {
 	case !found.Fleet:
 		return text + found.Origin + " counted all of them."
 	case len(found.Split) == 0:
-		return text + fmt.Sprintf("%s counted %s of them, which are drawn here, and other nodes the rest.", found.Origin, words.Number(here))
+		return text + fmt.Sprintf("%s counted %s of them, which are drawn here, and other nodes the rest.", found.Origin, here)
 	}
-	return text + together(found) + fmt.Sprintf(". Drawn here are the %s of %s.", words.Number(here), found.Origin)
+	return text + together(found) + fmt.Sprintf(". Drawn here are the %s of %s.", here, found.Origin)
 }
 
 // together says how many nodes counted; "" where one did.

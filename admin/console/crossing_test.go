@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"edgeguard/admin"
+	"edgeguard/internal/words"
 )
 
 // The sentence names how many nodes counted, of the block's own evidence alone.
@@ -34,15 +35,15 @@ func TestMadeBy(t *testing.T) {
 func TestCounted(t *testing.T) {
 	slots := make([]uint16, 60)
 	slots[3], slots[59] = 700, 97
-	found := admin.Evidence{Origin: "edge-1", Count: 1901, Limit: 1900, Slots: slots}
+	found := admin.Evidence{Origin: "edge-1", Count: 1901, Limit: 1900, Slots: slots, Unit: words.Measure{Each: 2, One: "attempt", Many: "attempts"}}
 	for text, c := range map[string]struct {
 		fleet bool
 		nodes int
 	}{
-		"1,901 counted, and the limit is 1,900. edge-1 counted all of them.":                                                 {false, 0},
-		"1,901 counted, and the limit is 1,900. edge-1 counted 797 of them, which are drawn here, and other nodes the rest.": {true, 0},
-		"1,901 counted, and the limit is 1,900. Four nodes counted them together. Drawn here are the 797 of edge-1.":         {true, 4},
-		"1,901 counted, and the limit is 1,900. 16 nodes or more counted them together. Drawn here are the 797 of edge-1.":   {true, 16},
+		"950.5 attempts, and the limit is 950. edge-1 counted all of them.":                                                   {false, 0},
+		"950.5 attempts, and the limit is 950. edge-1 counted 398.5 of them, which are drawn here, and other nodes the rest.": {true, 0},
+		"950.5 attempts, and the limit is 950. Four nodes counted them together. Drawn here are the 398.5 of edge-1.":         {true, 4},
+		"950.5 attempts, and the limit is 950. 16 nodes or more counted them together. Drawn here are the 398.5 of edge-1.":   {true, 16},
 	} {
 		found.Fleet, found.Split = c.fleet, make([]admin.NodeCount, c.nodes)
 		if got := counted(&found); got != text {

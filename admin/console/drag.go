@@ -26,6 +26,7 @@ type drag struct {
 	One      string        `json:"one"` // what a key is called, and several
 	Many     string        `json:"many"`
 	Events   string        `json:"events"`
+	Each     uint32        `json:"each"`   // what one adds to a limit
 	Tried    admin.Outcome `json:"tried"`  // as the page has it
 	Trying   bool          `json:"trying"` // it is another threshold than that in force
 }
@@ -34,7 +35,7 @@ func newDrag(t *tunePage) *drag {
 	d := &drag{
 		API: "/api/v1" + t.Link + "/outcome?threshold=", Most: edgeguard.MaxLimit, Guard: t.Guard,
 		Begin: draw.Begin, Right: t.Curve.Right, Top: t.Curve.Top, Keys: t.Keys, Requests: t.Requests,
-		One: "key", Many: "keys", Events: t.Kind + "s", Tried: t.Tried, Trying: t.Trying,
+		One: "key", Many: "keys", Events: t.Kind + "s", Each: max(t.Unit.Each, 1), Tried: t.Tried, Trying: t.Trying,
 	}
 	if t.Key == "address" {
 		d.One, d.Many = "address", "addresses"

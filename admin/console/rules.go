@@ -60,13 +60,17 @@ func (p *ruleHandlers) rules(_ http.ResponseWriter, r *http.Request) (string, an
 type keyRow struct {
 	Rule, RulePath, Key, Path string
 	Count, Limit              uint32
-	Fleet                     *admin.FleetCount
+	Unit                      words.Measure
+	Fleet                     string // what all nodes count
 	Share                     string
 	More                      int // other rules whose limit it is near
 }
 
 func newKeyRow(k *admin.KeyCount) keyRow {
-	row := keyRow{Rule: k.Rule, RulePath: rulePath(k.Rule), Key: k.Shown, Count: k.Count, Limit: k.Limit, Fleet: k.Fleet, Share: words.Percent(k.Count, k.Limit), More: k.More}
+	row := keyRow{Rule: k.Rule, RulePath: rulePath(k.Rule), Key: k.Shown, Count: k.Count, Limit: k.Limit, Unit: k.Unit, Share: words.Percent(k.Count, k.Limit), More: k.More}
+	if k.Fleet != nil {
+		row.Fleet = k.Unit.Of(k.Fleet.Count)
+	}
 	if k.Key.Prefix.IsValid() {
 		row.Path = pathOf(k.Key.Prefix)
 	}

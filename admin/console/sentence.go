@@ -121,16 +121,13 @@ func refusals(n uint32) string { return words.Plural(n, "event", "events") + " o
 
 // crossing says how many were counted and how many the limit allows.
 func crossing(e *admin.Explanation, b *admin.Block) string {
-	counted := words.Number(b.Count) + " counted"
+	counted := b.Unit.Of(b.Count)
 	for i := range e.Rules {
 		if c := &e.Rules[i]; c.Rule == b.Rule {
-			if c.Distinct != "" {
-				counted = words.Values(b.Count, c.Distinct)
-			}
 			counted += " in " + words.Seconds(c.Window)
 		}
 	}
-	return fmt.Sprintf("%s, and the limit is %s", counted, words.Number(b.Limit))
+	return fmt.Sprintf("%s, and the limit is %s", counted, b.Unit.Amount(b.Limit))
 }
 
 func quoted(reason string) string {
@@ -189,11 +186,7 @@ func quietSentence(e *admin.Explanation) []clause {
 		return []clause{{"Not blocked, and nothing is counted.", true}}
 	}
 	c := &e.Rules[nearest]
-	counted := words.Number(c.Count)
-	if c.Distinct != "" {
-		counted = words.Values(c.Count, c.Distinct)
-	}
-	text := fmt.Sprintf(" The nearest is rule %s: %s of %s, %s.", c.Rule, counted, words.Number(c.Limit), words.Percent(c.Count, c.Limit))
+	text := fmt.Sprintf(" The nearest is rule %s: %s, %s.", c.Rule, c.Unit.Beside(c.Count, c.Limit), words.Percent(c.Count, c.Limit))
 	switch {
 	case c.Forgeable:
 		text += " These are packets that anybody can forge: they raise alarms and block no address."

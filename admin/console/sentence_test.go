@@ -8,12 +8,14 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/internal/words"
 )
 
-// TestDistinctSentence: a rule of different values is named with what it counts.
+// TestDistinctSentence: figures are told in what the rule counts.
 func TestDistinctSentence(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
-	rule := admin.RuleCount{Rule: "probing", Distinct: "path", Count: 17, Limit: 19, Threshold: 20, Window: 300}
+	paths := words.Measure{Each: 2, One: "different path", Many: "different paths", Exact: 400}
+	rule := admin.RuleCount{Rule: "probing", Distinct: "path", Count: 8, Limit: 10, Threshold: 10, Window: 300, Unit: paths}
 	e := admin.Explanation{Address: netip.MustParseAddr("192.0.2.1"), Time: now, Standing: "none", Rules: []admin.RuleCount{rule}}
 	text := func() (all string) {
 		for _, c := range sentence(&e, nil, false, nil) {
@@ -21,15 +23,15 @@ func TestDistinctSentence(t *testing.T) {
 		}
 		return all
 	}
-	if got := text(); !strings.Contains(got, "The nearest is rule probing: 17 different paths of 19, 89.5 %.") {
+	if got := text(); !strings.Contains(got, "The nearest is rule probing: 4 different paths, limit 5, 80.0 %.") {
 		t.Error(got)
 	}
-	e.Block = &admin.ActiveBlock{Block: admin.Block{Prefix: netip.MustParsePrefix("192.0.2.1/32"), Rule: "probing", Count: 431, Limit: 19, Since: now, Until: now.Add(time.Minute)}}
-	if got := text(); !strings.HasPrefix(got, "Blocked by rule probing: at least 431 different paths in 5 minutes, and the limit is 19") {
+	e.Block = &admin.ActiveBlock{Block: admin.Block{Prefix: netip.MustParsePrefix("192.0.2.1/32"), Rule: "probing", Count: 431, Limit: 10, Unit: paths, Since: now, Until: now.Add(time.Minute)}}
+	if got := text(); !strings.HasPrefix(got, "Blocked by rule probing: at least 215.5 different paths in 5 minutes, and the limit is 5") {
 		t.Error(got)
 	}
-	e.Rules[0].Distinct = ""
-	if got := text(); !strings.HasPrefix(got, "Blocked by rule probing: 431 counted in 5 minutes, and the limit is 19") {
+	e.Block.Unit = words.Weighed()
+	if got := text(); !strings.HasPrefix(got, "Blocked by rule probing: cost 431 in 5 minutes, and the limit is 10") {
 		t.Error(got)
 	}
 	e.Block.Rule = edgeguard.ManualRule

@@ -88,7 +88,7 @@ func tryPath(rule string, threshold uint32) string {
 
 // say says what will happen.
 func (a *applyPage) say(reader admin.Reader) {
-	change := fmt.Sprintf("Limit of %s on %s: %s → %s.", a.Name, a.Node, words.Number(a.Limit), words.Number(a.Tried.Limit))
+	change := fmt.Sprintf("Limit of %s on %s: %s → %s.", a.Name, a.Node, a.Unit.Amount(a.Limit), a.Unit.Of(a.Tried.Limit))
 	a.Says = []clause{{change, true}, {" " + a.consequence(reader), false},
 		{fmt.Sprintf(" It refuses %s of what is counted instead of %s.", a.Share(a.Tried), a.Share(a.Live)), false}}
 	if a.Monitor {
@@ -178,7 +178,7 @@ func (p *thresholdHandlers) apply(r *http.Request, a *applyPage, request admin.T
 		_, problem := p.changes.SetThreshold(ctx, by, name, back)
 		return fmt.Sprintf("The threshold of %s is %s again.", name, words.Number(back.Threshold)), problem
 	}
-	text := fmt.Sprintf("The threshold of %s is %s, its limit %s.", name, words.Number(request.Threshold), words.Number(a.Tried.Limit))
+	text := fmt.Sprintf("The threshold of %s is %s, its limit %s.", name, words.Number(request.Threshold), a.Unit.Of(a.Tried.Limit))
 	if a.Whole {
 		text += " The other nodes take it within about a second, or hold it."
 	}

@@ -44,7 +44,7 @@ type shape struct {
 // overRow is a key that is over the limit, or the next below it.
 type overRow struct {
 	Key, Path  string
-	Count      uint32
+	Count      string
 	Tag, Class string // what it is now
 }
 
@@ -161,7 +161,7 @@ func (t *tunePage) list(reader admin.Reader) {
 // newOverRow returns a key with what it is now: what the API calls new is a key that
 // no block contains.
 func newOverRow(reader admin.Reader, k *admin.KeyCount, live uint32) overRow {
-	row := overRow{Key: k.Shown, Count: k.Count, Tag: "would be new", Class: "cand"}
+	row := overRow{Key: k.Shown, Count: k.Unit.Amount(k.Count), Tag: "would be new", Class: "cand"}
 	now := reader.Now()
 	blocked := len(reader.Find(now, k.Key.Prefix)) > 0
 	if k.Key.Prefix.IsValid() {
@@ -183,7 +183,7 @@ func newOverRow(reader admin.Reader, k *admin.KeyCount, live uint32) overRow {
 // distribution returns what the curve shows.
 func (t *shape) distribution() *draw.Distribution {
 	d := &draw.Distribution{
-		Buckets: t.Buckets, Keys: t.Keys, Counted: t.count(t.Keys), Limit: t.Limit, Trying: t.Trying,
+		Buckets: t.Buckets, Keys: t.Keys, Counted: t.count(t.Keys), Unit: t.Unit, Limit: t.Limit, Trying: t.Trying,
 		Tried: draw.Tried{Threshold: t.Tried.Threshold, Limit: t.Tried.Limit, Keys: t.Tried.Keys},
 	}
 	for _, c := range t.Candidates {
@@ -224,7 +224,7 @@ func (t *tunePage) Says() string {
 	if t.Scope == "fleet" {
 		text += " on this node"
 	}
-	return fmt.Sprintf("%s. The live limit of %s (threshold %s) is exceeded by %s.", text, words.Number(t.Limit), words.Number(t.Threshold), t.overLive())
+	return fmt.Sprintf("%s. The live limit of %s (threshold %s) is exceeded by %s.", text, t.Unit.Of(t.Limit), words.Number(t.Threshold)+t.Unit.Note(), t.overLive())
 }
 
 func (t *tunePage) overLive() string {
@@ -291,5 +291,5 @@ func (t *tunePage) YAML() string {
 	if t.Tried.Threshold != t.Threshold {
 		was = fmt.Sprintf("; it was %d", t.Threshold)
 	}
-	return fmt.Sprintf("rules:\n  - name: %s\n    threshold: %d # limit %d%s", strconv.Quote(t.Name), t.Tried.Threshold, t.Tried.Limit, was)
+	return fmt.Sprintf("rules:\n  - name: %s\n    threshold: %d # limit %s%s", strconv.Quote(t.Name), t.Tried.Threshold, t.Unit.Of(t.Tried.Limit), was)
 }

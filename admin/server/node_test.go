@@ -27,6 +27,7 @@ import (
 	"edgeguard/admin/watch"
 	"edgeguard/blocklist"
 	"edgeguard/eventlog"
+	"edgeguard/internal/words"
 	"edgeguard/tuning"
 )
 
@@ -78,7 +79,7 @@ func newNode() *node {
 			Allow:     []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
 			Protected: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.1/32")},
 		}),
-		events: admin.NewEvents("n1", eventlog.New(eventlog.Config{})),
+		events: admin.NewEvents("n1", eventlog.New(eventlog.Config{}), unit),
 		rules: []admin.Rule{{Name: "site", Kind: "request", Key: "address", Window: 300, Threshold: 2000, Guard: "0.95", Limit: 1900, Action: "block", BlockFor: 600,
 			Crossings:  []admin.Crossings{{Action: "alarm", Count: 1}, {Action: "block", Count: 3}},
 			Candidates: []admin.Candidate{{Threshold: 1000, Limit: 950, Over: 7, Crossings: 2}}}},
@@ -88,6 +89,16 @@ func newNode() *node {
 	n.list.OnChange(func(b edgeguard.Block) { n.events.Block(start, b, nil, false) })
 	return n
 }
+
+// unit is what each node's rules count.
+func unit(rule, _ string) words.Measure {
+	if rule != "site" {
+		return words.Measure{}
+	}
+	return words.Measure{Each: 1, One: "request", Many: "requests"}
+}
+
+func (n *node) Unit(rule, origin string) words.Measure { return unit(rule, origin) }
 
 func (n *node) Now() time.Time { return start.Add(time.Duration(n.later.Load())) }
 

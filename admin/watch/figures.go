@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/netip"
 	"time"
+
+	"edgeguard/internal/words"
 )
 
 // Watched is one message of the stream watch.
@@ -17,9 +19,10 @@ type Figures struct {
 	Prefix netip.Prefix `json:"prefix"`
 	// Rule is whose counts these are: the one asked for, else the block's, else the
 	// nearest to its limit; empty where no rule counts the prefix as one key.
-	Rule  string `json:"rule,omitempty"`
-	Count uint32 `json:"count"`
-	Limit uint32 `json:"limit"`
+	Rule  string        `json:"rule,omitempty"`
+	Count uint32        `json:"count"`
+	Limit uint32        `json:"limit"`
+	Unit  words.Measure `json:"unit,omitzero"`
 	// Slots are the newest, the oldest of them first. SlotBegan is when the last one
 	// began, Window the span of sixty.
 	Slots     []uint16  `json:"slots,omitempty"`

@@ -117,9 +117,9 @@ func (m *Member) Key(rule string, prefix netip.Prefix) (aggregator.Key, bool) {
 // Over applies a fleet's count that is over the lowest limit of its meter, see
 // [detector.Detector.FleetCount]. It ignores a meter that this node does not
 // have.
-func (m *Member) Over(now time.Time, key aggregator.Key, peak uint32, reason string) {
+func (m *Member) Over(now time.Time, key aggregator.Key, peak uint32, split []aggregator.NodeCount) {
 	if i, ok := m.index[key.Meter]; ok {
-		m.FleetCount(now, i, key.Prefix, key.With, peak, reason)
+		m.FleetCount(now, i, key.Prefix, key.With, peak, aggregator.SplitReason(split, m.meters[i].Unit()))
 	}
 }
 

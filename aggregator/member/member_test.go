@@ -84,13 +84,13 @@ func TestMember(t *testing.T) {
 	if m.Width(key.Meter+1) != 0 {
 		t.Error("a meter that the node does not have has a width")
 	}
-	m.Over(now, aggregator.Key{Meter: key.Meter + 1, Prefix: key.Prefix}, 100, "of another node's rules")
-	m.Over(now, key, 10, "not over")
+	m.Over(now, aggregator.Key{Meter: key.Meter + 1, Prefix: key.Prefix}, 100, nil)
+	m.Over(now, key, 10, nil)
 	if m.Blocked(now, key) || m.Settled(now, key, 11) || list.Len() != 0 {
 		t.Error("blocked by nothing")
 	}
-	m.Over(now, key, 11, "edge-1 3, edge-2 8")
-	if _, block := list.Find(now, addr); block == nil || block.Rule != "site" || block.Reason != "edge-1 3, edge-2 8" || !m.Blocked(now, key) || !m.Settled(now, key, 11) {
+	m.Over(now, key, 11, []aggregator.NodeCount{{Node: "edge-1", Count: 3}, {Node: "edge-2", Count: 8}})
+	if _, block := list.Find(now, addr); block == nil || block.Rule != "site" || block.Reason != "over limit in the fleet: edge-2 8, edge-1 3" || !m.Blocked(now, key) || !m.Settled(now, key, 11) {
 		t.Errorf("block %+v", block)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"edgeguard/clockguard"
 	"edgeguard/internal/program"
 	"edgeguard/internal/redistest"
+	"edgeguard/internal/words"
 	"edgeguard/shard"
 )
 
@@ -125,7 +126,7 @@ func (p testPeer) Now() time.Time              { return time.Now() }
 func (p testPeer) Epoch(t time.Time) time.Time { return p.epoch(t) }
 func (p testPeer) Local(t time.Time) time.Time { return p.local(t) }
 func (p testPeer) Over(k aggregator.Key, peak uint32, split []aggregator.NodeCount) {
-	p.block(k, peak, aggregator.SplitReason(split))
+	p.block(k, peak, aggregator.SplitReason(split, words.Measure{}))
 }
 func (p testPeer) Weighs(aggregator.Key) bool                               { return false }
 func (p testPeer) Settled(aggregator.Key, uint32) bool                      { return false }
@@ -172,6 +173,7 @@ func (p testPeer) Crowded(b edgeguard.Block, t blocklist.Trust) bool {
 }
 func (p testPeer) Reword(b edgeguard.Block, _ []aggregator.NodeCount) edgeguard.Block { return b }
 func (p testPeer) Rebooted(boot string) bool                                          { return p.reboot(boot) }
+func (p testPeer) RulesDigest() string                                                { return "" }
 func (p testPeer) Own() []netip.Addr                                                  { return nil }
 func (p testPeer) Waits(int) (int, []netip.Prefix)                                    { return 0, nil }
 func (p testPeer) Fleet(b []aggregator.Heartbeat)                                     { p.met(b) }

@@ -75,6 +75,8 @@ type List interface {
 type Membership interface {
 	// Own returns this node's addresses, for which others take no wider block.
 	Own() []netip.Addr
+	// RulesDigest returns a digest of the rules in force.
+	RulesDigest() string
 	// Waits returns how many records this node holds, and at most n of their
 	// prefixes.
 	Waits(n int) (held int, first []netip.Prefix)

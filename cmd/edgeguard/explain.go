@@ -56,7 +56,7 @@ func printExplanation(e *command.Env, x *admin.Explanation) {
 		}
 		fmt.Fprintf(out, "%s is %s by %s", x.Address, output.Paint(output.Red, "blocked", e.Colour), safetext.Strip(by))
 		if b.Limit > 0 {
-			fmt.Fprintf(out, " (%s, limit %s)", words.Number(b.Count), words.Number(b.Limit))
+			fmt.Fprintf(out, " (%s)", safetext.Strip(b.Unit.Beside(b.Count, b.Limit)))
 		}
 		fmt.Fprintf(out, " from %s until %s, %s remaining\n", words.Instant(b.Since), words.Instant(b.Until), words.Left(b.Until.Sub(x.Time)))
 		if b.Reason != "" {
@@ -121,12 +121,11 @@ func silentRule(r *admin.RuleCount) bool {
 func printRuleCount(e *command.Env, r *admin.RuleCount) {
 	out := e.Stdout
 	window := time.Duration(r.Window) * time.Second
-	counted, where := fmt.Sprintf("%s of %s in %s", words.Number(r.Count), words.Number(r.Limit), words.Span(window)), ""
+	where := ""
 	if r.Distinct != "" {
-		counted = fmt.Sprintf("%s in %s, limit %s", words.Values(r.Count, safetext.Strip(r.Distinct)), words.Span(window), words.Number(r.Limit))
 		where = ", each value where it was last seen"
 	}
-	fmt.Fprintf(out, "\nrule %s: %s (threshold %s): %s", safetext.Strip(r.Rule), counted, words.Number(r.Threshold), safetext.Strip(r.Does))
+	fmt.Fprintf(out, "\nrule %s: %s in %s, limit %s (threshold %s%s): %s", safetext.Strip(r.Rule), safetext.Strip(r.Unit.Of(r.Count)), words.Span(window), r.Unit.Amount(r.Limit), words.Number(r.Threshold), r.Unit.Note(), safetext.Strip(r.Does))
 	if r.Asked {
 		fmt.Fprint(out, " where a proxy asks, by answers")
 	}
@@ -145,14 +144,14 @@ func printRuleCount(e *command.Env, r *admin.RuleCount) {
 		fmt.Fprintf(out, "  under the limit in %s if no more events arrive\n", words.Span(time.Duration(r.Under)*time.Second))
 	}
 	for _, w := range r.Wide {
-		fmt.Fprintf(out, "  its /%d, %s, counts %s of %s (%d times the limit, on this node): %s\n", w.Prefix.Bits(), w.Prefix, words.Number(w.Count), words.Number(w.Limit), w.Times, safetext.Strip(w.Action))
+		fmt.Fprintf(out, "  its /%d, %s, counts %s of %s (%d times the limit, on this node): %s\n", w.Prefix.Bits(), w.Prefix, r.Unit.Amount(w.Count), r.Unit.Amount(w.Limit), w.Times, safetext.Strip(w.Action))
 	}
 	for _, c := range r.Candidates {
 		over := "under"
 		if c.Over {
 			over = "over"
 		}
-		fmt.Fprintf(out, "  %s candidate %s (limit %s)\n", over, words.Number(c.Threshold), words.Number(c.Limit))
+		fmt.Fprintf(out, "  %s candidate %s (limit %s)\n", over, words.Number(c.Threshold), r.Unit.Amount(c.Limit))
 	}
 }
 
@@ -163,9 +162,9 @@ func printFleetCount(e *command.Env, r *admin.RuleCount) {
 	case r.Fleet == nil && r.Scope == "fleet":
 		fmt.Fprintln(e.Stdout, "  in the fleet: unknown, Redis did not answer")
 	case r.Fleet != nil:
-		fmt.Fprintf(e.Stdout, "  in the fleet: %s of %s (%s)", words.Number(r.Fleet.Count), words.Number(r.Limit), words.Percent(r.Fleet.Count, r.Limit))
+		fmt.Fprintf(e.Stdout, "  in the fleet: %s of %s (%s)", r.Unit.Amount(r.Fleet.Count), r.Unit.Amount(r.Limit), words.Percent(r.Fleet.Count, r.Limit))
 		for i, n := range output.First(r.Fleet.Nodes, most) {
-			fmt.Fprintf(e.Stdout, "%s %s %s", []string{":", ","}[min(i, 1)], safetext.Strip(n.Node), words.Number(n.Count))
+			fmt.Fprintf(e.Stdout, "%s %s %s", []string{":", ","}[min(i, 1)], safetext.Strip(n.Node), r.Unit.Amount(n.Count))
 		}
 		if left := len(r.Fleet.Nodes) - most; left > 0 {
 			fmt.Fprintf(e.Stdout, " and %s more", words.Number(left))

@@ -8,19 +8,24 @@ import (
 	"edgeguard/admin"
 	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/config"
+	"edgeguard/internal/words"
 )
 
-// TestPrintDistinct: explain says what a rule of different values counts.
+// TestPrintDistinct: explain says what a rule counts, and not its costs.
 func TestPrintDistinct(t *testing.T) {
 	slots := make([]uint16, 60)
 	slots[59] = 24
 	for field, want := range map[string]string{
-		"path": "rule probing: 24 different paths in 5m, limit 19 (threshold 20): block\n",
-		"":     "rule probing: 24 of 19 in 5m (threshold 20): block\n",
+		"path": "rule probing: 12 different paths in 5m, limit 10 (threshold 20, each counts 2): block\n",
+		"":     "rule probing: 12 attempts in 5m, limit 10 (threshold 20, each counts 2): block\n",
 	} {
 		var out bytes.Buffer
-		printRuleCount(&command.Env{Stdout: &out}, &admin.RuleCount{Rule: "probing", Does: "block", Distinct: field, Count: 24, Limit: 19, Threshold: 20, Window: 300, Slots: slots})
-		if got := out.String(); !strings.Contains(got, want) || strings.Contains(got, "each value where it was last seen") != (field != "") {
+		unit := words.Measure{Each: 2, One: "different path", Many: "different paths", Exact: 400}
+		if field == "" {
+			unit = words.Measure{Each: 2, One: "attempt", Many: "attempts"}
+		}
+		printRuleCount(&command.Env{Stdout: &out}, &admin.RuleCount{Rule: "probing", Does: "block", Distinct: field, Count: 24, Limit: 20, Threshold: 20, Unit: unit, Window: 300, Slots: slots, Candidates: []admin.CandidateCount{{Threshold: 30, Limit: 30}}})
+		if got := out.String(); !strings.Contains(got, want) || !strings.Contains(got, "\n  under candidate 30 (limit 15)\n") || strings.Contains(got, "each value where it was last seen") != (field != "") {
 			t.Errorf("%q:\n%s", field, got)
 		}
 	}
@@ -56,7 +61,7 @@ func TestExplainSilent(t *testing.T) {
 		{Rule: "scan", Does: "block", Limit: 9, Threshold: 9, Window: 300},
 	}})
 	text := out.String()
-	if !strings.Contains(text, "nothing is counted now by: site, scan\n") || !strings.Contains(text, "rule login: 3 of 9") || !strings.Contains(text, "rule fleet: ") || strings.Contains(text, "rule site") {
+	if !strings.Contains(text, "nothing is counted now by: site, scan\n") || !strings.Contains(text, "rule login: count 3 in 5m, limit 9 (threshold 9)") || !strings.Contains(text, "rule fleet: ") || strings.Contains(text, "rule site") {
 		t.Error(text)
 	}
 }

@@ -279,7 +279,7 @@ func TestBehindNginx(t *testing.T) {
 	_ = s.node.Process.Signal(syscall.SIGHUP)
 	s.eventually("the new threshold holds", func() bool {
 		out, _ := edgeguardCommand("explain", "203.0.113.10", "--admin", "unix:"+s.dir+"/admin.sock").Output()
-		return strings.Contains(string(out), "1 of 25")
+		return strings.Contains(string(out), "limit 25 ")
 	})
 	s.want("203.0.113.10", 24, http.StatusOK)
 	s.want("203.0.113.10", 1, http.StatusTooManyRequests)

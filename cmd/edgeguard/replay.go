@@ -216,7 +216,7 @@ func (j *job) printReplay(r *replay.Report) {
 	for i := range r.Rules {
 		printLimit(j.env, r.Rules[i].Rule, r.Rules[i].Meter)
 		for _, c := range r.Rules[i].Candidates {
-			fmt.Fprintf(j.env.Stdout, "  candidate %s (limit %s): %s over it, exceeded %s\n", words.Number(c.Threshold), words.Number(c.Limit),
+			fmt.Fprintf(j.env.Stdout, "  candidate %s (limit %s): %s over it, exceeded %s\n", words.Number(c.Threshold), r.Rules[i].Meter.Unit().Amount(c.Limit),
 				words.Plural(c.Over, "event", "events"), words.Plural(c.Crossings, "time", "times"))
 		}
 	}
@@ -264,7 +264,7 @@ func (j *job) printZone(out io.Writer) {
 func (j *job) printOffenders(r *replay.Report) {
 	out := j.env.Stdout
 	var all []replay.Offender
-	units := make(map[string]uint32) // of each rule's counts
+	units := make(map[string]words.Measure) // of each rule's counts
 	for i := range r.Rules {
 		all = append(all, r.Rules[i].Offenders...)
 		units[r.Rules[i].Rule.Name] = r.Rules[i].Meter.Unit()
@@ -285,8 +285,8 @@ func (j *job) printOffenders(r *replay.Report) {
 	shown := output.First(all, j.settings.rows)
 	for _, o := range shown {
 		unit := units[o.Rule]
-		t.Row(words.Instant(o.First), o.Key.String(), outcome(&o), o.Rule, words.Amount(o.Count, unit), words.Amount(o.Limit, unit),
-			words.Number(o.Crossings), words.Amount(o.Peak, unit), words.Number(o.Refused))
+		t.Row(words.Instant(o.First), o.Key.String(), outcome(&o), o.Rule, unit.Amount(o.Count), unit.Amount(o.Limit),
+			words.Number(o.Crossings), unit.Amount(o.Peak), words.Number(o.Refused))
 	}
 	if r.RowsDropped > 0 {
 		fmt.Fprintf(out, "\nNOT ALL ROWS: %s dropped because `memory` (%s MiB) has room for %s; those with the most refused events are kept.\n"+

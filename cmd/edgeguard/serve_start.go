@@ -98,9 +98,8 @@ func printLimit(e *command.Env, r *rules.Rule, m *rules.Meter) {
 	if r.Action == edgeguard.ActionBlock {
 		what += " for " + words.Span(r.BlockFor)
 	}
-	allowed := r.Limit / m.Unit()
-	fmt.Fprintf(e.Stdout, "rule %s: over %s %s in %s (threshold %s × guard %s%s): %s\n", r.Name,
-		words.Number(allowed), m.Counts(allowed), words.Span(m.Window), words.Number(r.Threshold), r.Guard, m.EachCounts(), what)
+	fmt.Fprintf(e.Stdout, "rule %s: over %s in %s (threshold %s × guard %s%s): %s\n", r.Name,
+		m.Unit().Allowed(r.Limit), words.Span(m.Window), words.Number(r.Threshold), r.Guard, m.Unit().Note(), what)
 }
 
 // printTry prints a command that has an address of the documentation's range

@@ -30,15 +30,6 @@ func Plural[N int | int64 | uint32 | uint64](n N, one, many string) string {
 	return Number(n) + " " + many
 }
 
-// Amount writes a count in units of so much each, with a decimal place where it is not
-// whole: what a rule counts is easier to read so than by its costs.
-func Amount(n, unit uint32) string {
-	if unit < 2 || n%unit == 0 {
-		return Number(n / max(unit, 1))
-	}
-	return strconv.FormatFloat(float64(n)/float64(unit), 'f', 1, 64)
-}
-
 // Percent writes part of whole with as many digits as a small share needs to
 // be seen.
 func Percent[N int | int64 | uint32 | uint64](part, whole N) string {
@@ -127,14 +118,4 @@ func Seconds(seconds int) string {
 		return Plural(seconds/60, "minute", "minutes")
 	}
 	return Length(d)
-}
-
-// Values writes how many different values of a field were counted, such as "24 different
-// paths". From 401 on such a count is a lower bound.
-func Values(n uint32, field string) string {
-	atLeast := ""
-	if n > 400 {
-		atLeast = "at least "
-	}
-	return atLeast + Plural(n, "different "+field, "different "+field+"s")
 }

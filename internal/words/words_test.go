@@ -46,12 +46,3 @@ func TestSpan(t *testing.T) {
 		}
 	}
 }
-
-// TestAmount: a count of costs is shown as what was counted.
-func TestAmount(t *testing.T) {
-	for want, c := range map[string][2]uint32{"1,900": {1900, 1}, "7": {7, 0}, "22": {88, 4}, "21.5": {86, 4}, "0.5": {1, 2}, "0": {0, 4}} {
-		if got := Amount(c[0], c[1]); got != want {
-			t.Errorf("%v: %s, want %s", c, got, want)
-		}
-	}
-}

@@ -26,6 +26,7 @@ const (
 type heartbeats struct {
 	mu    sync.Mutex          // guards all below
 	beats map[string]lastBeat // by their fields
+	alike map[string]bool     // the nodes whose rules are this one's, by name
 	at    time.Time           // of the newest list, local
 
 	// longest is of the span that began at turned, before of the span before it.
@@ -44,7 +45,8 @@ type lastBeat struct {
 // update stores the heartbeats of all nodes that are alive. Runs that have ended
 // are removed where their name is alive, and otherwise after an hour: a node
 // that crashes again and again does not fill the list.
-func (h *heartbeats) update(beats []aggregator.Heartbeat, now time.Time) {
+// rules is the digest of this node's.
+func (h *heartbeats) update(beats []aggregator.Heartbeat, rules string, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	lives := make(map[string]bool, len(beats))
@@ -58,7 +60,18 @@ func (h *heartbeats) update(beats []aggregator.Heartbeat, now time.Time) {
 			next[field] = old
 		}
 	}
-	h.beats, h.at = next, now
+	h.beats, h.at, h.alike = next, now, make(map[string]bool, len(next))
+	for _, b := range next {
+		before, known := h.alike[b.Node]
+		h.alike[b.Node] = b.Rules == rules && (before || !known)
+	}
+}
+
+// countsAlike reports whether the rules of the node of this name are this one's.
+func (h *heartbeats) countsAlike(node string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.alike[node]
 }
 
 // nodes returns the nodes by name.

@@ -41,7 +41,7 @@ func TestHeartbeats(t *testing.T) {
 	} {
 		now := start.Add(step.at)
 		if step.beats != nil {
-			h.update(step.beats, now)
+			h.update(step.beats, "r", now)
 		}
 		if got := shown(now); got != step.want {
 			t.Errorf("after %v: %s, want %s", step.at, got, step.want)

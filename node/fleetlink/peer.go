@@ -32,6 +32,7 @@ func (p *peer) Now() time.Time                    { return p.Clock.Now() }
 func (p *peer) Epoch(t time.Time) time.Time       { return p.Clock.Epoch(t) }
 func (p *peer) Local(t time.Time) time.Time       { return p.Clock.Local(t) }
 func (p *peer) Own() []netip.Addr                 { return p.Config.Own() }
+func (p *peer) RulesDigest() string               { return p.Pipeline.Current().Digest }
 func (p *peer) Waits(n int) (int, []netip.Prefix) { return p.Quarantine.Waits(n) }
 func (p *peer) Cleared(b edgeguard.Block)         { p.Pipeline.Forget(p.Clock.Now(), b) }
 func (p *peer) Calm(kind, about string)           { p.Alarms.Recovers(fleetAlarm(kind), about) }
@@ -54,7 +55,7 @@ func (p *peer) Over(k aggregator.Key, count uint32, split []aggregator.NodeCount
 	if held, ok := p.Held(k.Prefix); ok && held == k {
 		p.Quarantine.Release(now, k.Prefix)
 	}
-	p.Pipeline.Over(now, k, count, aggregator.SplitReason(split))
+	p.Pipeline.Over(now, k, count, split)
 	if p.Evidence.Split(k.Prefix, split) {
 		p.Touch()
 	}
@@ -142,7 +143,7 @@ func (p *peer) Unsplit(b edgeguard.Block) (key aggregator.Key, here uint32, ok b
 	if b.Lifted || b.Allow || b.Origin != g.Config.Node {
 		return key, 0, false
 	}
-	if here, ok = detector.TwoParts(b.Reason); !ok {
+	if here, ok = detector.TwoParts(b.Reason, g.Config.Rules.Unit(b.Rule)); !ok {
 		return key, 0, false
 	}
 	key, ok = g.Member.Key(b.Rule, b.Prefix)
@@ -151,7 +152,7 @@ func (p *peer) Unsplit(b edgeguard.Block) (key aggregator.Key, here uint32, ok b
 
 // Reword implements redis.Peer.
 func (p *peer) Reword(b edgeguard.Block, split []aggregator.NodeCount) edgeguard.Block {
-	b = p.List.Reword(b, aggregator.SplitReason(split), p.Clock.Now())
+	b = p.List.Reword(b, aggregator.SplitReason(split, p.Pipeline.Current().Config.Rules.Unit(b.Rule)), p.Clock.Now())
 	p.Evidence.Split(b.Prefix, split)
 	p.Touch()
 	return b
@@ -177,7 +178,7 @@ func (p *peer) Rebooted(boot string) bool {
 
 // Fleet implements redis.Peer.
 func (p *peer) Fleet(beats []aggregator.Heartbeat) {
-	p.heartbeats.update(beats, p.Clock.Now())
+	p.heartbeats.update(beats, p.RulesDigest(), p.Clock.Now())
 	peers := checks.NewPeers()
 	for i := range beats {
 		if b := &beats[i]; b.Node != p.Pipeline.Current().Config.Node {

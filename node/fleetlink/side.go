@@ -210,6 +210,9 @@ func (f *Side) Sign() {
 // Nodes returns the fleet's nodes as this one last received them.
 func (f *Side) Nodes() []admin.FleetNode { return f.peer.heartbeats.nodes(f.peer.Now()) }
 
+// Alike reports whether the node of this name counts by the rule what this one does.
+func (f *Side) Alike(_, node string) bool { return f.peer.heartbeats.countsAlike(node) }
+
 // Said returns what the nodes say of their work, and has the others say it.
 func (f *Side) Said() []fleet.Said {
 	return f.figures.Look(f.peer.Now(), f.peer.Pipeline.Current().Config.Node, f.peer.boot.String())

@@ -14,6 +14,7 @@ import (
 	"edgeguard/clockguard"
 	"edgeguard/config"
 	"edgeguard/crowdsec"
+	"edgeguard/internal/words"
 	"edgeguard/node/alarm"
 	"edgeguard/node/supervisor"
 )
@@ -32,6 +33,8 @@ type CrowdSecDeps struct {
 	State   string // the folder where the decisions are kept; empty for none
 	Node    string // the origin of its own blocks
 	Version string
+	// Unit returns what the figures of a node's rule are of.
+	Unit func(rule, origin string) words.Measure
 }
 
 // CrowdSecClient is both services of one node.

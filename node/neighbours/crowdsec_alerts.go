@@ -134,7 +134,7 @@ func (s *ownAlerts) call(ctx context.Context, c *crowdsec.Client, all []edgeguar
 	if len(all) == 0 {
 		return c.Heartbeat(ctx, m)
 	}
-	body, err := crowdsec.AlertsJSON(s.epoch(all), s.deps.Clock.Epoch(now))
+	body, err := crowdsec.AlertsJSON(s.epoch(all), s.deps.Clock.Epoch(now), s.deps.Unit)
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 	"edgeguard/config"
 	"edgeguard/crowdsec"
 	"edgeguard/crowdsec/lapitest"
+	"edgeguard/internal/words"
 	"edgeguard/node/alarm"
 )
 
@@ -45,7 +46,7 @@ func run(t *testing.T, folder, section string) *bench {
 	b := &bench{t: t, folder: folder, own: blocklist.New(blocklist.Config{Retention: time.Hour})}
 	b.CrowdSecClient = NewCrowdSecClient(CrowdSecDeps{
 		Set: imported.New(imported.Config{Own: b.own, Node: "n1"}), Clock: clockguard.New(clockguard.Read(), clockguard.Config{}),
-		Alarms: alarm.New(func(edgeguard.Alarm) {}, func(string, string) {}), Log: slog.New(slog.DiscardHandler), State: folder, Node: "n1", Version: "test",
+		Alarms: alarm.New(func(edgeguard.Alarm) {}, func(string, string) {}), Log: slog.New(slog.DiscardHandler), State: folder, Node: "n1", Version: "test", Unit: unit,
 	})
 	b.own.OnChange(b.Changed)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -53,6 +54,11 @@ func run(t *testing.T, folder, section string) *bench {
 	t.Cleanup(b.stop)
 	b.Settle(ctx, c)
 	return b
+}
+
+// unit is that of all rules here.
+func unit(string, string) words.Measure {
+	return words.Measure{Each: 1, One: "request", Many: "requests"}
 }
 
 func (b *bench) figures() *crowdsec.Figures {

@@ -11,6 +11,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/clockguard"
 	"edgeguard/config"
+	"edgeguard/internal/words"
 	"edgeguard/node/alarm"
 	"edgeguard/node/supervisor"
 	"edgeguard/notify"
@@ -36,6 +37,8 @@ type NotifyDeps struct {
 	Version string
 	// Settled reports whether the node neither starts nor ends.
 	Settled func() bool
+	// Unit returns what the figures of a node's rule are of.
+	Unit func(rule, origin string) words.Measure
 }
 
 // Notifiers is the receivers of a node. Its methods are safe for concurrent use.
@@ -84,7 +87,7 @@ func (g *Notifiers) Stop() {
 }
 
 func (g *Notifiers) receivers(c *config.Config) (want []*NotifyReceiver) {
-	names := notify.Names{Node: c.Node, Run: g.Run, Epoch: g.Clock.Epoch}
+	names := notify.Names{Node: c.Node, Run: g.Run, Epoch: g.Clock.Epoch, Unit: g.Unit}
 	for _, w := range c.Notify.Webhooks {
 		want = append(want, g.receiver(w.Receiver, "webhook", fmt.Sprintf("webhook %s %+v", c.Node, w), newWebhook(&w, names)))
 	}

@@ -54,6 +54,7 @@ type Generation struct {
 	Member   *member.Member     // nil for a node alone
 	Crawlers *crawlers.Crawlers // nil for none
 	Columns  *haproxy.Columns   // what HAProxies count for the rules
+	Digest   string             // of the rules
 
 	own   *rules.Hosts   // the site's names
 	rules map[string]int // by name
@@ -122,7 +123,7 @@ func (p *Pipeline) Sweep(now time.Time) {
 func (p *Pipeline) Close() { p.current.Load().Detector.Close(nil) }
 
 func (p *Pipeline) make(now time.Time, c *config.Config, before *Generation) *Generation {
-	g := &Generation{Config: c, own: c.Own(), Columns: haproxy.ColumnsOf(c.Rules), rules: make(map[string]int, len(c.Rules.Rules))}
+	g := &Generation{Config: c, Digest: c.RulesDigest(), own: c.Own(), Columns: haproxy.ColumnsOf(c.Rules), rules: make(map[string]int, len(c.Rules.Rules))}
 	for i := range c.Rules.Rules {
 		g.rules[c.Rules.Rules[i].Name] = i
 	}
@@ -264,10 +265,10 @@ func (p *Pipeline) Forget(now time.Time, tombstone edgeguard.Block) {
 
 // Over passes a fleet total to the rules. As with a decision, a reload waits for
 // it.
-func (p *Pipeline) Over(now time.Time, k aggregator.Key, peak uint32, reason string) {
+func (p *Pipeline) Over(now time.Time, k aggregator.Key, peak uint32, split []aggregator.NodeCount) {
 	p.reload.RLock()
 	defer p.reload.RUnlock()
-	p.current.Load().Member.Over(now, k, peak, reason)
+	p.current.Load().Member.Over(now, k, peak, split)
 }
 
 // Batches returns a decider of batches for one source, which calls it from one

@@ -28,7 +28,7 @@ func (s *Status) Rules() []admin.Rule {
 		m := &set.Meters[r.Meter]
 		shown := admin.Rule{
 			Name: r.Name, Kind: m.Kind.String(), Key: keyName(m), Window: int(m.Window / time.Second),
-			Threshold: r.Threshold, Guard: r.Guard.String(), Limit: r.Limit, Action: r.Action.String(),
+			Threshold: r.Threshold, Guard: r.Guard.String(), Limit: r.Limit, Unit: m.Unit(), Action: r.Action.String(),
 			Scope: scope(g.Config, i), Distinct: m.Distinct.String(),
 		}
 		if r.Action == edgeguard.ActionBlock {
@@ -96,7 +96,7 @@ func (s *Status) Counts(now time.Time, rule string, n int) (admin.Counts, bool) 
 	r := &g.Config.Rules.Rules[i]
 	m := &g.Config.Rules.Meters[r.Meter]
 	words := tuning.ConfigOf(m)
-	words.Live, words.Top, words.Events = true, max(n, tuning.DefaultTop), m.Counts(2)
+	words.Live, words.Top, words.Events = true, max(n, tuning.DefaultTop), words.Unit.Many
 	out := admin.Counts{Tally: tuning.NewTally(words), LimitOf: r.Guard.Limit, People: r.People}
 	proven(g.Tables(), m, s.from.Clock.Local(now), out.Tally.Count, func(e *shard.Entry) { out.Tally.Lead(keyOf(m, e), e.Count) })
 	return out, true
@@ -108,7 +108,7 @@ func (s *Status) Top(now time.Time, n int) []admin.KeyCount {
 	top, blocked := leaders{most: n}, s.blocked(s.from.Clock.Local(now))
 	for m := range g.Config.Rules.Meters {
 		meter := &g.Config.Rules.Meters[m]
-		set := g.Config.Rules.Rules
+		set, unit := g.Config.Rules.Rules, meter.Unit()
 		leads := func(count uint32) bool {
 			return count > 0 && slices.ContainsFunc(meter.Rules, func(i int) bool { return top.takes(count, set[i].Limit) })
 		}
@@ -118,7 +118,7 @@ func (s *Status) Top(now time.Time, n int) []admin.KeyCount {
 			}
 			key := keyOf(meter, e)
 			for _, i := range meter.Rules {
-				top.add(admin.KeyCount{Rule: set[i].Name, Key: key, Count: e.Count, Limit: set[i].Limit})
+				top.add(admin.KeyCount{Rule: set[i].Name, Key: key, Count: e.Count, Limit: set[i].Limit, Unit: unit})
 			}
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"edgeguard/blocklist"
 	"edgeguard/config"
 	"edgeguard/detector"
+	"edgeguard/rules"
 )
 
 // Explain implements admin.Reader.
@@ -23,7 +24,7 @@ func (s *Status) Explain(now time.Time, addr netip.Addr) admin.Explanation {
 		out.Block = &s.Active([]edgeguard.Block{s.Outward(e.Block)})[0]
 	}
 	for i := range e.Rules {
-		count := ruleCount(&e.Rules[i])
+		count := ruleCount(g.Config.Rules, &e.Rules[i])
 		count.Scope = scope(g.Config, i)
 		out.Rules = append(out.Rules, count)
 	}
@@ -32,19 +33,20 @@ func (s *Status) Explain(now time.Time, addr netip.Addr) admin.Explanation {
 
 // Glance implements admin.Reader.
 func (s *Status) Glance(now time.Time, addr netip.Addr) (standing string, counts []admin.RuleCount) {
-	e := s.from.Current().Detector.Glance(s.from.Clock.Local(now), addr)
+	g := s.from.Current()
+	e := g.Detector.Glance(s.from.Clock.Local(now), addr)
 	for i := range e.Rules {
 		if !e.Rules[i].Unsearched {
-			counts = append(counts, ruleCount(&e.Rules[i]))
+			counts = append(counts, ruleCount(g.Config.Rules, &e.Rules[i]))
 		}
 	}
 	return e.Standing.String(), counts
 }
 
 // ruleCount returns one rule's count of an address as the API shows it.
-func ruleCount(r *detector.RuleExplanation) admin.RuleCount {
+func ruleCount(set *rules.Set, r *detector.RuleExplanation) admin.RuleCount {
 	out := admin.RuleCount{
-		Rule: r.Rule, Key: r.Key.String(), Action: r.Action, Asked: r.Asked, Count: r.Count, Limit: r.Limit, Threshold: r.Threshold,
+		Rule: r.Rule, Key: r.Key.String(), Action: r.Action, Asked: r.Asked, Count: r.Count, Limit: r.Limit, Threshold: r.Threshold, Unit: set.Unit(r.Rule),
 		Distinct: r.Distinct.String(), Window: int(r.Window / time.Second), Slots: r.Slots[:], Under: seconds(r.Under),
 	}
 	if r.Count == 0 && r.Forgeable > 0 {

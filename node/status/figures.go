@@ -19,13 +19,14 @@ func (s *Status) Figures(now time.Time, k watch.Key) watch.Figures {
 			blockedBy = b.Rule
 		}
 	}
-	rules := s.from.Current().Detector.Glance(s.from.Clock.Local(now), k.Prefix.Addr()).Rules
+	g := s.from.Current()
+	rules := g.Detector.Glance(s.from.Clock.Local(now), k.Prefix.Addr()).Rules
 	at := pick(rules, k, blockedBy)
 	if at < 0 {
 		return f
 	}
-	c := ruleCount(&rules[at])
-	f.Rule, f.Count, f.Limit, f.Window = c.Rule, c.Count, c.Limit, c.Window
+	c := ruleCount(g.Config.Rules, &rules[at])
+	f.Rule, f.Count, f.Limit, f.Unit, f.Window = c.Rule, c.Count, c.Limit, c.Unit, c.Window
 	f.Slots = c.Slots[len(c.Slots)-k.Slots:]
 	width := int64(c.Window / len(c.Slots))
 	f.SlotBegan = time.Unix(now.Unix()/width*width, 0).UTC()

@@ -76,6 +76,8 @@ type Sources struct {
 	// nil where Redis cannot be asked.
 	Nodes  func() []admin.FleetNode
 	Shares func(ctx context.Context, keys []aggregator.Key, settle bool) [][]admin.NodeCount
+	// Alike reports whether another node counts by the rule of this name what this one does.
+	Alike func(rule, node string) bool
 	// Said returns what the fleet's nodes say of their work, and has them say it.
 	Said func() []fleet.Said
 	// Held asks the fleet's other nodes which records they hold.

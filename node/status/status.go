@@ -12,6 +12,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/watch"
 	"edgeguard/blocklist"
+	"edgeguard/internal/words"
 	"edgeguard/node/pipeline"
 )
 
@@ -53,7 +54,7 @@ func (s *Status) Active(blocks []edgeguard.Block) []admin.ActiveBlock {
 	out := make([]admin.ActiveBlock, len(blocks))
 	by := s.from.Refuses()
 	for i := range blocks {
-		out[i].Block = admin.NewBlock(blocks[i])
+		out[i].Block = s.block(blocks[i])
 		list, isImported := s.listOf(&blocks[i])
 		out[i].Imported = isImported
 		out[i].RefusedBy = by(&blocks[i])
@@ -68,6 +69,22 @@ func (s *Status) Active(blocks []edgeguard.Block) []admin.ActiveBlock {
 		out[i].Asked, out[i].TurnedAway, out[i].Served = became.Asked, became.TurnedAway, became.Served
 	}
 	return out
+}
+
+// block returns a block as the API shows it.
+func (s *Status) block(b edgeguard.Block) admin.Block {
+	shown := admin.NewBlock(b)
+	shown.Unit = s.Unit(b.Rule, b.Origin)
+	return shown
+}
+
+// Unit implements admin.Reader.
+func (s *Status) Unit(rule, origin string) words.Measure {
+	c := s.from.Current().Config
+	if origin != c.Node && !s.from.Alike(rule, origin) {
+		return words.Measure{}
+	}
+	return c.Rules.Unit(rule)
 }
 
 // Blocklist implements admin.Reader.
@@ -116,7 +133,7 @@ func (s *Status) Held() []admin.HeldBlock {
 	all := s.from.Quarantine.All()
 	out := make([]admin.HeldBlock, len(all))
 	for i, one := range all {
-		out[i] = admin.HeldBlock{Block: admin.NewBlock(s.Outward(one.Block)), Share: one.Share, Held: s.from.Clock.Epoch(one.At).UTC(),
+		out[i] = admin.HeldBlock{Block: s.block(s.Outward(one.Block)), Share: one.Share, Held: s.from.Clock.Epoch(one.At).UTC(),
 			Kind: heldKind(&one.Block), Why: one.Why.String()}
 	}
 	return out

@@ -66,10 +66,10 @@ func TestApplyThreshold(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	asks := n.get("/rules/site/threshold?threshold=11", true)
-	asks.shows(t, 200, "Limit of site on edge-1: 190 → 11.", "1 address that is not blocked now would be blocked by its next request: "+nearby, "overlay.yaml")
+	asks.shows(t, 200, "Limit of site on edge-1: 190 → 11 requests.", "1 address that is not blocked now would be blocked by its next request: "+nearby, "overlay.yaml")
 	form := formTo(t, asks, "/rules/site/threshold")
 	applied := n.submit("/rules/site/threshold", form, url.Values{"note": {"ticket <b>4711</b>"}})
-	applied.shows(t, 200, "The threshold of site is 11, its limit 11.", "<b>Threshold 11</b>", "ticket &lt;b&gt;4711", "the config has 200", "Undo")
+	applied.shows(t, 200, "The threshold of site is 11, its limit 11 requests.", "<b>Threshold 11</b>", "ticket &lt;b&gt;4711", "the config has 200", "Undo")
 	if r := n.rule("site"); r.Threshold != 11 || r.Limit != 11 || r.Overlay == nil {
 		t.Fatalf("%+v", r)
 	}
@@ -102,7 +102,7 @@ func TestApplyIsRefused(t *testing.T) {
 		t.Fatal("it was changed without a tick")
 	}
 	forced := n.submit("/rules/site/threshold", formTo(t, refused, "/rules/site/threshold"), url.Values{"meant": {"yes"}})
-	forced.shows(t, 200, "The threshold of site is 11, its limit 11.")
+	forced.shows(t, 200, "The threshold of site is 11, its limit 11 requests.")
 	n.submit("/rules/site/threshold", stale, nil).shows(t, http.StatusConflict, "is 11 and not 200: changed at")
 	if n.rule("site").Threshold != 11 {
 		t.Fatal("a stale form has changed it")

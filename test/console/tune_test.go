@@ -223,7 +223,7 @@ func TestTuneOfOtherRules(t *testing.T) {
 			}
 		}
 	}
-	if body := n.get(found[2]+"?threshold=9", false).body; !strings.Contains(body, html.EscapeString("  - name: "+strconv.Quote(odd))+"\n    threshold: 9 # limit 9; it was 5<") {
+	if body := n.get(found[2]+"?threshold=9", false).body; !strings.Contains(body, html.EscapeString("  - name: "+strconv.Quote(odd))+"\n    threshold: 9 # limit 9 requests; it was 5<") {
 		t.Errorf("the YAML of the odd rule:\n%s", body)
 	}
 	config, err := os.ReadFile(n.Path("config.yaml"))

@@ -135,6 +135,7 @@ func (p peer) Epoch(local time.Time) time.Time   { return p.epoch(local) }
 func (p peer) Local(epoch time.Time) time.Time   { return p.local(epoch) }
 func (p peer) Rebooted(string) bool              { return false }
 func (p peer) Own() []netip.Addr                 { return nil }
+func (p peer) RulesDigest() string               { return "" }
 func (p peer) Waits(n int) (int, []netip.Prefix) { return p.quarantine.Waits(n) }
 func (p peer) Cleared(b edgeguard.Block)         { p.member.Clear(p.now(), b.Prefix) }
 
@@ -143,7 +144,7 @@ func (p peer) Over(k aggregator.Key, peak uint32, split []aggregator.NodeCount) 
 	if held, ok := p.Held(k.Prefix); ok && held == k {
 		p.quarantine.Release(p.now(), k.Prefix)
 	}
-	p.member.Over(p.now(), k, peak, aggregator.SplitReason(split))
+	p.member.Over(p.now(), k, peak, split)
 	if p.member.Blocked(p.now(), k) {
 		p.quarantine.Found(p.now(), k.Prefix)
 	}

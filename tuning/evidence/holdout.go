@@ -63,7 +63,7 @@ func (b *Book) Check(q Question, whole tuning.Suggestion, first, last Portion) t
 			refuses = "misses some that look hostile and that the rule catches"
 		}
 		return tuning.Suggestion{Holdout: h, Brief: "withdrawn: fails on the last third",
-			Reason: fmt.Sprintf("withdrawn: a limit of %s, chosen by the first two thirds of the log, %s in the rest: the limit stays", q.Tally.Allowed(chosen.Limit), refuses)}
+			Reason: fmt.Sprintf("withdrawn: a limit of %s, chosen by the first two thirds of the log, %s in the rest: the limit stays", q.Tally.Unit.Allowed(chosen.Limit), refuses)}
 	}
 	chosen.Outcome = q.Tally.Outcome(chosen.Threshold, q.Rule.Guard.Limit)
 	chosen.Above, chosen.Holdout = then, h

@@ -147,7 +147,7 @@ func peopleWhoSend(have []rules.Spec) []rules.People {
 		if spec.People.Count == 0 || !m.Sends || spec.Match.Path == nil || spec.Distinct != "" || spec.Key.V4 != 0 {
 			continue
 		}
-		unit := m.Unit()
+		unit := m.Unit().Each
 		count := (spec.People.Count + unit - 1) / unit
 		for w, window := range windows {
 			if m.Window <= window && count > most[w].Count {

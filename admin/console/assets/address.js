@@ -9,8 +9,8 @@ let slots, sums, began, plot, blocked;
 
 function take(newest, lastBegan) {
   let sum = 0;
-  slots = newest;
-  sums = slots.map(n => sum += n);
+  slots = newest.map(n => n / d.each);
+  sums = newest.map(n => (sum += n) / d.each);
   began = Date.parse(lastBegan);
 }
 const time = i => clock(began - (last - i) * width * 1000);
@@ -31,7 +31,7 @@ function make(w) {
     cursor: { drag: { x: false, y: false }, points: { show: false }, y: false },
     scales: {
       x: { time: false, range: [-0.5, last + 0.5] }, slot: { range: () => [0, most() * 3.2] },
-      y: { range: () => [0, 1.12 * Math.max(1, sums[last], d.threshold, ...d.candidates)] },
+      y: { range: () => [0, 1.12 * Math.max(1, sums[last], ...[d.threshold, ...d.candidates].map(n => n / d.each))] },
     },
     axes: [
       axis({ size: 28, grid: { show: false }, splits: () => every, values: (_, all) => all.map(time) }),
@@ -47,15 +47,15 @@ function make(w) {
 }
 
 function levels(u) {
-  const c = u.ctx, dot = devicePixelRatio, { left, top, width, height } = u.bbox, taken = [], over = sums.findIndex(n => n > d.limit);
-  const level = (name, value, colour, thick, dash, below) => {
-    const y = u.valToPos(value, "y", true);
+  const c = u.ctx, dot = devicePixelRatio, { left, top, width, height } = u.bbox, taken = [], over = sums.findIndex(n => n > d.limit / d.each), note = d.each > 1 ? `, each counts ${number(d.each)}` : "";
+  const level = (name, label, value, colour, thick, dash, below) => {
+    const y = u.valToPos(value / d.each, "y", true);
     c.fillStyle = c.strokeStyle = colour;
     c.lineWidth = thick * dot;
     c.setLineDash(dash.map(n => n * dot));
     c.beginPath(); c.moveTo(left, y); c.lineTo(left + width, y); c.stroke();
     // A label has a rim of the ground's colour, is not below the axis, and is left out where another one is.
-    const at = y + (y + below * dot > top + height - 4 * dot ? -5 : below) * dot, text = `${name} ${number(value)}`;
+    const at = y + (y + below * dot > top + height - 4 * dot ? -5 : below) * dot, text = `${name} ${label}`;
     if (taken.some(other => Math.abs(other - at) < 14 * dot)) return;
     taken.push(at);
     c.setLineDash([]);
@@ -68,9 +68,9 @@ function levels(u) {
   c.font = `${12 * dot}px system-ui, sans-serif`;
   c.textAlign = "left";
   c.lineJoin = "round";
-  level("limit", d.limit, css("over"), 2, [], 15);
-  if (d.threshold !== d.limit) level("threshold", d.threshold, css("over"), 1, [5, 4], -5);
-  for (const value of d.candidates) level("candidate", value, css("cand"), 1.5, [1.5, 4], -5);
+  level("limit", number(d.limit / d.each), d.limit, css("over"), 2, [], 15);
+  if (d.threshold !== d.limit) level("threshold", number(d.threshold) + note, d.threshold, css("over"), 1, [5, 4], -5);
+  for (const value of d.candidates) level("candidate", number(value) + note, value, css("cand"), 1.5, [1.5, 4], -5);
   c.setLineDash([]);
   c.lineWidth = 2 * dot;
   if (over >= 0) {
@@ -89,7 +89,7 @@ function update([f]) {
   take(f.slots, f.slot_began);
   plot?.setData([slots.map((_, i) => i), slots, sums]);
   rows.forEach((row, i) => [time(i), number(slots[i]), number(sums[i])].forEach((value, n) => show(row.cells[n], value)));
-  meter(find(".meter", find(".pairs .tag.on").closest("div")), f.count, f.limit);
+  meter(find(".meter", find(".pairs .tag.on").closest("div")), f.count, f.limit, d.each);
   point(at);
 }
 

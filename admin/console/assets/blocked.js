@@ -26,7 +26,7 @@ function update(row, f, now) {
   if (!f || over) return;
   if (f.refused !== undefined) show(find(".refused", row), number(f.refused));
   if (!f.rule) return;
-  meter(find(".meter", row), f.count, f.limit);
+  meter(find(".meter", row), f.count, f.limit, f.unit?.each);
   const spark = find(".spark", row);
   if (spark && f.slots.length > 1) draw(spark, f.slots);
 }

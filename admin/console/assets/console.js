@@ -1,6 +1,6 @@
 // Beside the HTML of every page, which is whole without it.
 export const root = document.documentElement;
-export const number = n => n.toLocaleString("en-US");
+export const number = n => (Math.round(n * 10) / 10).toLocaleString("en-US");
 export const find = (what, within = document) => within.querySelector(what);
 export const all = what => document.querySelectorAll(what);
 
@@ -82,13 +82,13 @@ export function renewing(part, may = () => true, then = () => {}) {
   };
 }
 
-export function meter(svg, count, limit) {
+export function meter(svg, count, limit, each = 1) {
   if (!svg) return;
   svg.classList.toggle("over", count > limit);
   find(".fill", svg).setAttribute("width", Math.min(96, Math.floor(count * 48 / limit)));
   const shown = svg.nextElementSibling, times = Math.floor(count / limit);
-  show(shown, number(count));
-  show(shown.nextElementSibling, `/ ${number(limit)}` + (times > 1 ? ` · ×${times}` : ""));
+  show(shown, number(count / each));
+  show(shown.nextElementSibling, `/ ${number(limit / each)}` + (times > 1 ? ` · ×${times}` : ""));
 }
 
 // live calls figures(all, ms) with each message and changed() when blocks changed, while the page is seen: a browser opens

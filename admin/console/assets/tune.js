@@ -22,25 +22,25 @@ function outcome(t) {
 
 const percent = share => share === 0 ? "0 %" : share < .0001 ? "< 0.01 %" : (100 * share).toFixed(share < .01 ? 2 : 1) + " %";
 
-// The line is a drawing over the curve, which the page holds ready.
+// The line is drawn over the curve.
 find("#curve").append(document.importNode(find("#slide").content, true));
 const slide = find(".slide"), slider = find("g", slide), [line, dot, says, count] = ["line", "circle", ".tried", ".count"].map(what => find(what, slide));
 
 // put shows an outcome.
 function put(o) {
-  const x = part(d.begin, d.right, Math.log10(o.limit + .5)), at = 100 * x + "%", anchor = x < .25 ? "start" : x > .75 ? "end" : "middle";
+  const limit = number(o.limit / d.each), x = part(d.begin, d.right, Math.log10(o.limit + .5)), at = 100 * x + "%", anchor = x < .25 ? "start" : x > .75 ? "end" : "middle";
   set(line, { x1: at, x2: at });
   for (const piece of slider.children) piece.setAttribute("x", at);
   const y = 100 - 100 * part(d.begin, d.top, Math.log10(Math.max(o.keys, .7))) + "%", left = anchor === "end";
   set(dot, { cx: at, cy: y });
   set(says, { x: at, "text-anchor": anchor });
   set(count, { x: at, y, dx: left ? -9 : 9, "text-anchor": left ? "end" : "start" });
-  show(says, moved ? `try ${number(o.threshold)} · limit ${number(o.limit)}` : "");
+  show(says, moved ? `try ${number(o.threshold)} · limit ${limit}` : "");
   show(count, `${number(o.keys)} over`);
   for (const bar of all("#curve .bar")) bar.classList.toggle("over", parseFloat(bar.getAttribute("x")) > 100 * x - .01);
   const share = percent(o.request_share), about = o.exact ? "" : "about ", fresh = o.new_keys ?? null;
-  set(slider, { "aria-valuenow": o.threshold, "aria-valuetext": `threshold ${number(o.threshold)}, limit ${number(o.limit)}: ${about}${number(o.keys)} ${o.keys === 1 ? d.one : d.many} over, ${share} of ${d.events} refused` });
-  show(find("#limit"), number(o.limit));
+  set(slider, { "aria-valuenow": o.threshold, "aria-valuetext": `threshold ${number(o.threshold)}, limit ${limit}: ${about}${number(o.keys)} ${o.keys === 1 ? d.one : d.many} over, ${share} of ${d.events} refused` });
+  show(find("#limit"), limit);
   show(find("#keys"), number(o.keys));
   show(find("#share"), share);
   show(find("#fresh"), fresh === null ? "" : `${number(fresh)} of them not blocked now`);
@@ -90,7 +90,7 @@ const renew = renewing("main", page => find("#tune", page) ? !held && threshold 
   put(d.tried);
 });
 
-// Steps are round numbers, of about a sixty-fourth.
+// Steps are round, about a sixty-fourth.
 function stepOf(t) {
   const fine = Math.max(1, t / 64), ten = 10 ** Math.floor(Math.log10(fine));
   return fine < 2 * ten ? ten : fine < 5 * ten ? 2 * ten : 5 * ten;
@@ -130,7 +130,7 @@ slide.onlostpointercapture = () => {
 };
 slide.onclick = e => { if (e.pointerType !== "mouse" && !slider.contains(e.target)) follow(e); };
 
-// What is typed, and the suggestion, move the line too.
+// What is typed or suggested moves the line.
 const main = find("main");
 main.addEventListener("submit", e => {
   const field = find("input", e.target), typed = Number(field.value.replaceAll(",", ""));

@@ -54,12 +54,13 @@ const barWidth = 0.075
 
 // Distribution is how many keys count how much, and the limits that a curve shows.
 type Distribution struct {
-	Buckets    []Bucket // the lowest counts first, at least one
-	Keys       uint64   // in all buckets
-	Counted    string   // Keys in words
-	Limit      uint32   // in force
-	Candidates []uint32 // limits
-	Trying     bool     // Tried is another limit than that in force
+	Buckets    []Bucket      // the lowest counts first, at least one
+	Keys       uint64        // in all buckets
+	Counted    string        // Keys in words
+	Unit       words.Measure // of all counts and limits
+	Limit      uint32        // in force
+	Candidates []uint32      // limits
+	Trying     bool          // Tried is another limit than that in force
 	Tried      Tried
 	// GapLow and GapHigh are the counts on both sides of the suggested gap; 0 for
 	// none.
@@ -87,16 +88,16 @@ func NewCurve(d *Distribution) *Curve {
 	}
 	c := &Curve{
 		Right: math.Log10(float64(furthest) * 1.35), Top: math.Log10(float64(max(d.Keys, 9))) + 0.12,
-		Label: fmt.Sprintf("%s by how many each counts; the limit is %s", d.Counted, words.Number(d.Limit)),
+		Label: fmt.Sprintf("%s by how many each counts; the limit is %s", d.Counted, d.Unit.Of(d.Limit)),
 	}
 	c.Line = c.line(d.Buckets)
 	c.bars(d.Buckets, d.Tried.Limit)
 	for _, other := range d.Candidates {
 		c.Limits = append(c.Limits, c.mark(other, "candidate", ""))
 	}
-	c.Limits = append(c.Limits, c.mark(d.Limit, "limit", "live limit "+words.Number(d.Limit)))
+	c.Limits = append(c.Limits, c.mark(d.Limit, "limit", "live limit "+d.Unit.Amount(d.Limit)))
 	if d.Trying {
-		tried := c.mark(d.Tried.Limit, "tried", "try "+words.Number(d.Tried.Threshold)+" · limit "+words.Number(d.Tried.Limit))
+		tried := c.mark(d.Tried.Limit, "tried", "try "+words.Number(d.Tried.Threshold)+" · limit "+d.Unit.Amount(d.Tried.Limit))
 		over := c.mark(d.Tried.Limit, "over", words.Number(d.Tried.Keys)+" over")
 		over.Y = Part(c.y(float64(d.Tried.Keys)))
 		if over.Anchor == "middle" {
@@ -108,7 +109,7 @@ func NewCurve(d *Distribution) *Curve {
 		from, to := c.x(float64(d.GapLow)+0.5), c.x(float64(d.GapHigh)-0.5)
 		c.Gap = &Span{Part(from), Part(max(to-from, 0))}
 	}
-	c.ticks()
+	c.ticks(float64(max(d.Unit.Each, 1)))
 	return c
 }
 
@@ -167,15 +168,15 @@ func (c *Curve) bars(buckets []Bucket, tried uint32) {
 }
 
 // ticks marks the axes: every power of ten, and below also 2 and 5 times it where
-// there is room.
-func (c *Curve) ticks() {
+// there is room. Below, each is what one adds to a count.
+func (c *Curve) ticks(each float64) {
 	for n := 1.0; math.Log10(n) < c.Top; n *= 10 {
 		c.Left = append(c.Left, Tick{At: Part(c.y(n)), Label: words.Number(int64(n))})
 	}
-	for n := 1.0; math.Log10(n) < c.Right; n *= 10 {
+	for n := 1.0; math.Log10(n*each) < c.Right; n *= 10 {
 		for _, m := range []float64{1, 2, 5} {
-			if math.Log10(n*m) < c.Right-0.05 {
-				c.Below = append(c.Below, Tick{Part(c.x(n * m)), words.Number(int64(n * m)), m != 1})
+			if math.Log10(n*m*each) < c.Right-0.05 {
+				c.Below = append(c.Below, Tick{Part(c.x(n * m * each)), words.Number(int64(n * m)), m != 1})
 			}
 		}
 	}

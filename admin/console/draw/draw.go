@@ -47,7 +47,9 @@ func px(v float64) string { return fmt.Sprintf("%.1f", v) }
 // element each they made most of a page of fifty rows.
 type Spark struct {
 	Path  string
-	Label string
+	Label string // the span of all slots
+	Most  uint32 // of a slot
+	Slot  int    // seconds
 }
 
 const sparkWidth, sparkHeight = 120, 22
@@ -72,7 +74,7 @@ func NewSpark(slots []uint16, window int) Spark {
 			path = append(path, 'z')
 		}
 	}
-	return Spark{string(path), fmt.Sprintf("the last %s, at most %s in %d s", words.Seconds(window), words.Number(int(highest)), window/max(len(slots), 1))}
+	return Spark{string(path), "the last " + words.Seconds(window), uint32(highest), window / max(len(slots), 1)}
 }
 
 // SparkMarks returns the path of the marks over a spark's slots of which something is to be
@@ -115,11 +117,12 @@ const (
 	plotTop, plotBottom     = 12.0, 272.0
 )
 
-// NewChart draws the slots of a rule's window and its limits.
-func NewChart(slots []uint16, window int, levels []Limit) Chart {
-	sum, highest := uint64(0), uint16(1)
+// NewChart draws the slots of a rule's window and its limits. The axis is in the unit.
+func NewChart(slots []uint16, window int, unit words.Measure, levels []Limit) Chart {
+	each := float64(max(unit.Each, 1))
+	sum, highest := uint32(0), uint16(1)
 	for _, n := range slots {
-		sum += uint64(n)
+		sum += uint32(n)
 		highest = max(highest, n)
 	}
 	top := float64(max(sum, 1))
@@ -128,7 +131,7 @@ func NewChart(slots []uint16, window int, levels []Limit) Chart {
 	}
 	top *= 1.08
 	y := func(v float64) float64 { return plotBottom - v/top*(plotBottom-plotTop) }
-	c := Chart{Label: fmt.Sprintf("%d slots of %d seconds that add up to %s", len(slots), window/max(len(slots), 1), words.Number(sum))}
+	c := Chart{Label: fmt.Sprintf("%d slots of %d seconds that add up to %s", len(slots), window/max(len(slots), 1), unit.Of(sum))}
 	step := (plotRight - plotLeft) / float64(max(len(slots), 1))
 	var line strings.Builder
 	sum = 0
@@ -139,13 +142,13 @@ func NewChart(slots []uint16, window int, levels []Limit) Chart {
 			c.Bars = append(c.Bars, newRect(x, plotBottom-h, step*0.8, h))
 		}
 		fmt.Fprintf(&line, "%.1f,%.1f ", x, y(float64(sum)))
-		sum += uint64(n)
+		sum += uint32(n)
 		fmt.Fprintf(&line, "%.1f,%.1f ", x, y(float64(sum)))
 	}
 	fmt.Fprintf(&line, "%.1f,%.1f", plotRight, y(float64(sum)))
 	c.Sum = line.String()
-	c.Levels = newLevels(levels, y)
-	c.Left = Ticks(top, y)
+	c.Levels = newLevels(levels, unit, y)
+	c.Left = Ticks(top/each, func(v float64) float64 { return y(v * each) })
 	for i := 0; i <= 4; i++ {
 		label := "now"
 		if i < 4 {
@@ -161,11 +164,12 @@ type Limit struct {
 	At           uint32
 	Class, Label string
 	Below        float64 // where its label is, in pixels under the line
+	Raw          bool    // it is told as the config has it: a threshold
 }
 
 // newLevels draws limits, those that matter most first. One whose label has no room
 // beside the others' is a line without a label.
-func newLevels(levels []Limit, at func(float64) float64) []Level {
+func newLevels(levels []Limit, unit words.Measure, at func(float64) float64) []Level {
 	const room = 15 // of a label, in pixels
 	var all []Level
 	var taken []float64
@@ -175,7 +179,10 @@ func newLevels(levels []Limit, at func(float64) float64) []Level {
 		if label > plotBottom-4 { // where the axis has its own
 			label = y - 4
 		}
-		one := Level{Y: px(y), LabelY: px(label), Class: l.Class, Label: l.Label + " " + words.Number(l.At)}
+		one := Level{Y: px(y), LabelY: px(label), Class: l.Class, Label: l.Label + " " + unit.Amount(l.At)}
+		if l.Raw {
+			one.Label = l.Label + " " + words.Number(l.At) + unit.Note()
+		}
 		if slices.ContainsFunc(taken, func(other float64) bool { return math.Abs(other-label) < room }) {
 			one.Label = ""
 		} else {

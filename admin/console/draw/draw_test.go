@@ -1,15 +1,19 @@
 package draw
 
-import "testing"
+import (
+	"testing"
+
+	"edgeguard/internal/words"
+)
 
 // Labels of limits do not lie on each other: the limit's own stays.
 func TestLabelsHaveRoom(t *testing.T) {
 	at := func(v float64) float64 { return 300 - v }
 	labels := ""
-	for _, l := range newLevels([]Limit{{100, "limit", "limit", 13}, {110, "threshold", "threshold", -4}, {105, "candidate", "candidate", -4}, {112, "candidate", "candidate", -4}, {200, "candidate", "candidate", -4}}, at) {
+	for _, l := range newLevels([]Limit{{100, "limit", "limit", 13, false}, {110, "threshold", "threshold", -4, true}, {105, "candidate", "candidate", -4, true}, {112, "candidate", "candidate", -4, true}, {200, "candidate", "candidate", -4, true}}, words.Measure{Each: 4}, at) {
 		labels += l.Label + "; "
 	}
-	if labels != "limit 100; threshold 110; ; ; candidate 200; " {
+	if labels != "limit 25; threshold 110, each counts 4; ; ; candidate 200, each counts 4; " {
 		t.Error(labels)
 	}
 }
@@ -18,9 +22,9 @@ func TestLabelsHaveRoom(t *testing.T) {
 func TestLabelsAreNotOnTheAxis(t *testing.T) {
 	slots := make([]uint16, 60)
 	slots[5] = 60_000
-	c := NewChart(slots, 300, []Limit{{29, "limit", "limit", 13}, {30, "threshold", "threshold", -4}})
-	if c.Levels[0].LabelY != "267.9" || c.Levels[1].Label != "" {
-		t.Errorf("%+v", c.Levels)
+	c := NewChart(slots, 300, words.Measure{Each: 4, One: "attempt", Many: "attempts"}, []Limit{{29, "limit", "limit", 13, false}, {30, "threshold", "threshold", -4, true}})
+	if c.Levels[0].LabelY != "267.9" || c.Levels[1].Label != "" || c.Left[1].Label != "5,000" || c.Label != "60 slots of 5 seconds that add up to 15,000 attempts" {
+		t.Errorf("%+v, %+v, %s", c.Levels, c.Left, c.Label)
 	}
 }
 
@@ -30,7 +34,7 @@ func TestSpark(t *testing.T) {
 	slots := make([]uint16, 60)
 	slots[0], slots[2], slots[59] = 1, 600, 300
 	s := NewSpark(slots, 300)
-	if want := "M0.0 22.0v-1.0h1.6V22.0zM4.0 22.0v-22.0h1.6V22.0zM118.0 22.0v-11.0h1.6V22.0z"; s.Path != want || s.Label != "the last 5 minutes, at most 600 in 5 s" {
+	if want := "M0.0 22.0v-1.0h1.6V22.0zM4.0 22.0v-22.0h1.6V22.0zM118.0 22.0v-11.0h1.6V22.0z"; s.Path != want || s.Label != "the last 5 minutes" || s.Most != 600 || s.Slot != 5 {
 		t.Errorf("%+v", s)
 	}
 	if s := NewSpark(nil, 300); s.Path != "" {

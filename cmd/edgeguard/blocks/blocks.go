@@ -154,6 +154,7 @@ func NewTable(head string) *output.Table {
 	t.Texts(output.Plain, "rule")
 	t.Numbers(output.Plain, "count")
 	t.Numbers(output.Faint, "limit")
+	t.Texts(output.Faint, "of")
 	t.Texts(output.Plain, "since")
 	t.Numbers(output.Plain, "remaining")
 	t.Texts(output.Plain, "by")
@@ -163,11 +164,11 @@ func NewTable(head string) *output.Table {
 
 // AddRow adds a block.
 func AddRow(t *output.Table, b admin.Block, now time.Time) {
-	count, limit := words.Number(b.Count), words.Number(b.Limit)
+	count, limit := b.Unit.Amount(b.Count), b.Unit.Amount(b.Limit)
 	if b.Limit == 0 {
 		count, limit = "", ""
 	}
-	t.Row(output.Prefix(b.Prefix), b.Rule, count, limit, words.Instant(b.Since), words.Left(b.Until.Sub(now)), b.Origin, b.Reason)
+	t.Row(output.Prefix(b.Prefix), b.Rule, count, limit, b.Unit.Many, words.Instant(b.Since), words.Left(b.Until.Sub(now)), b.Origin, b.Reason)
 }
 
 func blocksAddCommand(e *command.Env) *cobra.Command {

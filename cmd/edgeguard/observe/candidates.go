@@ -13,6 +13,7 @@ import (
 type candidateJSON struct {
 	Rule string `json:"rule"`
 	admin.Candidate
+	Unit words.Measure `json:"unit,omitzero"`
 }
 
 // candidatesOf returns the candidates of all rules.
@@ -20,7 +21,7 @@ func candidatesOf(rules []admin.Rule) []candidateJSON {
 	var all []candidateJSON
 	for i := range rules {
 		for _, c := range rules[i].Candidates {
-			all = append(all, candidateJSON{rules[i].Name, c})
+			all = append(all, candidateJSON{rules[i].Name, c, rules[i].Unit})
 		}
 	}
 	return all
@@ -43,7 +44,7 @@ func drawCandidates(out io.Writer, colour bool, all []candidateJSON) {
 		if !c.Since.IsZero() {
 			since = words.Instant(c.Since)
 		}
-		t.Row(c.Rule, words.Number(c.Threshold), words.Number(c.Limit), words.Number(c.Over), words.Number(c.Crossings), since)
+		t.Row(c.Rule, words.Number(c.Threshold), c.Unit.Amount(c.Limit), words.Number(c.Over), words.Number(c.Crossings), since)
 	}
 	fmt.Fprintln(out)
 	t.Print(out, colour)

@@ -188,7 +188,7 @@ func Describe(e *admin.Event) string {
 		b := e.Block
 		what := output.Prefix(b.Prefix) + " by rule " + clean(b.Rule)
 		if b.Limit > 0 {
-			what += fmt.Sprintf(", count %s of %s", words.Number(b.Count), words.Number(b.Limit))
+			what += ", " + clean(b.Unit.Beside(b.Count, b.Limit))
 		}
 		return what + ", until " + words.Instant(b.Until) + by(b.Origin, b.Reason)
 	case e.Allowance != nil && e.Kind == admin.EventDisallow:

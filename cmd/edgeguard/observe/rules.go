@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -126,7 +127,7 @@ func drawRules(p *command.Env, all []ruleJSON) {
 	t.Numbers(output.Red, "over", "blocked")
 	for i := range all {
 		r := &all[i]
-		t.Row(r.Name, counts(&r.Rule), r.Key, span(r.Window), words.Number(r.Threshold), words.Number(r.Limit), action(&r.Rule), scope(r.Scope),
+		t.Row(r.Name, counts(&r.Rule), r.Key, span(r.Window), words.Number(r.Threshold), r.Unit.Amount(r.Limit), action(&r.Rule), scope(r.Scope),
 			words.Number(r.Keys), some(r.Near), some(r.Over), some(uint64(r.Blocked)))
 	}
 	t.Print(p.Stdout, p.Colour)
@@ -139,10 +140,7 @@ func drawRules(p *command.Env, all []ruleJSON) {
 
 // counts says what a rule counts.
 func counts(r *admin.Rule) string {
-	if r.Distinct != "" {
-		return "different " + r.Distinct + "s"
-	}
-	return r.Kind + "s"
+	return cmp.Or(r.Unit.Many, r.Kind+"s")
 }
 
 // action says what a rule does over its limit.

@@ -226,6 +226,7 @@ func drawKeys(out *bytes.Buffer, e *command.Env, keys []admin.KeyCount) {
 	t.Texts(output.Faint, "")
 	t.Numbers(output.Plain, "count")
 	t.Numbers(output.Faint, "limit")
+	t.Texts(output.Faint, "of")
 	t.Numbers(output.Amber, "")
 	inFleet := slices.ContainsFunc(keys, func(k admin.KeyCount) bool { return k.Fleet != nil })
 	if inFleet {
@@ -238,10 +239,10 @@ func drawKeys(out *bytes.Buffer, e *command.Env, keys []admin.KeyCount) {
 		if k.More > 0 {
 			more = "+" + words.Plural(k.More, "rule", "rules")
 		}
-		row := []string{k.Shown, k.Rule, more, words.Number(k.Count), words.Number(k.Limit), words.Percent(k.Count, k.Limit)}
+		row := []string{k.Shown, k.Rule, more, k.Unit.Amount(k.Count), k.Unit.Amount(k.Limit), k.Unit.Many, words.Percent(k.Count, k.Limit)}
 		switch {
 		case k.Fleet != nil:
-			row = append(row, words.Number(k.Fleet.Count), words.Percent(k.Fleet.Count, k.Limit), words.Number(len(k.Fleet.Nodes)))
+			row = append(row, k.Unit.Amount(k.Fleet.Count), words.Percent(k.Fleet.Count, k.Limit), words.Number(len(k.Fleet.Nodes)))
 		case inFleet:
 			row = append(row, "", "", "")
 		}

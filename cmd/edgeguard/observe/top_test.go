@@ -11,6 +11,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/cmd/edgeguard/output"
+	"edgeguard/internal/words"
 )
 
 // The fleet is one line of the screen: how it goes, or in red what to do, which
@@ -53,18 +54,18 @@ func TestTopShowsTheFleet(t *testing.T) {
 func TestTopFitsTheScreen(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	top := admin.Top{
-		Keys: []admin.KeyCount{{Rule: "web/paths", Shown: "2001:db8:ffff:ffff::/64", Count: 1520, Limit: 950, More: 2}, {Rule: "site", Shown: "198.51.100.17", Count: 171, Limit: 190}},
-		Newest: []admin.Block{{Prefix: netip.MustParsePrefix("203.0.113.45/32"), Rule: "wordpress/login", Count: 191, Limit: 190, Since: now, Until: now.Add(time.Hour),
+		Keys: []admin.KeyCount{{Rule: "web/paths", Shown: "2001:db8:ffff:ffff::/64", Count: 1520, Limit: 950, More: 2, Unit: words.Measure{Each: 5, One: "different path", Many: "different paths"}}, {Rule: "site", Shown: "198.51.100.17", Count: 171, Limit: 190}},
+		Newest: []admin.Block{{Prefix: netip.MustParsePrefix("203.0.113.45/32"), Rule: "wordpress/login", Count: 382, Limit: 380, Unit: words.Measure{Each: 2, One: "attempt", Many: "attempts"}, Since: now, Until: now.Add(time.Hour),
 			Origin: "edge-1", Reason: "over limit: " + strings.Repeat("many words ", 20)}},
 	}
 	for _, width := range []int{0, 20, 60, 80, 110} {
 		var screen bytes.Buffer
 		drawTop(&screen, &command.Env{Width: width}, &admin.Stats{Time: now}, &admin.Stats{Time: now, Started: now}, &top)
 		_, tables, _ := strings.Cut(screen.String(), "nearest to a limit")
-		if width == 0 && (!strings.Contains(tables, "web/paths  +2 rules  1,520    950  160.0 %\n") || !strings.Contains(tables, strings.TrimSpace(top.Newest[0].Reason)+"\n")) {
+		if width == 0 && (!strings.Contains(tables, "web/paths  +2 rules    304    190  different paths  160.0 %\n") || !strings.Contains(tables, strings.TrimSpace(top.Newest[0].Reason)+"\n") || !strings.Contains(tables, "  191    190  attempts  2026")) {
 			t.Errorf("in a pipe:\n%s", tables)
 		}
-		if width >= 80 && !strings.Contains(tables, "+2 rules  1,520") {
+		if width >= 80 && !strings.Contains(tables, "+2 rules    304    190  different paths") {
 			t.Errorf("at %d:\n%s", width, tables)
 		}
 		for line := range strings.Lines(tables) {

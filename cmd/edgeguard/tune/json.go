@@ -185,7 +185,7 @@ func wideOf(rr *replay.RuleReport) (out []wideJSON) {
 }
 
 func (f *Found) outcomeOf(o tuning.Outcome) outcomeJSON {
-	j := outcomeJSON{Threshold: o.Threshold, Limit: o.Limit, Allowed: o.Limit / f.Meter.Unit(), Keys: o.Keys, Events: o.Events, EventShare: o.EventShare}
+	j := outcomeJSON{Threshold: o.Threshold, Limit: o.Limit, Allowed: o.Limit / f.Tally.Unit.Each, Keys: o.Keys, Events: o.Events, EventShare: o.EventShare}
 	if f.Normal != nil {
 		keys := f.NormalKeys(o.Threshold)
 		j.Normal = &keys
@@ -222,7 +222,7 @@ func JSON(out io.Writer, door string, findings []*Found, proposed []evidence.Pro
 func jsonOf(f *Found) ruleJSON {
 	t := f.Tally
 	j := ruleJSON{Type: "tune", Rule: f.Rule.Name, Threshold: f.Rule.Threshold, Limit: f.Rule.Limit,
-		Allowed: f.Rule.Limit / f.Meter.Unit(), Counts: f.Meter.Counts(2), Unit: f.Meter.Unit(), Window: words.Span(f.Meter.Window), Over: caughtJSON(f.Now), LeftOut: f.HeldEvents,
+		Allowed: f.Rule.Limit / f.Tally.Unit.Each, Counts: f.Tally.Unit.Many, Unit: f.Tally.Unit.Each, Window: words.Span(f.Meter.Window), Over: caughtJSON(f.Now), LeftOut: f.HeldEvents,
 		Brief: f.Suggestion.Brief, Holdout: holdoutOf(f.Suggestion.Holdout),
 		Keys: t.Peaks.Total(), Events: t.Events.Total(), Peaks: PeaksOf(&t.Peaks), Top: []topJSON{}, Wide: wideOf(f.RuleReport), Thresholds: []outcomeJSON{}}
 	for i := range f.Leaders {

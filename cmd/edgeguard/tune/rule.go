@@ -44,7 +44,7 @@ func newRule(f *Found) rule {
 
 // curve draws a distribution with the rule's limit and the suggested one.
 func curve(f *Found, d *tuning.Distribution) *draw.Curve {
-	shown := &draw.Distribution{Keys: d.Total(), Counted: words.Plural(d.Total(), "key", "keys"), Limit: f.Rule.Limit,
+	shown := &draw.Distribution{Keys: d.Total(), Counted: words.Plural(d.Total(), "key", "keys"), Unit: f.Tally.Unit, Limit: f.Rule.Limit,
 		GapLow: f.Suggestion.Gap.Low, GapHigh: f.Suggestion.Gap.High}
 	left := d.Total()
 	for b := range d.Buckets() {
@@ -77,7 +77,7 @@ func strips(f *Found, c *draw.Curve) (all []strip) {
 		for i := range f.Leaders {
 			if l := &f.Leaders[i]; l.Looks == looks && len(s.Dots) < mostDots {
 				x := (math.Log10(float64(l.Peak.Peak)) - draw.Begin) / (c.Right - draw.Begin)
-				s.Dots = append(s.Dots, dot{draw.Part(x), l.Key.String() + ": " + f.Tally.Amount(l.Peak.Peak)})
+				s.Dots = append(s.Dots, dot{draw.Part(x), l.Key.String() + ": " + f.Tally.Unit.Amount(l.Peak.Peak)})
 			}
 		}
 		all = append(all, s)
@@ -91,7 +91,7 @@ func (r *rule) Says() string {
 	if s.Threshold == 0 {
 		return "No suggestion"
 	}
-	says := fmt.Sprintf("%s in %s (threshold %s)", r.Tally.Allowed(s.Limit), words.Span(r.Meter.Window), words.Number(s.Threshold))
+	says := fmt.Sprintf("%s in %s (threshold %s)", r.Tally.Unit.Allowed(s.Limit), words.Span(r.Meter.Window), words.Number(s.Threshold))
 	if s.Keep {
 		return "Keep " + says
 	}
@@ -113,15 +113,7 @@ func (r *rule) Mark(threshold uint32) string {
 func (r *rule) Changes() bool { return evidence.Changes(&r.Suggestion) }
 
 // Allows is what a limit allows, as a number.
-func (r *rule) Allows(limit uint32) string { return words.Number(limit / r.Meter.Unit()) }
-
-// Unit says that the axis counts more than one for each; empty if it does not.
-func (r *rule) Unit() string {
-	if r.Meter.Unit() == 1 {
-		return ""
-	}
-	return fmt.Sprintf("each of the %s counts %d", r.Meter.Counts(2), r.Meter.Unit())
-}
+func (r *rule) Allows(limit uint32) string { return words.Number(limit / r.Tally.Unit.Each) }
 
 // shownKey is one of the highest keys, with how high it counts in words.
 type shownKey struct {
@@ -132,7 +124,7 @@ type shownKey struct {
 // Shown is the highest keys.
 func (r *rule) Shown() (all []shownKey) {
 	for i := range r.Leaders {
-		all = append(all, shownKey{&r.Leaders[i], r.Tally.Amount(r.Leaders[i].Peak.Peak)})
+		all = append(all, shownKey{&r.Leaders[i], r.Tally.Unit.Amount(r.Leaders[i].Peak.Peak)})
 	}
 	return all
 }

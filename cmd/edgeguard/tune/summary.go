@@ -47,14 +47,14 @@ func mostTelling(findings []*Found) int {
 
 // LimitNow is what the rule allows, in words: "25 attempts in 1h".
 func (f *Found) LimitNow() string {
-	return f.Tally.Allowed(f.Rule.Limit) + " in " + words.Span(f.Meter.Window)
+	return f.Tally.Unit.Allowed(f.Rule.Limit) + " in " + words.Span(f.Meter.Window)
 }
 
 // Suggested is the suggested limit in words, if there is another than the rule's.
 func (f *Found) Suggested() string {
 	switch s := &f.Suggestion; {
 	case evidence.Changes(s):
-		return f.Tally.Allowed(s.Limit)
+		return f.Tally.Unit.Allowed(s.Limit)
 	case s.Keep:
 		return "keep"
 	}

@@ -23,15 +23,15 @@ type Text struct {
 
 // Distribution shows how high the counts went, and who led.
 func (t Text) Distribution(f *Found) {
-	fmt.Fprintf(t.Out, "\nmost %s of %s in %s:\n", f.Meter.Counts(2), words.Plural(f.Tally.Peaks.Total(), "key", "keys"), words.Span(f.Meter.Window))
+	fmt.Fprintf(t.Out, "\nmost %s of %s in %s:\n", f.Tally.Unit.Many, words.Plural(f.Tally.Peaks.Total(), "key", "keys"), words.Span(f.Meter.Window))
 	t.histogram(&f.Tally.Peaks, f.Meter)
 	if n := f.Normal; n != nil {
-		fmt.Fprintf(t.Out, "\non the normal day, of %s (the highest that does not look hostile: %s):\n", words.Plural(n.Tally.Peaks.Total(), "key", "keys"), n.Tally.Amount(n.Highest))
+		fmt.Fprintf(t.Out, "\non the normal day, of %s (the highest that does not look hostile: %s):\n", words.Plural(n.Tally.Peaks.Total(), "key", "keys"), n.Tally.Unit.Amount(n.Highest))
 		t.histogram(&n.Tally.Peaks, f.Meter)
 	}
 	fmt.Fprintf(t.Out, "\nhighest:\n")
 	for i := range f.Leaders {
-		t.leader(&f.Leaders[i], f.Tally.Amount(f.Leaders[i].Peak.Peak))
+		t.leader(&f.Leaders[i], f.Tally.Unit.Amount(f.Leaders[i].Peak.Peak))
 	}
 }
 
@@ -118,7 +118,7 @@ func (t Text) neighbours(l *topKey) {
 func (t Text) Thresholds(f *Found) {
 	fmt.Fprintln(t.Out)
 	table := &output.Table{}
-	table.Numbers(output.Plain, "  "+f.Meter.Counts(2))
+	table.Numbers(output.Plain, "  "+f.Tally.Unit.Many)
 	table.Numbers(output.Faint, "threshold")
 	table.Numbers(output.Plain, "keys over", "of keys", f.Meter.Events()+" over", "of all")
 	if f.Normal != nil {
@@ -126,7 +126,7 @@ func (t Text) Thresholds(f *Found) {
 	}
 	table.Texts(output.Faint, "")
 	for _, o := range f.Outcomes() {
-		row := []string{"  " + words.Number(o.Limit/f.Meter.Unit()), words.Number(o.Threshold), words.Number(o.Keys), words.PercentShare(o.KeyShare), words.Number(o.Events), words.PercentShare(o.EventShare)}
+		row := []string{"  " + words.Number(o.Limit/f.Tally.Unit.Each), words.Number(o.Threshold), words.Number(o.Keys), words.PercentShare(o.KeyShare), words.Number(o.Events), words.PercentShare(o.EventShare)}
 		if f.Normal != nil {
 			row = append(row, words.Number(f.NormalKeys(o.Threshold)))
 		}
@@ -142,7 +142,7 @@ func (t Text) Suggestion(f *Found) {
 		fmt.Fprintf(t.Out, "\nno suggestion: %s\n", s.Reason)
 		return
 	}
-	says := fmt.Sprintf("%s in %s (threshold %s)", f.Tally.Allowed(s.Limit), words.Span(f.Meter.Window), words.Number(s.Threshold))
+	says := fmt.Sprintf("%s in %s (threshold %s)", f.Tally.Unit.Allowed(s.Limit), words.Span(f.Meter.Window), words.Number(s.Threshold))
 	if s.Keep {
 		says = "keep " + says
 	}
@@ -172,12 +172,12 @@ func (t Text) Key(r *replay.Report, book *evidence.Book, addr netip.Addr) {
 // count shows how high an address counted under a rule.
 func (t Text) count(rr *replay.RuleReport, in netip.Prefix) {
 	p, known := peakOf(rr, in)
-	allowed := rr.Tally.Allowed(rr.Rule.Limit) + " in " + words.Span(rr.Meter.Window)
+	allowed := rr.Tally.Unit.Allowed(rr.Rule.Limit) + " in " + words.Span(rr.Meter.Window)
 	switch {
 	case known && p.Peak > rr.Rule.Limit:
-		fmt.Fprintf(t.Out, "  rule %s: at most %s, %s\n", rr.Rule.Name, rr.Tally.Amount(p.Peak), output.Paint(output.Red, "over the limit of "+allowed, t.Colour))
+		fmt.Fprintf(t.Out, "  rule %s: at most %s, %s\n", rr.Rule.Name, rr.Tally.Unit.Amount(p.Peak), output.Paint(output.Red, "over the limit of "+allowed, t.Colour))
 	case known:
-		fmt.Fprintf(t.Out, "  rule %s: at most %s of %s\n", rr.Rule.Name, rr.Tally.Amount(p.Peak), allowed)
+		fmt.Fprintf(t.Out, "  rule %s: at most %s of %s\n", rr.Rule.Name, rr.Tally.Unit.Amount(p.Peak), allowed)
 	case rr.Tally.Peaks.Total() > tuning.DefaultTop:
 		fmt.Fprintf(t.Out, "  rule %s: not among the %s highest\n", rr.Rule.Name, words.Number(tuning.DefaultTop))
 	default:

@@ -103,20 +103,20 @@ func sentences(t *testing.T, w *world) {
 		n          *node
 		addr, want string
 	}{
-		{w.node, offender, `Blocked by rule site: 191 counted in 5 minutes, and the limit is 190. edge-1 made the block at ` + clock + `. Since then this node refused 1[01] events of it. It ends at ` + clock + ` on its own.`},
-		{w.node, guesser, `Blocked by rule login: 20 counted in 5 minutes, and the limit is 19. edge-1 made the block at ` + clock + `. Since then this node refused 2[01] events of it. It ends at ` + clock + ` on its own.`},
-		{w.node, sixth, `Blocked by rule site: 191 counted in 5 minutes, and the limit is 190. edge-2 made the block at ` + clock + `. Since then nothing of it came to this node. It ends at ` + clock + ` on its own.`},
-		{w.node, spread, `Blocked by rule site: [\d,]+ counted in 5 minutes, and the limit is 190.* edge-[12] made the block at ` + clock + `.* It ends at ` + clock + ` on its own.`},
+		{w.node, offender, `Blocked by rule site: 191 requests in 5 minutes, and the limit is 190. edge-1 made the block at ` + clock + `. Since then this node refused 1[01] events of it. It ends at ` + clock + ` on its own.`},
+		{w.node, guesser, `Blocked by rule login: 20 requests in 5 minutes, and the limit is 19. edge-1 made the block at ` + clock + `. Since then this node refused 2[01] events of it. It ends at ` + clock + ` on its own.`},
+		{w.node, sixth, `Blocked by rule site: 191 requests in 5 minutes, and the limit is 190. edge-2 made the block at ` + clock + `. Since then nothing of it came to this node. It ends at ` + clock + ` on its own.`},
+		{w.node, spread, `Blocked by rule site: [\d,]+ requests in 5 minutes, and the limit is 190.* edge-[12] made the block at ` + clock + `.* It ends at ` + clock + ` on its own.`},
 		{w.node, "198.51.100.70", `198.51.100.70 is inside 198.51.100.64/26, which was blocked by hand on edge-1 at ` + clock + `: “abuse report”. Since then nothing of it came to this node. It ends at .*` + clock + ` on its own.`},
 		{w.node, "203.0.113.9", `Blocked by hand on edge-2 at ` + clock + `: “scraper, ticket 4711”. No rule is involved. Since then nothing of it came to this node. It ends at .*` + clock + ` on its own.`},
 		{w.node, "11.1.1.1", `Not blocked: the block awaits confirmation. edge-2 made it; an operator has to confirm it here.`},
-		{w.node, nearby, `Not blocked. The nearest is rule site: 171 of 190, 90.0 %.`},
+		{w.node, nearby, `Not blocked. The nearest is rule site: 171 requests, limit 190, 90.0 %.`},
 		{w.node, prober, `Not blocked. The nearest is rule probing: 60 of 38, 157.9 %. That rule only reports.`},
 		{w.node, "198.51.100.222", `Never blocked: .*198.51.100.128/25.*office.* Its requests are not counted.`},
 		{w.node, "192.0.2.1", `Never blocked: .*192.0.2.0/24. Its requests are not counted.`},
 		{w.node, "127.0.0.1", `Protected: .* It is blocked by force only.`},
 		{w.node, "198.51.100.1", `Not blocked, and nothing is counted.`},
-		{m.node, offender, `Would be blocked by rule site: 191 counted in 5 minutes, and the limit is 190. edge-1 made the block at ` + clock + `. This node is in monitor mode: nothing is refused..* It ends at ` + clock + ` on its own.`},
+		{m.node, offender, `Would be blocked by rule site: 191 requests in 5 minutes, and the limit is 190. edge-1 made the block at ` + clock + `. This node is in monitor mode: nothing is refused..* It ends at ` + clock + ` on its own.`},
 	} {
 		b.open(c.n.shown + "/address/" + c.addr)
 		if got := eval[string](b, `document.querySelector(".sentence").innerText`); !regexp.MustCompile("^" + c.want + "$").MatchString(got) {

@@ -75,10 +75,10 @@ func TestApply(t *testing.T) {
 
 	b.tries("800")
 	b.click(`a[href="/rules/site/threshold?threshold=800"]`)
-	b.says("Limit of site on edge-1: 1,900 → 760. 1 address that is not blocked now would be blocked by its next request: " + nearby)
+	b.says("Limit of site on edge-1: 1,900 → 760 requests. 1 address that is not blocked now would be blocked by its next request: " + nearby)
 	b.typed(`form.act input[name=note]`, "a quiet day")
 	b.click("form.act button.go")
-	b.says("The threshold of site is 800, its limit 760.")
+	b.says("The threshold of site is 800, its limit 760 requests.")
 	b.says("the config has 2,000")
 	axe := readAxe(t)
 	b.looked(axe)
