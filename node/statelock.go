@@ -36,8 +36,10 @@ func (s *store) claim(ctx context.Context, patience time.Duration) error {
 	s.lock = nil
 	folder := filepath.Dir(s.path)
 	if err := os.MkdirAll(folder, 0o750); err != nil {
-		s.alarms.Begins(s.clock.Now(), alarm.State, folder, "the state cannot be saved: "+err.Error())
-		return nil
+		return s.unusable(folder, err)
+	}
+	if _, err := os.Lstat(s.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return s.unusable(folder, err)
 	}
 	if err := s.notRoots(folder); err != nil {
 		return err
@@ -60,6 +62,12 @@ func (s *store) claim(ctx context.Context, patience time.Duration) error {
 	}
 	s.lock = lock
 	s.alarms.Recovers(alarm.State, file)
+	return nil
+}
+
+// unusable says once that nothing of the folder can be read or saved.
+func (s *store) unusable(folder string, err error) error {
+	s.alarms.Begins(s.clock.Now(), alarm.State, folder, fmt.Sprintf("the state folder %s cannot be used, so the node begins without its blocks, counts, overlay and keys of bouncers, and saves none: %v", folder, err))
 	return nil
 }
 

@@ -60,7 +60,22 @@ func New(notify func(edgeguard.Alarm), recovered func(kind, about string)) *Trac
 
 // Happened raises an alarm about an event.
 func (t *Tracker) Happened(now time.Time, kind, about, text string) {
-	t.raise(now, subject{kind, about}, text, false)
+	if !t.explained(text) {
+		t.raise(now, subject{kind, about}, text, false)
+	}
+}
+
+// explained reports whether what happened is about a file in the state folder, of which an active
+// alarm says that it is unusable: one cause is told once, and not for each of its files.
+func (t *Tracker) explained(text string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key, s := range t.raised {
+		if key.kind == State && s.lasts && strings.HasPrefix(key.about, "/") && strings.Contains(text, key.about+"/") {
+			return true
+		}
+	}
+	return false
 }
 
 // Begins raises an alarm about a state that lasts until Ends is called.

@@ -2,6 +2,7 @@ package alarm
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -146,5 +147,20 @@ func TestReported(t *testing.T) {
 		if got := names(); got != step.want {
 			t.Errorf("at %v: %q, want %q", now.Sub(start), got, step.want)
 		}
+	}
+}
+
+// One unusable folder is one alarm: what happens to a file in it is told while the folder's is over.
+func TestOneCauseIsToldOnce(t *testing.T) {
+	var told []string
+	tracker := New(func(a edgeguard.Alarm) { told = append(told, a.Text) }, func(string, string) {})
+	now := time.Unix(1_700_000_000, 0)
+	tracker.Begins(now, State, "/var/lib/e", "the folder is away")
+	tracker.Happened(now, Overlay, "/var/lib/e/overlay.yaml", "overlay /var/lib/e/overlay.yaml cannot be used")
+	tracker.Happened(now, State, "x", "/var/lib/else/node.state cannot be used")
+	tracker.Recovers(State, "/var/lib/e")
+	tracker.Happened(now, Overlay, "/var/lib/e/overlay.yaml", "overlay /var/lib/e/overlay.yaml is damaged")
+	if want := []string{"the folder is away", "/var/lib/else/node.state cannot be used", "overlay /var/lib/e/overlay.yaml is damaged"}; !slices.Equal(told, want) {
+		t.Errorf("%q", told)
 	}
 }
