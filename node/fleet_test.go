@@ -20,6 +20,7 @@ import (
 	"edgeguard/admin/client"
 	"edgeguard/aggregator/redis"
 	"edgeguard/internal/redistest"
+	"edgeguard/node/alarm"
 )
 
 // fleetOfTwo is what each of the two nodes of a test goes by; one rule's limit
@@ -170,6 +171,8 @@ func TestFleetWithoutRedis(t *testing.T) {
 		u.eventually("it is degraded", func() bool { return !u.fleet().Up })
 		if f := u.fleet(); f.Trouble != "unreachable" || f.Fix == "" || f.Since.IsZero() {
 			t.Errorf("the fault is not shown: %+v", f)
+		} else if said := u.conditions(); strings.Count(said, f.Fix) > 1 {
+			t.Errorf("one cause stands more than once:\n%s", said)
 		}
 		for i := range 21 {
 			want := edgeguard.ActionPass
@@ -194,7 +197,11 @@ func TestFleetWithoutRedis(t *testing.T) {
 	}
 	server.Restart()
 	for i, u := range []*underTest{a, b} {
-		u.eventually("it is joined again", func() bool { f := u.fleet(); return f.Up && f.Joins > joins[i] })
+		var s admin.Stats
+		u.eventually("it is joined again", func() bool { s = u.view().Stats(); return s.Fleet.Up && s.Fleet.Joins > joins[i] })
+		if slices.Contains(s.Kinds, alarm.Fleet) {
+			t.Errorf("it is joined, and says %q", s.Conditions)
+		}
 		u.eventually("nothing degrades it", func() bool { _, body := u.askReady(); return strings.Contains(body, `"degraded":false`) })
 	}
 }

@@ -2,7 +2,6 @@ package console
 
 import (
 	"net/http"
-	"slices"
 	"time"
 
 	"edgeguard/admin"
@@ -40,9 +39,9 @@ func (p *nodeHandlers) fleet(_ http.ResponseWriter, r *http.Request) (string, an
 		return "", &notFound{Text: "This node is not in a fleet.", Fix: "Set fleet.redis in the config, see docs/fleet.md."}
 	}
 	nodes, oldest := p.reader.FleetNodes(), 0.0
-	own := &admin.FleetNode{Version: shown.Version}
-	if at := slices.IndexFunc(nodes, func(n admin.FleetNode) bool { return n.Name == shown.Node && n.Alive }); at >= 0 {
-		own = &nodes[at]
+	own := ownNode(nodes, shown.Node)
+	if own == nil {
+		own = &admin.FleetNode{Version: shown.Version}
 	}
 	for i := range nodes {
 		row := newNodeRow(&nodes[i], own, p.reader.Now())
@@ -65,6 +64,17 @@ func (p *nodeHandlers) fleet(_ http.ResponseWriter, r *http.Request) (string, an
 	shown.Oldest = words.Seconds(int(oldest + 1))
 	shown.Hour = newHour(p.reader.Rates(), func(t time.Time) string { return at(t, p.reader.Now()).Clock })
 	return "fleet.html", shown
+}
+
+// ownNode returns which of the nodes is the one of this name that shows them: where Redis does not
+// answer nobody is heard, and this node is there all the same. nil before its first heartbeat.
+func ownNode(nodes []admin.FleetNode, name string) (own *admin.FleetNode) {
+	for i := range nodes {
+		if n := &nodes[i]; n.Name == name && (own == nil || n.Alive && !own.Alive) {
+			own = n
+		}
+	}
+	return own
 }
 
 // newNodeRow returns the row of a node beside that of the node that shows it, which is

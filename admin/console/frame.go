@@ -169,6 +169,9 @@ func banners(stats *admin.Stats) []banner {
 		all = append(all, banner{Strong: words.Plural(f.Held, "record of another node waits", "records of other nodes wait") + " for confirmation.", Link: "/held", Label: "Look at them"})
 	}
 	for i, text := range stats.Conditions {
+		if f := stats.Fleet; f != nil && !f.Up && text == f.Fix {
+			continue // it stands above
+		}
 		b := banner{Text: text}
 		if i < len(stats.Kinds) {
 			b.Link, b.Label = alarmPath(stats.Kinds[i]), "Look at it"

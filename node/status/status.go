@@ -13,6 +13,7 @@ import (
 	"edgeguard/admin/watch"
 	"edgeguard/blocklist"
 	"edgeguard/internal/words"
+	"edgeguard/node/alarm"
 	"edgeguard/node/pipeline"
 )
 
@@ -190,13 +191,19 @@ func (s *Status) Stats() admin.Stats {
 		MaxBlocks: blocks.Most, ByHand: blocks.ByHand, Evicted: blocks.Evicted, Forgotten: blocks.Forgotten,
 		Tables: s.tables(g), Fleet: s.fleet(g),
 	}
-	for _, a := range s.from.Conditions() {
-		out.Conditions, out.Kinds = append(out.Conditions, a.Text), append(out.Kinds, a.Kind)
-	}
 	s.from.Verdicts(func(by pipeline.Ruling, n uint64) {
 		out.Decisions = append(out.Decisions, admin.Decisions{Source: by.Source, Action: by.Action.String(), Rule: by.Rule, Count: n})
 	})
 	s.from.Report(&out)
+	joined := out.Fleet != nil && out.Fleet.Up
+	for _, a := range s.from.Conditions() {
+		// The alarm of a node that was cut off lasts until its session has: what is seen is over now.
+		// Of a link that works at nothing, its pushes complain as well: one cause is said once.
+		if a.Kind == alarm.Fleet && joined || slices.Contains(out.Conditions, a.Text) {
+			continue
+		}
+		out.Conditions, out.Kinds = append(out.Conditions, a.Text), append(out.Kinds, a.Kind)
+	}
 	slices.SortFunc(out.Decisions, func(a, b admin.Decisions) int {
 		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Action, b.Action), cmp.Compare(a.Rule, b.Rule))
 	})
