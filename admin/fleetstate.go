@@ -119,6 +119,8 @@ type FleetNode struct {
 	// what it made of it: nodes of one version and digest agree.
 	List   int64  `json:"list_version"`
 	Digest string `json:"digest,omitempty"`
+	// Differ says which of its rules are others than this node's, where the digests differ and the nodes have compared.
+	Differ []string `json:"rules_differ,omitempty"`
 	// Figures are null for a node that is gone, or not heard of since somebody
 	// asked.
 	Figures *FleetFigures `json:"figures"`

@@ -49,6 +49,8 @@ type Heartbeat struct {
 	// Looks says that somebody looks at the fleet on this node: the others write
 	// their figures into Redis (package fleet).
 	Looks bool `json:"looks,omitempty"`
+	// Compares says that this node asks what the rules of the others do, as their digests differ.
+	Compares bool `json:"compares,omitempty"`
 	// Run is 8 random hex digits of the process, and Seq grows with each of its
 	// heartbeats: one that is read a second time has no greater Seq.
 	Run string `json:"run,omitempty"`

@@ -92,7 +92,7 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 		Pipeline: n.pipeline, List: n.list, Quarantine: n.quarantine, Evidence: n.store.evidence.Kept, Clock: n.clock, Alarms: n.alarms, Log: n.options.Log,
 		Own: n.protected.own, UsePeers: n.protected.usePeers, Touch: n.store.touch, Version: n.options.Version, Boot: boot, State: c.State,
 		Thresholds: func() overlay.FleetPart { return n.lifecycle.overlay.Fleet() },
-		Figures:    func() fleet.Figures { return n.admin.status.Own() },
+		Figures:    func() fleet.Figures { return n.admin.status.Own() }, Rules: n.ruleFacts,
 	})
 	n.neighbours.Blocklists = neighbours.Subscriptions{
 		Group: supervisor.Group[*neighbours.Subscription]{Config: s},
@@ -173,6 +173,21 @@ func (n *Node) wireAdmin(s supervisor.Config, c *config.Config) {
 	n.store.day = daySide(c.State, &n.admin.rates)
 	n.admin.listeners.Config = s
 	n.journal.publish = n.admin.publish
+}
+
+// ruleFacts returns what the rules in force do, for nodes whose rules differ.
+func (n *Node) ruleFacts() fleet.RuleFacts {
+	g := n.pipeline.Current()
+	facts := fleet.RuleFacts{Digest: g.Digest}
+	for i := range g.Config.Rules.Rules {
+		r := &g.Config.Rules.Rules[i]
+		one := fleet.RuleFact{Name: r.Name, Meter: g.Config.Rules.Meters[r.Meter].Fingerprint, Limit: r.Limit, Action: r.Action.String()}
+		if o, _ := n.lifecycle.overlay.Shown(r.Name); o != nil {
+			one.Base = r.Guard.Limit(o.Base)
+		}
+		facts.Rules = append(facts.Rules, one)
+	}
+	return facts
 }
 
 // unit returns what the figures of a node's rule are of.

@@ -92,6 +92,8 @@ type Config struct {
 	Monitor bool
 	// Figures has what the nodes say of their work; nil for none.
 	Figures *fleet.Board
+	// Compared has what the others' rules do; nil for none.
+	Compared *fleet.Comparison
 }
 
 var (

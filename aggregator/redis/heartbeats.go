@@ -46,7 +46,7 @@ func (b *heartbeats) beat(ctx context.Context, announce bool) (fleet.State, erro
 		mine := b.own()
 		judge := b.keys.judge.Load()
 		field, value, since = mine.Field(), judge.EncodeBeat(mine), b.nodes.Since(time.Now())
-		reported = fmt.Sprint(mine.Own, mine.Monitor, mine.Looks, mine.Rules, judge.Mode(), judge.Key())
+		reported = fmt.Sprint(mine.Own, mine.Monitor, mine.Looks, mine.Compares, mine.Rules, judge.Mode(), judge.Key())
 	} else if since == 0 {
 		since = -1 // the whole list is the heartbeat loop's
 	}
@@ -129,6 +129,7 @@ func (b *heartbeats) own() aggregator.Heartbeat {
 		PushLagMS: b.stats.pushLag().Milliseconds(),
 		Changes:   changes, Digest: digest, Cutoff: b.cutoff.Load(), Own: b.node.Own(), Rules: b.node.RulesDigest(),
 		Run: b.config.Run, Seq: b.seq.Add(1), Looks: b.config.Figures.Looks(b.node.Now()),
+		Compares: b.config.Compared.Compares(),
 	}
 	if !b.mirror.Merging() { // else what waits may be of an earlier version of the list
 		h.Hold(b.node.Waits(aggregator.MostWaits))

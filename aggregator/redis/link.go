@@ -45,6 +45,7 @@ type Link struct {
 	asks      macAsks
 	evictions evictionWatch
 	figures   figuresExchange
+	rules     rulesExchange
 	loader    loader
 }
 
@@ -82,6 +83,7 @@ func New(c Config, node Peer) (*Link, error) {
 	l.asks = macAsks{wire: w, keys: l.keys, clock: l.clock, mirror: mirror, resync: resync, draw: rand.Float64}
 	l.evictions, l.loader = evictionWatch{wire: w}, loader{wire: w}
 	l.figures = figuresExchange{Board: c.Figures, Client: client, Key: w.names.figures, Timeout: c.Timeout}
+	l.rules = rulesExchange{Compared: c.Compared, Client: client, Key: w.names.rules, Timeout: c.Timeout}
 	pusher.live, pusher.forged = true, l.clears.forged
 	pusher.refreshNames = func(ctx context.Context) { _, _ = l.beats.beat(ctx, false) } // it counts its errors
 	return l, nil

@@ -12,7 +12,7 @@ import (
 type names struct {
 	clocks, counts []string // by partition
 
-	blocks, ends, stream, watch, state, nodes, macs, seen, moved, figures, thresholds, leases string
+	blocks, ends, stream, watch, state, nodes, macs, seen, moved, figures, rules, thresholds, leases string
 }
 
 func newNames(namespace string, partitions int) names {
@@ -26,7 +26,7 @@ func newNames(namespace string, partitions int) names {
 	n.blocks, n.ends, n.stream = tag+"blocks", tag+"ends", tag+"stream"
 	n.watch, n.state, n.macs = tag+"watch", tag+"state", tag+"macs"
 	n.nodes, n.seen, n.moved, n.figures = tag+"nodes", tag+"seen", tag+"moved", tag+"figures"
-	n.thresholds, n.leases = tag+"thresholds", tag+"lease:"
+	n.rules, n.thresholds, n.leases = tag+"rules", tag+"thresholds", tag+"lease:"
 	return n
 }
 

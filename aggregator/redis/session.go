@@ -192,12 +192,12 @@ func (l *Link) thresholdLoop(ctx context.Context) error {
 }
 
 // exchangeFigures reports this node's figures, and reads those of the others, if
-// somebody looks at the fleet. An error does not end the session.
+// somebody looks at the fleet, and what the rules do where these differ. An error does not end the session.
 func (l *Link) exchangeFigures(ctx context.Context) {
-	err := l.figures.Step(ctx, figuresTurn{
+	turn := figuresTurn{
 		Now: l.node.Now(), Fleet: l.clock.now(), Node: l.config.Node, Boot: l.beats.boot, Alive: l.beats.nodes.Alive(), Judge: l.keys.judge.Load(),
-	})
-	if err != nil {
+	}
+	if err := errors.Join(l.figures.Step(ctx, turn), l.rules.Step(ctx, &turn, l.node.RulesDigest())); err != nil {
 		l.stats.failed("figures")
 	}
 }

@@ -90,7 +90,41 @@ func Status(ctx context.Context, client goredis.UniversalClient, c Config) (Flee
 		return cmp.Or(cmp.Compare(a.Node, b.Node), b.Started.Compare(a.Started))
 	})
 	f.judge(c.Partitions)
+	f.compareRules(ctx, client, n.rules)
 	return f, nil
+}
+
+// compareRules says which living nodes have other rules of the same names, as far as the nodes have
+// written what their rules do. Of nodes with one digest, one stands for all.
+func (f *Fleet) compareRules(ctx context.Context, client goredis.UniversalClient, key string) {
+	var names, digests []string
+	for i := range f.Nodes {
+		if n := &f.Nodes[i]; n.Alive && n.Rules != "" && !slices.Contains(digests, n.Rules) {
+			names, digests = append(names, n.Node), append(digests, n.Rules)
+		}
+	}
+	if len(names) < 2 {
+		return
+	}
+	all, err := client.HMGet(ctx, key, names...).Result()
+	if err != nil {
+		return // an ACL hides it
+	}
+	var first fleet.RuleFacts
+	of := ""
+	for i, value := range all[:min(len(all), len(names))] {
+		text, _ := value.(string)
+		switch facts, ok := fleet.ParseRuleFacts(text); {
+		case !ok || facts.Digest != digests[i]:
+		case of == "":
+			first, of = facts, names[i]
+		default:
+			if differ, wrong := first.Against(&facts); wrong {
+				f.Faults = append(f.Faults, fmt.Sprintf("nodes %s (here) and %s (there) have rules of the same names that are not the same: %s: give all one config, or names of their own",
+					of, names[i], strings.Join(differ[:min(len(differ), 3)], "; ")))
+			}
+		}
+	}
 }
 
 // judge says what is wrong; partitions are those of the config that asks, 0 for none.

@@ -25,13 +25,15 @@ const (
 	// What others name refuses or spares much of the requests here.
 	Elsewhere = "elsewhere"
 	Nodes     = "fleet_nodes"
-	Forged    = "fleet_forged"
-	Unsigned  = "fleet_unsigned"
-	Claimed   = "fleet_own_blocked"
-	Blocks    = "blocks_full"
-	Files     = "open_files"
-	Flood     = "spoofed_flood"
-	Crawlers  = "crawlers"
+	// Nodes of one fleet have rules of the same names that are not the same.
+	OtherRules = "fleet_rules"
+	Forged     = "fleet_forged"
+	Unsigned   = "fleet_unsigned"
+	Claimed    = "fleet_own_blocked"
+	Blocks     = "blocks_full"
+	Files      = "open_files"
+	Flood      = "spoofed_flood"
+	Crawlers   = "crawlers"
 	// Visitors who had succeeded only fail: rules that go by the status count no failures.
 	Failing = "site_fails"
 	// Blocked addresses are served, as a log shows; nothing is known that refuses them.

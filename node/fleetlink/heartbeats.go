@@ -26,7 +26,7 @@ const (
 type heartbeats struct {
 	mu    sync.Mutex          // guards all below
 	beats map[string]lastBeat // by their fields
-	alike map[string]bool     // the nodes whose rules are this one's, by name
+	rules map[string]string   // the digests of the nodes' rules, by name; empty where two differ
 	at    time.Time           // of the newest list, local
 
 	// longest is of the span that began at turned, before of the span before it.
@@ -45,8 +45,7 @@ type lastBeat struct {
 // update stores the heartbeats of all nodes that are alive. Runs that have ended
 // are removed where their name is alive, and otherwise after an hour: a node
 // that crashes again and again does not fill the list.
-// rules is the digest of this node's.
-func (h *heartbeats) update(beats []aggregator.Heartbeat, rules string, now time.Time) {
+func (h *heartbeats) update(beats []aggregator.Heartbeat, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	lives := make(map[string]bool, len(beats))
@@ -60,18 +59,20 @@ func (h *heartbeats) update(beats []aggregator.Heartbeat, rules string, now time
 			next[field] = old
 		}
 	}
-	h.beats, h.at, h.alike = next, now, make(map[string]bool, len(next))
+	h.beats, h.at, h.rules = next, now, make(map[string]string, len(next))
 	for _, b := range next {
-		before, known := h.alike[b.Node]
-		h.alike[b.Node] = b.Rules == rules && (before || !known)
+		if before, known := h.rules[b.Node]; known && before != b.Rules {
+			b.Rules = ""
+		}
+		h.rules[b.Node] = b.Rules
 	}
 }
 
-// countsAlike reports whether the rules of the node of this name are this one's.
-func (h *heartbeats) countsAlike(node string) bool {
+// rulesOf returns the digest of the rules of the node of this name; empty if it is not known.
+func (h *heartbeats) rulesOf(node string) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.alike[node]
+	return h.rules[node]
 }
 
 // nodes returns the nodes by name.

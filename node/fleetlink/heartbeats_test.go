@@ -1,6 +1,7 @@
 package fleetlink
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -41,14 +42,14 @@ func TestHeartbeats(t *testing.T) {
 	} {
 		now := start.Add(step.at)
 		if step.beats != nil {
-			h.update(step.beats, "r", now)
+			h.update(step.beats, now)
 		}
 		if got := shown(now); got != step.want {
 			t.Errorf("after %v: %s, want %s", step.at, got, step.want)
 		}
 	}
 	got := h.nodes(start.Add(goneNodes))[0]
-	if want := (admin.FleetNode{Name: "a", Boot: "2", Version: "1.2", Alive: true, Ahead: 0.002, PushLag: 0.25, List: 7, Digest: "ab"}); got != want {
+	if want := (admin.FleetNode{Name: "a", Boot: "2", Version: "1.2", Alive: true, Ahead: 0.002, PushLag: 0.25, List: 7, Digest: "ab"}); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
 }

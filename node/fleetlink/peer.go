@@ -178,7 +178,7 @@ func (p *peer) Rebooted(boot string) bool {
 
 // Fleet implements redis.Peer.
 func (p *peer) Fleet(beats []aggregator.Heartbeat) {
-	p.heartbeats.update(beats, p.RulesDigest(), p.Clock.Now())
+	p.heartbeats.update(beats, p.Clock.Now())
 	peers := checks.NewPeers()
 	for i := range beats {
 		if b := &beats[i]; b.Node != p.Pipeline.Current().Config.Node {

@@ -45,7 +45,8 @@ type Config struct {
 	UsePeers   func(peers *checks.Peers) // puts the other nodes' addresses in force
 	Touch      func()                    // has the state saved soon
 	Thresholds func() overlay.FleetPart
-	Figures    func() fleet.Figures // of this node
+	Figures    func() fleet.Figures   // of this node
+	Rules      func() fleet.RuleFacts // of this node
 	Version    string
 	Boot       uint64 // names this run in the fleet
 	State      string // the folder in which a boot outlives a restart; empty: it does not
@@ -59,6 +60,8 @@ type Side struct {
 	links   supervisor.Group[*service]
 	asker   heldAsker
 	figures *fleet.Board
+	rules   *fleet.Comparison
+	differ  bool // an alarm says so; of who calls Follow
 }
 
 // New returns a node's part in the fleet. Nothing is connected before Settle.
@@ -66,7 +69,7 @@ func New(c Config) *Side {
 	f := &Side{
 		peer: &peer{Config: c, boot: newBoot(fmt.Sprintf("%016x", c.Boot))}, run: fmt.Sprintf("%08x", uint32(c.Boot)),
 		links:   supervisor.Group[*service]{Config: supervisor.Config{Alarms: c.Alarms, Now: c.Clock.Now}},
-		figures: fleet.NewBoard(c.Figures),
+		figures: fleet.NewBoard(c.Figures), rules: fleet.NewComparison(c.Rules),
 	}
 	f.asker.Look = f.look
 	return f
@@ -96,7 +99,7 @@ func (f *Side) config(c *config.Config) (rc redis.Config, key string) {
 	rc = RedisConfig(c, f.peer.Version)
 	rc.Boot, rc.Run = f.peer.boot.String(), f.run
 	key = fmt.Sprintf("fleet %+v", rc)
-	rc.Figures = f.figures
+	rc.Figures, rc.Compared = f.figures, f.rules
 	rc.Stopped, f.peer.boot.stopped = f.peer.boot.stopped, time.Time{} // a later link follows this process's own
 	rc.Thresholds = f.peer.Thresholds()
 	return rc, key
@@ -181,6 +184,10 @@ func (f *Side) Ask(b edgeguard.Block) {
 func (f *Side) Follow(now time.Time) {
 	g, link := f.peer.Pipeline.Current(), f.link()
 	if g.Config.Fleet == nil {
+		if f.differ {
+			f.differ = false
+			f.peer.Alarms.Ends(alarm.OtherRules, "")
+		}
 		return
 	}
 	if link != nil && link.Stats().Syncs > 0 {
@@ -191,6 +198,7 @@ func (f *Side) Follow(now time.Time) {
 	for _, b := range g.Detector.Travels(now) {
 		f.Publish(b)
 	}
+	f.compare(now)
 }
 
 // Resync has what the previous config refused compared with the fleet again.
@@ -208,10 +216,44 @@ func (f *Side) Sign() {
 }
 
 // Nodes returns the fleet's nodes as this one last received them.
-func (f *Side) Nodes() []admin.FleetNode { return f.peer.heartbeats.nodes(f.peer.Now()) }
+func (f *Side) Nodes() []admin.FleetNode {
+	nodes := f.peer.heartbeats.nodes(f.peer.Now())
+	for _, d := range f.rules.Differ() {
+		for i := range nodes {
+			if nodes[i].Name == d.Node {
+				nodes[i].Differ = d.Rules
+			}
+		}
+	}
+	return nodes
+}
 
 // Alike reports whether the node of this name counts by the rule what this one does.
-func (f *Side) Alike(_, node string) bool { return f.peer.heartbeats.countsAlike(node) }
+func (f *Side) Alike(rule, node string) bool {
+	digest := f.peer.heartbeats.rulesOf(node)
+	return digest != "" && (digest == f.peer.RulesDigest() || f.rules.Alike(rule, digest))
+}
+
+// mostDiffering is how many nodes, and rules of each, an alarm names.
+const mostDiffering = 3
+
+// compare raises the alarm about nodes whose rules are others than this node's, or ends it.
+func (f *Side) compare(now time.Time) {
+	var parts []string
+	for _, d := range f.rules.Differ() {
+		if d.Wrong {
+			parts = append(parts, "node "+d.Node+" ("+strings.Join(d.Rules[:min(len(d.Rules), mostDiffering)], "; ")+")")
+		}
+	}
+	if len(parts) > 0 {
+		f.differ = true
+		f.peer.Alarms.Begins(now, alarm.OtherRules, "", fmt.Sprintf("the rules of %d other nodes of the fleet have the same names and are not the same, so counts do not add up and blocks differ: %s: give all one config, or names of their own",
+			len(parts), strings.Join(parts[:min(len(parts), mostDiffering)], ", ")))
+	} else if f.differ {
+		f.differ = false
+		f.peer.Alarms.Recovers(alarm.OtherRules, "")
+	}
+}
 
 // Said returns what the nodes say of their work, and has the others say it.
 func (f *Side) Said() []fleet.Said {
