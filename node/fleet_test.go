@@ -431,3 +431,31 @@ func TestReloadLeavesFleet(t *testing.T) {
 		t.Errorf("%d lines say which fleet is joined, want one for each time:\n%s", len(got), a.log)
 	}
 }
+
+// A block of another node is told in what its rule counts while both nodes' rules are the same, and as a bare
+// figure where they are not: there a unit of this node's may be wrong.
+func TestBlockOfAnotherNodeHasWords(t *testing.T) {
+	t.Parallel()
+	dear := strings.Replace(fleetOfTwo, "{name: site, threshold: 20,", "{name: site, cost: 2, threshold: 40,", 1)
+	for second, want := range map[string]string{dear: "21 requests, limit 20", fleetOfTwo: "count 42, limit 40"} {
+		a, b := startFleetOf(t, redistest.Start(t, redistest.Options{}), dear, second)
+		prefix := netip.MustParsePrefix("203.0.113.77/32")
+		for range 21 {
+			a.request(prefix.Addr().String())
+		}
+		for _, u := range []*underTest{a, b} {
+			said := want
+			if u == a {
+				said = "21 requests, limit 20"
+			}
+			got := ""
+			u.eventually("it has the block as "+said, func() bool {
+				if found := u.admin.status.Find(u.admin.status.Now(), prefix); len(found) > 0 {
+					one := u.admin.status.Active(found)[0]
+					got = one.Unit.Beside(one.Count, one.Limit)
+				}
+				return got == said
+			})
+		}
+	}
+}
