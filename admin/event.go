@@ -3,6 +3,8 @@ package admin
 import (
 	"slices"
 	"time"
+
+	"edgeguard/internal/words"
 )
 
 // The kinds of event. EventGap is one of the stream only: events before it are
@@ -69,7 +71,9 @@ type Crossed struct {
 	Action string `json:"action"` // "deny" or "shadow"
 	Count  uint32 `json:"count"`
 	Limit  uint32 `json:"limit"`
-	Fleet  bool   `json:"fleet,omitempty"` // the count is of several nodes
+	// Unit is what Count and Limit are of.
+	Unit  words.Measure `json:"unit,omitzero"`
+	Fleet bool          `json:"fleet,omitempty"` // the count is of several nodes
 	// Stands is the rule of the block that was in force already.
 	Stands string `json:"stands,omitempty"`
 }

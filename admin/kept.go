@@ -36,6 +36,7 @@ func (e *Events) keep(room eventlog.Room, event Event, rule string, prefixes ...
 // End keeps that a block has ended, but for one that was lifted: its unblock says so.
 func (e *Events) End(now time.Time, b edgeguard.Block, ended *blocklist.Ended) {
 	shown := NewBlock(b)
+	shown.Unit = e.unit(b.Rule, b.Origin)
 	e.keep(eventlog.Blocks, Event{Time: now.UTC(), Kind: EventEnd, Block: &shown, Ended: newEnded(ended)}, b.Rule, b.Prefix)
 }
 
@@ -48,7 +49,7 @@ func newEnded(e *blocklist.Ended) *Ended {
 
 // Crossing keeps that a key went over a limit.
 func (e *Events) Crossing(now time.Time, c *edgeguard.Crossing) {
-	crossed := &Crossed{c.Key.String(), c.Rule, c.Action.String(), c.Count, c.Limit, c.Fleet, c.Stands}
+	crossed := &Crossed{c.Key.String(), c.Rule, c.Action.String(), c.Count, c.Limit, e.unit(c.Rule, e.node), c.Fleet, c.Stands}
 	e.keep(eventlog.Crossings, Event{Time: now.UTC(), Kind: EventCrossing, Crossing: crossed}, c.Rule, c.Key.Prefix)
 }
 

@@ -179,7 +179,7 @@ func Describe(e *admin.Event) string {
 		return describeChange(e.Change)
 	case e.Crossing != nil:
 		c := e.Crossing
-		what := fmt.Sprintf("%s over rule %s, count %s of %s: %s", clean(c.Key), clean(c.Rule), words.Number(c.Count), words.Number(c.Limit), clean(c.Action))
+		what := fmt.Sprintf("%s over rule %s, %s: %s", clean(c.Key), clean(c.Rule), clean(c.Unit.Beside(c.Count, c.Limit)), clean(c.Action))
 		if c.Stands != "" {
 			what += ", the block by " + clean(c.Stands) + " stands"
 		}
