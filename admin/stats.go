@@ -149,6 +149,8 @@ type Decisions struct {
 // Log is one log that is followed or received.
 type Log struct {
 	Name string `json:"name"`
+	// Files is how many files of a pattern are followed.
+	Files int `json:"files,omitempty"`
 	// Of the Lines, Parsed ones became events, the last at Last, Skipped ones could not be
 	// read. Lost ones never arrived: by a unix datagram socket, whose losses the kernel does not
 	// count, at least so many. Refused ones came by UDP from others.
@@ -184,7 +186,7 @@ type Log struct {
 // Plus returns what two logs of one name gave together.
 func (l Log) Plus(o *Log) Log {
 	return Log{
-		Name: o.Name, Parsed: l.Parsed + o.Parsed, Skipped: l.Skipped + o.Skipped, Lost: l.Lost + o.Lost, Dropped: l.Dropped + o.Dropped, Refused: l.Refused + o.Refused,
+		Name: o.Name, Files: l.Files + o.Files, Parsed: l.Parsed + o.Parsed, Skipped: l.Skipped + o.Skipped, Lost: l.Lost + o.Lost, Dropped: l.Dropped + o.Dropped, Refused: l.Refused + o.Refused,
 		TurnedAway: l.TurnedAway + o.TurnedAway, Served: l.Served + o.Served,
 		Late: l.Late + o.Late, Early: l.Early + o.Early, Behind: l.Behind + o.Behind, LostBytes: l.LostBytes + o.LostBytes,
 		Rotations: l.Rotations + o.Rotations, Truncations: l.Truncations + o.Truncations, Gaps: l.Gaps + o.Gaps,

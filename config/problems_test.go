@@ -153,6 +153,8 @@ func TestProblems(t *testing.T) {
 		{"peers twice at one socket", "haproxy: {peers: [{}, {}]}\n", "1:23", "already in use"},
 		{"UDP port", "sensors: {accesslog: {listen: 'udp:127.0.0.1'}}\n", "1:31", "udp:host:port"},
 		{"admin by UDP", "listen: {admin: ['udp:127.0.0.1:9190']}\n", "1:18", "cannot listen"},
+		{"log of a bad pattern", "sensors: {accesslog: [{file: '/a/[*'}]}\n", "1:30", "close each ["},
+		{"log of folders", "sensors: {accesslog: [{file: '/a/**/b.log'}]}\n", "1:30", "write * for each folder"},
 		{"log twice", "sensors: {accesslog: [{file: a}, {file: a}]}\n", "1:34", "already followed"},
 		{"list without format", "enforce: {files: {file: /a}}\n", "1:11", "set format"},
 		{"list without file", "enforce: {files: {format: plain}}\n", "1:11", "set file"},

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net/netip"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -34,6 +35,29 @@ type AccessLog struct {
 	RefusedWith []uint16
 }
 
+// IsPattern reports whether the log is the files that match a pattern: a path has none without a star.
+func (l *AccessLog) IsPattern() bool { return strings.Contains(l.File, "*") }
+
+// Reads reports whether a file is the log, or one of its files.
+func (l *AccessLog) Reads(file string) bool {
+	if !l.IsPattern() {
+		return file == l.File
+	}
+	matches, _ := filepath.Match(l.File, file) // it was checked
+	return matches || file == l.File
+}
+
+// OtherFiles returns the files, and patterns of files, that are not read by a log's pattern though they match
+// it: those of all logs that have no pattern, and of those before it.
+func (s *Sensors) OtherFiles(log int) (others []string) {
+	for i := range s.AccessLog {
+		if l := &s.AccessLog[i]; l.File != "" && i != log && (i < log || !l.IsPattern()) {
+			others = append(others, l.File)
+		}
+	}
+	return others
+}
+
 // UDP is what only a log that is received by UDP has.
 type UDP struct {
 	From          []netip.Prefix // who may send, where other hosts can
@@ -58,8 +82,9 @@ func (s *Sensors) keys() key.List {
 
 func (l *AccessLog) keys() key.List {
 	return slices.Concat(key.List{
-		key.Value("file", &l.File, value, "a path", "a file to follow, through rotation of every kind. It need not exist yet. "+
-			"The first start begins at its end, later starts where the last one stopped").Usual("one of both"),
+		key.Value("file", &l.File, readFile, "a path", "a file to follow, through rotation of every kind. It need not exist yet. "+
+			"The first start begins at its end, later starts where the last one stopped. "+
+			"A `*` makes it a pattern of files that come and go, see [One log a host](#one-log-a-host)").Usual("one of both"),
 		key.Address("listen", &l.Listen, l.readListen, "an address", "a socket to receive lines at, see below. "+
 			"A user who may write there can get any address blocked").Usual("one of both"),
 	}, accessKeys(&l.Access, groupMode), key.List{
@@ -85,6 +110,19 @@ func plain(n yaml.Node) string {
 func value(n yaml.Node) string {
 	text, _ := n.Value()
 	return text
+}
+
+func readFile(n yaml.Node) string {
+	file := value(n)
+	if l := (AccessLog{File: file}); !l.IsPattern() {
+		return file
+	}
+	if _, err := filepath.Match(file, ""); err != nil {
+		n.Wrong(fmt.Sprintf("%q is no pattern", yaml.Clip(file)), `close each [, and write \[ where a name has one`)
+	} else if strings.Contains(file, "**") {
+		n.Wrong(fmt.Sprintf("%q has **, which is not known", yaml.Clip(file)), "write * for each folder, such as /var/www/*/logs/access.log")
+	}
+	return file
 }
 
 func literal(n yaml.Node) string {

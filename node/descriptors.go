@@ -6,6 +6,7 @@ import (
 
 	"edgeguard/config"
 	"edgeguard/node/alarm"
+	"edgeguard/sensor/accesslog"
 )
 
 // logConnections is how many connections a stream of log lines may have. Each
@@ -54,6 +55,9 @@ func wantedPlaces(c *config.Config) (want places, own int) {
 		}
 	}
 	for _, l := range c.Sensors.AccessLog {
+		if l.IsPattern() {
+			own += accesslog.MostFollowed
+		}
 		if isStream(l) {
 			want.others += logConnections
 		}

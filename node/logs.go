@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,18 +31,33 @@ type logSource struct {
 	config      config.AccessLog
 	name        string
 	connections int           // of a stream, at most
+	others      []string      // what other sources read of a pattern's files
 	stats       string        // the stats socket of the HAProxy that writes it; empty for none
 	dropped     atomic.Uint64 // lines that this HAProxy could not send
 	// One of them, while it runs.
-	follower atomic.Pointer[accesslog.Follower]
+	follower atomic.Pointer[follower]
 	listener atomic.Pointer[accesslog.Listener]
 	// seen is its figures of a second ago: housekeeping's.
 	seen    admin.Log
 	silence checks.Silence
 }
 
+// follower follows a file, or the files of a pattern.
+type follower interface {
+	Run(ctx context.Context) error
+	Stats() accesslog.FollowStats
+	Positions() map[string]accesslog.Position
+}
+
 // source names the log among the sources of events.
 func (s *logSource) source() string { return "log " + s.name }
+
+// owns reports whether a file is one that the log reads.
+func (s *logSource) owns(file string) bool {
+	return s.config.Reads(file) && !slices.ContainsFunc(s.others, func(other string) bool {
+		return (&config.AccessLog{File: other}).Reads(file)
+	})
+}
 
 // logDeps is what the logs use of a node.
 type logDeps struct {
@@ -60,7 +76,7 @@ type logDeps struct {
 // lines may have.
 func (d logDeps) logSources(c *config.Config, connections int) []*logSource {
 	var want []*logSource
-	for _, l := range c.Sensors.AccessLog {
+	for i, l := range c.Sensors.AccessLog {
 		s := &logSource{logDeps: d, config: l, name: l.File, connections: connections}
 		if l.File == "" {
 			s.name = l.Listen.String()
@@ -68,13 +84,16 @@ func (d logDeps) logSources(c *config.Config, connections int) []*logSource {
 		if h := c.Enforce.HAProxy; h != nil && l.Listen.Network == "unixgram" && l.Format == "haproxy" {
 			s.stats = h.Socket
 		}
+		if l.IsPattern() {
+			s.others = c.Sensors.OtherFiles(i)
+		}
 		want = append(want, s)
 	}
 	return want
 }
 
 func (s *logSource) Key() string {
-	return fmt.Sprintf("log %+v %d %s", s.config, s.connections, s.stats)
+	return fmt.Sprintf("log %+v %d %s %q", s.config, s.connections, s.stats, s.others)
 }
 func (s *logSource) Alarm() (string, string) { return alarm.Log, s.name }
 
@@ -123,17 +142,22 @@ func (s *logSource) Run(ctx context.Context, ready func()) error {
 // follow follows a file from where it was last read.
 func (s *logSource) follow(ctx context.Context, live accesslog.Live, ready func()) error {
 	from, restored := s.positions.get(s.config.File)
-	f, err := accesslog.NewFollower(accesslog.FollowConfig{
-		Live: live, File: s.config.File, From: from, Restored: restored, Gate: s.cut, Placed: s.placed,
-	})
+	c := accesslog.FollowConfig{Live: live, File: s.config.File, From: from, Restored: restored, Gate: s.cut, Placed: s.placed}
+	var f follower
+	var err error
+	if s.config.IsPattern() {
+		f, err = accesslog.NewPatternFollower(accesslog.PatternConfig{FollowConfig: c, Saved: s.positions.matching(s), Except: s.others})
+	} else {
+		f, err = accesslog.NewFollower(c)
+	}
 	if err != nil {
 		return err
 	}
 	ready()
 	s.log.Info("following", "log", s.name, "format", s.config.Format)
-	s.follower.Store(f)
+	s.follower.Store(&f)
 	defer func() {
-		s.positions.set(s.config.File, f.Position())
+		s.positions.replace(s, f.Positions())
 		s.follower.Store(nil)
 	}()
 	return ended(ctx, f.Run(ctx))
@@ -200,8 +224,8 @@ func ended(ctx context.Context, err error) error {
 func (s *logSource) figures() admin.Log {
 	f := admin.Log{Name: s.name}
 	if follower := s.follower.Load(); follower != nil {
-		t := follower.Stats()
-		f.Lines, f.Last = t.Lines, t.Last
+		t := (*follower).Stats()
+		f.Files, f.Lines, f.Last = t.Files, t.Lines, t.Last
 		f.Parsed, f.Skipped, f.Late, f.Early = t.Events, t.Skipped, t.Late, t.Early
 		f.Behind, f.LostBytes = t.Behind, t.Lost
 		f.Rotations, f.Truncations, f.Gaps = t.Rotations, t.Truncations, t.Gaps
@@ -220,9 +244,9 @@ func (s *logSource) progress() checks.Progress {
 	zone, _ := s.config.Location() // Run has read it
 	zone = cmp.Or(zone, time.Local)
 	if f := s.follower.Load(); f != nil {
-		t := f.Stats()
+		t := (*f).Stats()
 		info, err := os.Stat(s.config.File)
-		return checks.Progress{Events: t.Events, Lines: t.Lines, Behind: t.Behind, Off: t.Off, Zone: zone, Example: t.Example(), Empty: err != nil || info.Size() == 0}
+		return checks.Progress{Events: t.Events, Lines: t.Lines, Behind: t.Behind, Off: t.Off, Zone: zone, Example: t.Example(), Empty: t.Files == 0 && (err != nil || info.Size() == 0)}
 	}
 	if l := s.listener.Load(); l != nil {
 		t := l.Stats()

@@ -1,8 +1,11 @@
 package node
 
 import (
+	"maps"
+	"slices"
 	"sync"
 
+	"edgeguard/config"
 	"edgeguard/node/pipeline"
 	"edgeguard/node/supervisor"
 	"edgeguard/sensor/accesslog"
@@ -14,7 +17,7 @@ type positions struct {
 	logs     *supervisor.Group[*logSource]
 
 	mu sync.Mutex       // guards of
-	of map[string]place // by file, also of logs that have just ended
+	of map[string]place // by file or pattern, also of logs that have just ended
 }
 
 // place is how far a log was read, restored by a process before this one.
@@ -30,14 +33,37 @@ func (p *positions) get(file string) (at accesslog.Position, restored bool) {
 	return found.Position, found.restored
 }
 
-func (p *positions) set(file string, at accesslog.Position) { p.put(file, place{at, false}) }
-
-// restore sets the position that a process before this one saved.
-func (p *positions) restore(file string, at accesslog.Position) { p.put(file, place{at, true}) }
-
-func (p *positions) put(file string, at place) {
+// matching returns the positions of a pattern's files.
+func (p *positions) matching(s *logSource) map[string]accesslog.Position {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	found := make(map[string]accesslog.Position)
+	for file, at := range p.of {
+		if file != s.config.File && s.owns(file) {
+			found[file] = at.Position
+		}
+	}
+	return found
+}
+
+// replace sets the positions of a log that has ended, which are all that there are of it.
+func (p *positions) replace(s *logSource, all map[string]accesslog.Position) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	maps.DeleteFunc(p.of, func(file string, _ place) bool { return s.owns(file) })
+	for file, at := range all {
+		p.put(file, place{at, false})
+	}
+}
+
+// restore sets the position that a process before this one saved.
+func (p *positions) restore(file string, at accesslog.Position) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.put(file, place{at, true})
+}
+
+func (p *positions) put(file string, at place) {
 	if p.of == nil {
 		p.of = make(map[string]place)
 	}
@@ -48,14 +74,25 @@ func (p *positions) put(file string, at place) {
 // now, the present one.
 func (p *positions) all() map[string]accesslog.Position {
 	known := make(map[string]accesslog.Position)
-	for _, l := range p.pipeline.Current().Config.Sensors.AccessLog {
-		if l.File != "" {
-			known[l.File], _ = p.get(l.File)
-		}
-	}
+	var now []*logSource // whose positions are all that there are
 	for _, s := range p.logs.All() {
 		if f := s.follower.Load(); f != nil {
-			known[s.config.File] = f.Position()
+			maps.Copy(known, (*f).Positions())
+			now = append(now, s)
+		}
+	}
+	logs := p.pipeline.Current().Config.Sensors.AccessLog
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for file, at := range p.of {
+		if !slices.ContainsFunc(now, func(s *logSource) bool { return s.owns(file) }) &&
+			slices.ContainsFunc(logs, func(l config.AccessLog) bool { return l.Reads(file) }) {
+			known[file] = at.Position
+		}
+	}
+	for i := range logs {
+		if _, found := known[logs[i].File]; !found && logs[i].File != "" {
+			known[logs[i].File] = accesslog.Position{}
 		}
 	}
 	return known

@@ -124,6 +124,9 @@ func (n *nginx) directive(s *Statement, file string, depth int) {
 	}
 }
 
+// hostPart is what nginx replaces in a path.
+var hostPart = regexp.MustCompile(`\$(\w+|\{\w+\})`)
+
 func (n *nginx) log(s *Statement, where string) {
 	l := Log{At: where, whole: slices.Equal(n.blocks, []string{"http"})}
 	file := s.Word(1)
@@ -134,7 +137,7 @@ func (n *nginx) log(s *Statement, where string) {
 	case strings.HasPrefix(file, "syslog:"):
 		l.Unusable = "goes to " + file + ": let it go to a file as well"
 	case strings.Contains(file, "$"):
-		l.Unusable = "its path " + file + " has variables: name each file with --log"
+		l.Unusable = "its path " + file + " has variables: name each file with --log, or all of them in the config with file: " + hostPart.ReplaceAllString(file, "*")
 	default:
 		l.File = file
 		if !path.IsAbs(file) {

@@ -74,7 +74,7 @@ stream { log_format main '$remote_addr'; access_log /var/log/nginx/stream.log ma
 /etc/nginx/conf.d/a.conf:2|/srv/a/access.log|json|
 /etc/nginx/conf.d/b.conf:1|/srv/b c.log|$remote_addr [$time_iso8601] "$request" $status|
 /etc/nginx/conf.d/b.conf:1|||goes to syslog:server=unix:/dev/log: let it go to a file as well
-/etc/nginx/conf.d/b.conf:1|||its path /srv/$host.log has variables: name each file with --log
+/etc/nginx/conf.d/b.conf:1|||its path /srv/$host.log has variables: name each file with --log, or all of them in the config with file: /srv/*.log
 /etc/nginx/conf.d/b.conf:1|/var/log/nginx/access-d.log|combined|
 /etc/nginx/nginx.conf:11|/c.log|combined|
 doubt: /etc/nginx/conf.d/a.conf:3: set_real_ip_from 0.0.0.0/0 lets every client name his address, and so get others blocked: name your proxies only

@@ -28,13 +28,24 @@ func (z zones) of(file string) (zone *time.Location, name string, err error) {
 	full, _ := filepath.Abs(file) // fails only without a working directory
 	for _, log := range z.sources {
 		source, _ := filepath.Abs(log.File)
+		matches := log.IsPattern() && matchesBegin(source, full)
 		rest, found := strings.CutPrefix(full, source)
-		if found && log.File != "" && log.Zone != "" && (rest == "" || rest[0] == '.' || rest[0] == '-') {
+		if (matches || found && log.File != "" && (rest == "" || rest[0] == '.' || rest[0] == '-')) && log.Zone != "" {
 			zone, err = log.Location()
 			return zone, log.Zone + ", the zone of its source in the config", err
 		}
 	}
 	return time.Local, hostZone() + ", this host's zone; --zone names another", nil
+}
+
+// matchesBegin reports whether a pattern matches a path, or what it was rotated from.
+func matchesBegin(pattern, file string) bool {
+	for end := len(file); end > 0; end = strings.LastIndexAny(file[:end], ".-") {
+		if matches, _ := filepath.Match(pattern, file[:end]); matches {
+			return true
+		}
+	}
+	return false
 }
 
 // hostZone returns the name of the host's zone, or its abbreviation where nothing names it.

@@ -58,12 +58,13 @@ const (
 // links that are moved. Run is called once; Position and Stats are safe for
 // concurrent use. Make one with [NewFollower].
 type Follower struct {
-	config  FollowConfig
-	in      *inlet
-	buf     []byte
-	page    page
-	watcher *watcher
-	taken   int // bytes of the last turn
+	config FollowConfig
+	in     *inlet
+	*room
+	taken int // bytes of the last turn
+	// elsewhere, if set, reports whether another follower reads a file. The path need not
+	// lead anywhere then.
+	elsewhere func(os.FileInfo) bool
 
 	missing time.Time // since when the path leads nowhere; zero while it leads somewhere
 	failing bool      // an open file cannot be read
@@ -117,7 +118,7 @@ func NewFollower(c FollowConfig) (*Follower, error) {
 	if c.Gate == nil {
 		c.Gate = &sync.Mutex{}
 	}
-	f := &Follower{config: c, saved: slices.Clone(c.From.Files), seen: c.From.Seen, since: c.From.Seen}
+	f := &Follower{config: c, room: &room{}, saved: slices.Clone(c.From.Files), seen: c.From.Seen, since: c.From.Seen}
 	if c.Beginning && f.since.IsZero() {
 		f.since = time.Now() // what is rotated away before Run looks is read too
 	}
@@ -131,20 +132,23 @@ func (f *Follower) Run(ctx context.Context) error {
 	f.begin()
 	defer f.end()
 	for ctx.Err() == nil {
-		if f.drain(ctx) {
-			f.look()
+		if f.pass(ctx) {
 			f.watcher.wait(ctx, f.config.Poll, f.pause())
-		} else {
-			f.look()
 		}
 	}
 	return nil
 }
 
+// pass reads what is new, looks where the path leads, and reports whether all was read.
+func (f *Follower) pass(ctx context.Context) (done bool) {
+	done = f.drain(ctx)
+	f.look()
+	return done
+}
+
 // begin opens what there is to read; end closes it.
 func (f *Follower) begin() {
-	f.buf = make([]byte, contextSize+blockSize)
-	f.watcher = newWatcher()
+	f.open()
 	f.begun = time.Now()
 	if f.since.IsZero() {
 		f.since = time.Now()
@@ -164,7 +168,7 @@ func (f *Follower) pause() time.Duration {
 
 // resume opens the files of the saved position, and those between them and now.
 func (f *Follower) resume() {
-	var open []*tail
+	open := f.tails // already, of one of many
 	var missed []Place
 	for i := range f.saved {
 		if t := find(f.config.File, &f.saved[i]); t != nil {
@@ -225,6 +229,8 @@ func (f *Follower) look() {
 	f.missing = time.Time{}
 	if n := len(f.tails); n > 0 && os.SameFile(info, f.tails[n-1].info) {
 		err = f.scanAgain(now)
+	} else if f.elsewhere != nil && f.elsewhere(info) {
+		err = fs.ErrNotExist
 	} else {
 		err = f.turn()
 	}
@@ -274,7 +280,7 @@ func (f *Follower) absent(now time.Time, err error) {
 	if f.missing.IsZero() {
 		f.missing = now
 	}
-	if len(f.tails) == 0 || now.Sub(f.missing) > patience {
+	if f.elsewhere == nil && (len(f.tails) == 0 || now.Sub(f.missing) > patience) {
 		f.in.troubles.set(atFile, fmt.Errorf("the log %s does not exist; waiting for it", f.config.File))
 	}
 }
@@ -334,6 +340,10 @@ func (f *Follower) push(t *tail) {
 
 func (f *Follower) end() {
 	f.watcher.close()
+	f.closeFiles()
+}
+
+func (f *Follower) closeFiles() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, t := range f.tails {

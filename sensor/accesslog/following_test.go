@@ -86,6 +86,12 @@ func follow(t *testing.T, h *heard, c FollowConfig) *following {
 // run runs a follower until stop or the end of the test.
 func run(t *testing.T, f *Follower, h *heard) *following {
 	t.Helper()
+	return &following{f, h, runs(t, f)}
+}
+
+// runs runs a follower until what it returns is called, or the end of the test.
+func runs(t *testing.T, f interface{ Run(context.Context) error }) (stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
@@ -94,9 +100,9 @@ func run(t *testing.T, f *Follower, h *heard) *following {
 			t.Error(err)
 		}
 	}()
-	stop := func() { cancel(); <-done }
+	stop = func() { cancel(); <-done }
 	t.Cleanup(stop)
-	return &following{f, h, stop}
+	return stop
 }
 
 // all waits until each of the numbers below n was heard, and holds that none was

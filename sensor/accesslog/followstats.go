@@ -5,6 +5,8 @@ import "time"
 // FollowStats says how far a follower is.
 type FollowStats struct {
 	LiveStats
+	// Files is how many files of a pattern are followed.
+	Files int
 	// Behind is how many bytes are not decided yet; BehindFor how old the last
 	// decided event is while there are any.
 	Behind    int64
@@ -60,6 +62,11 @@ func (f *Follower) Position() Position {
 		p.Files = append(f.readSince(p.Seen), p.Files...)
 	}
 	return p
+}
+
+// Positions returns the position under the file's name.
+func (f *Follower) Positions() map[string]Position {
+	return map[string]Position{f.config.File: f.Position()}
 }
 
 // readSince returns the places of closed files that would look new to who looks

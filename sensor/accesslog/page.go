@@ -11,6 +11,19 @@ type page struct {
 	own *parsing
 }
 
+// room is what a follower reads into, and what wakes it. The followers of a pattern take turns in one.
+type room struct {
+	buf     []byte
+	page    page
+	watcher *watcher
+}
+
+func (r *room) open() {
+	if r.watcher == nil {
+		r.buf, r.watcher = make([]byte, contextSize+blockSize), newWatcher()
+	}
+}
+
 // parsing is the parser of the lines of one origin. What one connection sent, such
 // as the names of columns, says nothing of another's lines.
 type parsing struct{ lines *logline.Parser }

@@ -233,6 +233,9 @@ func (f *Follower) knows(info, target os.FileInfo) bool {
 			return true
 		}
 	}
+	if f.elsewhere != nil && f.elsewhere(info) {
+		return true
+	}
 	c, ok := f.closed[inodeOf(info)]
 	return ok && (c.over || c.info.Size() == info.Size() && c.info.ModTime().Equal(info.ModTime()))
 }

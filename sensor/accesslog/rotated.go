@@ -35,12 +35,12 @@ func isRotated(base, name string) bool {
 	return false
 }
 
-// list returns the regular files of a folder that keep says yes to. What cannot
+// list returns the regular files of a folder whose name may be one and that keep says yes to. What cannot
 // be read is not there: this is only asked where a file was missed.
-func list(folder string, keep func(rotated) bool) (found []rotated) {
+func list(folder string, named func(string) bool, keep func(rotated) bool) (found []rotated) {
 	entries, _ := os.ReadDir(folder)
 	for _, e := range entries {
-		if !e.Type().IsRegular() {
+		if !e.Type().IsRegular() || !named(e.Name()) {
 			continue
 		}
 		info, err := e.Info()
@@ -62,8 +62,8 @@ const clockGrain = 20 * time.Millisecond
 // looked at, the oldest first. Those that are read already are known.
 func between(path string, since time.Time, known func(os.FileInfo) bool) []rotated {
 	base := filepath.Base(path)
-	found := list(filepath.Dir(path), func(r rotated) bool {
-		return isRotated(base, filepath.Base(r.path)) && !r.info.ModTime().Before(since.Add(-clockGrain)) && !known(r.info)
+	found := list(filepath.Dir(path), func(name string) bool { return isRotated(base, name) }, func(r rotated) bool {
+		return !r.info.ModTime().Before(since.Add(-clockGrain)) && !known(r.info)
 	})
 	slices.SortFunc(found, func(a, b rotated) int {
 		return cmp.Or(a.info.ModTime().Compare(b.info.ModTime()), -cmp.Compare(a.path, b.path))
@@ -75,9 +75,15 @@ func between(path string, since time.Time, known func(os.FileInfo) bool) []rotat
 // inode, or as the copy that was made before the file was emptied. nil if it is
 // gone.
 func find(path string, p *Place) *tail {
+	if t, err := openTail(p.Name); err == nil { // as nearly always; its folder may be large
+		if p.of(t.info) && t.info.Size() >= p.Offset && t.resume(p) {
+			return t
+		}
+		_ = t.file.Close()
+	}
 	for _, folder := range []string{filepath.Dir(p.Name), filepath.Dir(path)} {
 		base := filepath.Base(p.Name)
-		copies := list(folder, func(r rotated) bool {
+		copies := list(folder, func(string) bool { return true }, func(r rotated) bool {
 			return r.info.Size() >= p.Offset && (p.of(r.info) || isRotated(base, filepath.Base(r.path)))
 		})
 		slices.SortStableFunc(copies, func(a, b rotated) int { return cmp.Compare(p.rank(a.info), p.rank(b.info)) })

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"edgeguard/logline"
@@ -50,12 +52,15 @@ func openTail(path string) (*tail, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file: follow a file, or listen at a socket", path)
 	}
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe by now, which nobody writes to
 	if err != nil {
 		return nil, err
 	}
 	// What was looked at may have been rotated before it was opened.
-	if info, err = f.Stat(); err != nil {
+	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: path, Err: fs.ErrInvalid}
+	}
+	if err != nil {
 		_ = f.Close()
 		return nil, err
 	}
@@ -105,18 +110,23 @@ func (t *tail) resume(p *Place) bool {
 // end goes to the end. A line that is unfinished there is none of ours.
 func (t *tail) end() error {
 	info, err := t.file.Stat()
-	if err != nil {
-		return err
+	if err == nil {
+		t.skip(info.Size())
 	}
-	m, ok := t.at(info.Size())
+	return err
+}
+
+// skip goes to an offset. The rest of a line that has begun before it is passed over. A file that is
+// shorter was emptied: it is read from its beginning.
+func (t *tail) skip(offset int64) {
+	m, ok := t.at(offset)
 	if !ok {
-		return nil // it is being emptied: from the beginning then
+		return
 	}
 	if c := m.context(); len(c) > 0 {
 		m.inside = c[len(c)-1] != '\n'
 	}
 	t.mark = m
-	return nil
 }
 
 // outcome is what a look at a file showed.

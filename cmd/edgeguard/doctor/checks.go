@@ -171,7 +171,11 @@ func (x *examination) state(c *config.Config) {
 // format.
 func (x *examination) logs(c *config.Config) {
 	x.named = len(c.Clients) > 0
-	for _, l := range c.Sensors.AccessLog {
+	for i, l := range c.Sensors.AccessLog {
+		if l.IsPattern() {
+			x.pattern(c, i)
+			continue
+		}
 		if l.File == "" {
 			if l.Listen.Unix() {
 				x.folder("log "+l.Listen.String(), filepath.Dir(l.Listen.Address))

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"edgeguard/config"
 )
 
 // TestLogOfNothing: a log of which nothing is counted is a doubt, with examples, once there are
@@ -21,5 +23,35 @@ func TestLogOfNothing(t *testing.T) {
 		if len(x.findings) != 1 || x.findings[0].Severity != want || (want == doubt) != (strings.Count(x.findings[0].Text, other) == 3) {
 			t.Errorf("%d lines: %+v", lines, x.findings)
 		}
+	}
+}
+
+// TestLogsOfPattern: how many files match is said, none is a doubt, and what is wrong with one is said of it.
+func TestLogsOfPattern(t *testing.T) {
+	folder := t.TempDir()
+	c := &config.Config{}
+	c.Sensors.AccessLog = []config.AccessLog{{File: filepath.Join(folder, "own.log"), Format: "json"}, {File: filepath.Join(folder, "*.log"), Format: "combined"}}
+	about := "log " + filepath.Join(folder, "*.log")
+	examined := func() []finding {
+		var x examination
+		x.logs(c)
+		return x.findings[1:]
+	}
+	if got := examined(); len(got) != 1 || got[0].Severity != doubt || got[0].About != about || !strings.HasPrefix(got[0].Text, "no file matches") {
+		t.Errorf("%+v", got)
+	}
+	line := `203.0.113.8 - - [28/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 5 "-" "a"` + "\n"
+	for name, text := range map[string]string{"a.log": line, "b.log": line, "empty.log": "", "own.log": "{}\n", "evil\n.log": "no line\n"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(folder, "folder.log"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	got := examined()
+	if len(got) != 2 || got[0].Severity != wrong || got[0].About != "log "+filepath.Join(folder, "evil .log") ||
+		got[1] != (finding{fine, about, "4 files match; of the newest, 2 are as the format has it"}) {
+		t.Errorf("%+v", got)
 	}
 }

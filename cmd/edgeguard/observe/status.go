@@ -195,6 +195,9 @@ func drawSources(out io.Writer, colour bool, s *admin.Stats) {
 		row := []string{source.Name, words.Number(source.Events), "", "", "", ""}
 		for i := range s.Logs {
 			if l := &s.Logs[i]; strings.TrimPrefix(source.Name, "log ") == l.Name {
+				if l.Files > 0 {
+					row[0] += ", " + words.Plural(l.Files, "file", "files")
+				}
 				row = append(row[:2], some(l.Skipped), lost(l), some(uint64(max(0, l.Behind))), instant(l.Last))
 			}
 		}
