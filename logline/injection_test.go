@@ -31,6 +31,7 @@ var (
 		`","remote_addr":"` + victim, `x","client_ip":"` + victim + `"`, ",", ",,", `""`, `","`, "|", ":", ";", "#22", "\\x22", "200", "<190>",
 		"Nov 21 09:54:00 web1 nginx: " + victim + " - - ", victim + ` - - [20/Feb/2016:00:00:45 +0000] "GET / HTTP/1.1" 200 1 "-" "-"`,
 		"2016-02-20 00:00:45," + victim + ",x,y", "\n2016-02-20 00:00:45," + victim + ",x,y\n", "::ffff:" + victim, victim + ":80", "", "X-Forwarded-For: " + victim,
+		"message repeated 900 times: [ ", "last message repeated 900 times", "Suppressed 900 messages from x", "x last message repeated 900 times", "]",
 	}
 )
 
@@ -138,17 +139,24 @@ func TestInjection(t *testing.T) {
 }
 
 // injected parses 10,000 lines that write makes of an address and of what clients
-// send.
+// send, some of them behind what carries lines.
 func injected(t *testing.T, seed uint64, l *Parser, sure bool, write func(addr string, text func() string) string) {
 	rng := rand.New(rand.NewPCG(seed, 1))
+	behind := []string{""}
+	if _, header := l.parser.(scan.Header); !header { // such a file is not sent line by line
+		behind = append(behind, "<30>Feb 20 00:00:46 web1 sshd[7]: ", "<30>1 2016-02-20T00:00:46Z web1 sshd 7 - - \uFEFF", "2016-02-20T00:00:46.000000000Z stdout F ", "web-1  | ")
+	}
 	counted, twice := 0, 0
 	for range 10_000 {
 		addr := netip.AddrFrom4([4]byte{192, 0, 2, byte(rng.IntN(256))})
 		line := write(addr.String(), func() string { return hostileText(rng) })
-		p := &Chunk{Text: []byte(line + "\n")}
+		if scan.SyslogPrefix([]byte(line)) == 0 {
+			line = behind[rng.IntN(len(behind))] + line
+		}
+		p := &Chunk{Text: []byte(line + "\n"), Origin: l}
 		l.Parse(p)
 		for _, ev := range p.Events {
-			if ev.Addr != addr || ev.Time.Unix()%86400 != 45 && ev.Time.Unix() != 1455944445 && ev.Time.Unix()%86400 != 18045 {
+			if len(p.Events) > 1 || ev.Hits > 1 || ev.Addr != addr || ev.Time.Unix()%86400 != 45 && ev.Time.Unix() != 1455944445 && ev.Time.Unix()%86400 != 18045 {
 				t.Fatalf("seed %d: event of %v at %v from\n%s", seed, ev.Addr, ev.Time, line)
 			}
 			counted++
