@@ -29,7 +29,7 @@ var knownFormats = []*Format{
 	{name: "common", start: pattern.Common().Parser, fields: target,
 		reads: "Apache's `common`: `combined` without page and agent"},
 	{name: "alb", start: formats.NewALB, fields: edgeguard.FieldHost | target | edgeguard.FieldAgent,
-		reads: "AWS Application Load Balancers, Classic ones"},
+		reads: "AWS Application Load Balancers, Classic ones. Those of Network Load Balancers hold connections and no requests: they are not read"},
 	{name: "squid", start: formats.NewSquid, fields: edgeguard.FieldHost | target,
 		reads: "Squid's native `access.log`"},
 	{name: "w3c", start: formats.NewW3C,

@@ -46,7 +46,7 @@ func (s *settings) flags(e *command.Env, c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&s.configFile, "config", "", "config `FILE` with the rules (default "+command.DefaultConfig+" if it is there)")
 	s.presets = presetFlag(c, "use the shipped rules `NAME` instead of the config's (may be repeated; see edgeguard presets)")
-	f.StringVar(&s.format, "format", "auto", "`FORMAT` of the input: auto, "+strings.Join(logline.Names(), ", ")+", pcap, csv:time=…,addr=…, docker:FORMAT, regex:…, or an nginx log_format or Apache LogFormat string")
+	f.StringVar(&s.format, "format", "auto", "`FORMAT` of the input: auto, "+strings.Join(logline.Names(), ", ")+", pcap, csv:time=…,addr=…, w3c:…, json:…, regex:…, a service such as sshd, one of these in docker:, journald:, vector: or fluentbit:, or nginx's log_format, HAProxy's log-format or Apache's LogFormat")
 	f.StringVar(&s.zone, "zone", "", "the `ZONE` of times that name none, such as Europe/Berlin, UTC or +05:30 (default this host's)")
 	e.JSONFlag(c, "print JSON, one object per line")
 	f.BoolVar(&s.sort, "sort", false, "sort all events by time first (reads everything into memory)")

@@ -11,7 +11,7 @@ import (
 //	2006-01-02T15:04:05.123+01:00, 2006/01/02 15:04:05 UTC, 2006.01.02-15:04:05
 //	02/Jan/2006:15:04:05 -0700, 02-Jan-2006 15:04:05 -0700
 //	Jan  2 15:04:05, Jan 2 2006 15:04:05, Mon Jan 02 15:04:05.123456 2006
-//	Mon 2006-01-02 15:04:05 UTC, Mon, 02 Jan 2006 15:04:05 UTC, 02/Jan/2006 15:04:05, 01/02/2006, 3:04:05 PM, 060102 15:04:05, 2006/01/02 - 15:04:05, 1136214245.123
+//	Mon 2006-01-02 15:04:05 UTC, Mon, 02 Jan 2006 15:04:05 UTC, Monday, 02-Jan-06 15:04:05 GMT, 02/Jan/2006 15:04:05, 01/02/2006, 3:04:05 PM, 060102 15:04:05, 2006/01/02 - 15:04:05, 1136214245.123
 //	02.01.2006, 15:04:05 and 02.01.2006 15:04:05, 02/01/2006, 15:04:05, 02-01-2006, 15:04:05
 //
 // Those with a comma are what JavaScript writes by the server's language: the day first, except
@@ -103,13 +103,20 @@ func (c *Clock) shortYear(b []byte) (t Instant, n int, ok bool) {
 // dayMonth reads 02-Jan-2006 15:04:05, or with slashes or blanks.
 func (c *Clock) dayMonth(b []byte) (t Instant, n int, ok bool) {
 	var d civil
-	if len(b) < 20 || b[11] != ' ' || b[2] != b[6] || Number(b, 2, &d.day) == 0 || Number(b[7:], 4, &d.year) == 0 {
+	end := 11
+	if len(b) > 9 && b[9] == ' ' { // RFC 850
+		end = 9
+	}
+	if len(b) < end+9 || b[end] != ' ' || b[2] != b[6] || Number(b, 2, &d.day) == 0 || Number(b[7:], end-7, &d.year) == 0 {
 		return t, 0, false
+	}
+	if end == 9 {
+		d.year += 2000
 	}
 	if d.month, ok = monthOf(b[3:6]); !ok {
 		return t, 0, false
 	}
-	if t.nsec, n, ok = d.timeOfDay(b, 12); !ok {
+	if t.nsec, n, ok = d.timeOfDay(b, end+1); !ok {
 		return t, 0, false
 	}
 	n = d.readZone(b, n)
@@ -181,6 +188,10 @@ func (d *civil) halfDay(b []byte) (n int, capital bool) {
 func (c *Clock) monthFirst(b []byte) (t Instant, n int, ok bool) {
 	if b[3] == ' ' && weekday(b) {
 		n = 4
+	}
+	if day := bytes.IndexByte(b[:10], ','); b[3] >= 'a' && day > 3 && len(b) > day+1 && weekday(b) { // Sunday, 22-Nov-26
+		t, n, ok = c.dayMonth(b[day+2:])
+		return t, n + day + 2, ok
 	}
 	var d civil
 	if len(b) < n+14 || b[n+3] != ' ' {
