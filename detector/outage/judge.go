@@ -1,5 +1,7 @@
 package outage
 
+import "math/bits"
+
 const (
 	leastVisitors = 20 // a minute
 	leastFailing  = 10
@@ -38,11 +40,8 @@ type State struct {
 
 // State returns the scopes that had a success.
 func (g *Guard) State() (all []State) {
-	for i := range g.scopes {
+	for i := range g.each {
 		s := &g.scopes[i]
-		if s.groups == nil {
-			continue
-		}
 		scale := int(s.scale())
 		all = append(all, State{
 			Scope: uint8(i), Armed: g.armed[g.now%ringSteps]>>i&1 != 0, Since: s.since, Why: s.why, Used: s.budget.used * stepSeconds,
@@ -63,7 +62,7 @@ const leastMissed = 3
 // in the last minute, with the step that goes on, are few, where they were at least three a minute.
 // That is no outage, which more must tell, and holds nothing back.
 func (g *Guard) Slumps() (scopes uint64) {
-	for i := range g.scopes {
+	for i := range g.each {
 		s := &g.scopes[i]
 		if base := s.base(g.now, baseMinutes); base >= leastMissed*baseMinutes && s.few(g.now+1, base) {
 			scopes |= 1 << i
@@ -90,7 +89,7 @@ func (g *Guard) advance(to uint32) {
 		g.begin(g.now + 1)
 	}
 	if last := to - 1; g.now < last {
-		for i := range g.scopes {
+		for i := range g.each {
 			g.scopes[i].forget(g.now/minuteSteps+1, last/minuteSteps)
 			g.scopes[i].budget.skip(g.now+1, last)
 		}
@@ -103,11 +102,8 @@ func (g *Guard) advance(to uint32) {
 func (g *Guard) begin(step uint32) {
 	g.now, g.from, g.step = step, (step-origin)*stepSeconds, uint64(step)<<32
 	g.armed[step%ringSteps] = 0
-	for i := range g.scopes {
+	for i := range g.each {
 		s := &g.scopes[i]
-		if s.groups == nil {
-			continue
-		}
 		s.latest[step%ringSteps] = 0
 		s.budget.skip(step, step)
 		if step%minuteSteps == 0 {
@@ -121,6 +117,12 @@ func (g *Guard) begin(step uint32) {
 			s.why = Spent
 		}
 		g.turn(uint8(i), s, s.why == "")
+	}
+}
+
+// each calls yield with the scopes that had a success.
+func (g *Guard) each(yield func(i int) bool) {
+	for left := g.known; left != 0 && yield(bits.TrailingZeros64(left)); left &= left - 1 {
 	}
 }
 
@@ -147,11 +149,12 @@ func (g *Guard) turn(i uint8, s *scope, armed bool) {
 // armed in the last hour the last minutes may have been few, as they are in an outage, and
 // the half hour has minutes of failure in it: so of a site that starts and crashes again.
 func (s *scope) judge(step uint32) Reason {
-	base, least := s.base(step, baseMinutes), uint64(leastVisitors*baseMinutes)
-	if s.budget.used > 0 {
-		least /= 2
-	} else {
-		base = min(base, s.base(step, suddenMinutes)*(baseMinutes/suddenMinutes))
+	base, least := s.base(step, suddenMinutes)*(baseMinutes/suddenMinutes), uint64(leastVisitors*baseMinutes)
+	switch {
+	case s.budget.used > 0:
+		base, least = s.base(step, baseMinutes), least/2
+	case base >= least: // or it is quiet already
+		base = min(base, s.base(step, baseMinutes))
 	}
 	if base < least {
 		return Quiet

@@ -57,6 +57,7 @@ type Guard struct {
 	seen   [1 << 12]uint64   // answers of this step, by hash: address, scope, success or not
 	before before
 	scopes [MostScopes]scope
+	known  uint64 // those that had a success, a bit each: of the others nothing is to be said
 }
 
 // New returns a Guard that has seen nothing. The seed is secret: who knows it can
@@ -106,6 +107,7 @@ func (g *Guard) see(scope uint8, sec uint32, addr netip.Addr, ok bool) (held boo
 	what := uint64(scope) << 1
 	if ok {
 		what |= 1
+		g.known |= 1 << scope
 		g.succeed(&g.scopes[scope], word, key, step)
 	} else {
 		g.scopes[scope].fail(key, g.hash(key), word, step)
