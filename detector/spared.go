@@ -56,13 +56,14 @@ func (s sums) of(hash uint64) uint32 {
 	return least
 }
 
-// add adds to a hash's. A sum ends at what two of may be added to.
-func (s sums) add(hash uint64, n uint32) {
-	sum := min(s.of(hash)+n, mostShare)
+// add adds to a hash's and returns it. A sum ends at what two of may be added to.
+func (s sums) add(hash uint64, n uint32) (sum uint32) {
+	sum = min(s.of(hash)+n, mostShare)
 	for row := range sumRows {
 		cell := s.cell(row, hash)
 		*cell = max(*cell, sum)
 	}
+	return sum
 }
 
 // of returns what a client, an IPv4 address or a /64, was spared, in parts of [sparedUnit].

@@ -16,6 +16,7 @@ const (
 	// was sent, at most as long before one that stays, which shows after a minute.
 	failedMinutes = uint32(2*liftBack/time.Minute) + 3
 	failedCells   = 1 << 13 // a row: 128 KiB a minute
+	mostNoted     = 128
 )
 
 // failed adds up what guarded meters counted by failures, by meter, key and scope, in each of
@@ -25,29 +26,43 @@ const (
 type failed struct {
 	minute uint32 // the newest
 	sums   [failedMinutes]sums
-	noted  [failedMinutes]bool // what was added to since it was cleared: most minutes have no failure
+	// noted are the hashes in sums, up to mostNoted: most minutes have few failures, and to clear
+	// all cells took as long as hundreds of events.
+	noted [failedMinutes][]uint64
 }
 
 // add adds to a sum in a minute, unless it is too old.
 func (f *failed) add(hash uint64, minute, n uint32) {
 	if minute > f.minute {
 		for m := max(f.minute+1, minute-min(minute, failedMinutes-1)); m <= minute; m++ {
-			if i := m % failedMinutes; f.noted[i] {
-				clear(f.sums[i])
-				f.noted[i] = false
-			}
+			f.clear(m % failedMinutes)
 		}
 		f.minute = minute
 	}
 	if minute+failedMinutes <= f.minute {
 		return
 	}
-	s := &f.sums[minute%failedMinutes]
+	s, noted := &f.sums[minute%failedMinutes], &f.noted[minute%failedMinutes]
 	if *s == nil {
 		*s = make(sums, sumRows*failedCells)
 	}
-	s.add(hash, n)
-	f.noted[minute%failedMinutes] = true
+	if sum := s.add(hash, n); sum == n && len(*noted) < mostNoted {
+		*noted = append(*noted, hash)
+	}
+}
+
+// clear forgets one of the minutes.
+func (f *failed) clear(i uint32) {
+	if s := f.sums[i]; len(f.noted[i]) == mostNoted {
+		clear(s)
+	} else {
+		for _, hash := range f.noted[i] {
+			for row := range sumRows {
+				*s.cell(row, hash) = 0
+			}
+		}
+	}
+	f.noted[i] = f.noted[i][:0]
 }
 
 // of returns the sum of the minutes from that of a second on.
