@@ -1,7 +1,10 @@
 package frontdoor
 
 import (
+	"cmp"
+	"encoding/binary"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -61,14 +64,53 @@ func ranges(text string) (all []netip.Prefix) {
 	return all
 }
 
-// cdnOf returns which CDN an address is of, from 1; 0 for none.
-func cdnOf(a netip.Addr) uint8 {
+// span is a run of addresses of one CDN, as their words: IPv4 addresses, or IPv6 /64s.
+type span struct {
+	first, last uint64
+	cdn         uint8 // from 1
+}
+
+// spans are those of cdns by family, ascending and without overlap.
+var spans = [2][]span{spansOf(false), spansOf(true)}
+
+func spansOf(six bool) (all []span) {
 	for i := range cdns {
 		for _, p := range cdns[i].ranges {
-			if p.Contains(a) {
-				return uint8(i + 1)
+			if p.Addr().Is6() == six {
+				first, bits := word(p.Addr()), 32
+				if six {
+					bits = 64
+				}
+				all = append(all, span{first, first | (1<<(bits-p.Bits()) - 1), uint8(i + 1)})
 			}
 		}
+	}
+	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.first, b.first) })
+	return all
+}
+
+// word returns an IPv4 address, or the /64 of an IPv6 address.
+func word(a netip.Addr) uint64 {
+	if a.Is4() {
+		b := a.As4()
+		return uint64(binary.BigEndian.Uint32(b[:]))
+	}
+	b := a.As16()
+	return binary.BigEndian.Uint64(b[:8])
+}
+
+// cdnOf returns which CDN an address is of, from 1; 0 for none.
+func cdnOf(a netip.Addr) uint8 {
+	all, w := spans[0], word(a)
+	if a.Is6() {
+		all = spans[1]
+	}
+	i, found := slices.BinarySearchFunc(all, w, func(s span, w uint64) int { return cmp.Compare(s.first, w) })
+	switch {
+	case found:
+		return all[i].cdn
+	case i > 0 && w <= all[i-1].last:
+		return all[i-1].cdn
 	}
 	return 0
 }

@@ -1,6 +1,7 @@
 package frontdoor
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
@@ -74,17 +75,50 @@ func TestShareIsOfAddresses(t *testing.T) {
 	}
 }
 
-// What is published is published once: no range is in two CDNs', or inner.
+// What is published is published once: no range is in another, or inner. The addresses around a
+// range's ends are of who has them by all ranges, one after the other.
 func TestRanges(t *testing.T) {
+	by := func(a netip.Addr) (cdn uint8, ranges int) {
+		for i, one := range cdns {
+			for _, p := range one.ranges {
+				if p.Contains(a) {
+					cdn = uint8(i + 1)
+					ranges++
+				}
+			}
+		}
+		return cdn, ranges
+	}
 	for i, one := range cdns {
 		for _, p := range one.ranges {
-			if p != p.Masked() || IsInner(p.Addr()) || cdnOf(p.Addr()) != uint8(i+1) {
+			s := span{}
+			for _, s = range spans[p.Addr().BitLen()/128] {
+				if s.first == word(p.Addr()) {
+					break
+				}
+			}
+			if p != p.Masked() || IsInner(p.Addr()) || s.cdn != uint8(i+1) {
 				t.Errorf("%s: %v", one.name, p)
+			}
+			for _, w := range []uint64{s.first - 1, s.first, s.first + 1, s.last - 1, s.last, s.last + 1} {
+				var b [16]byte
+				binary.BigEndian.PutUint64(b[:], w)
+				a := netip.AddrFrom16(b)
+				if p.Addr().Is4() {
+					a = netip.AddrFrom4([4]byte(b[4:]))
+				}
+				if cdn, ranges := by(a); cdnOf(a) != cdn || ranges > 1 {
+					t.Errorf("%s: %v is of %d, want %d; of so many ranges: %d", one.name, a, cdnOf(a), cdn, ranges)
+				}
 			}
 		}
 		if len(one.ranges) < 9 {
 			t.Errorf("%s has %d ranges", one.name, len(one.ranges))
 		}
+	}
+	// Its first 64 bits are those of 104.16.0.0, which is Cloudflare's.
+	if got := cdnOf(netip.MustParseAddr("0:0:6810::")); got != 0 {
+		t.Errorf("an IPv6 address that begins as an IPv4 address is of %d", got)
 	}
 }
 
