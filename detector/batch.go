@@ -273,12 +273,8 @@ func (b *batch) judge(d *Detector, nows []time.Time, events []edgeguard.Event, v
 // weigh compares an event's counts with the limits, once the exact meters have
 // counted it.
 func (b *batch) weigh(c *decision, i int) {
-	for k := range b.counts {
-		if b.counted[k].has(i) {
-			m := &c.d.meters[k]
-			c.takeKey(m, b.counts[k][i])
-			b.takeWide(c, m, i)
-		}
+	if b.over.has(i) {
+		b.takeCounts(c, i)
 	}
 	if c.d.exact {
 		if c.d.asks && c.waits() {
@@ -290,6 +286,17 @@ func (b *batch) weigh(c *decision, i int) {
 		}
 	}
 	c.judge()
+}
+
+// takeCounts takes an event's counts, one of which a rule has something to say of.
+func (b *batch) takeCounts(c *decision, i int) {
+	for k := range b.counts {
+		if b.counted[k].has(i) {
+			m := &c.d.meters[k]
+			c.takeKey(m, b.counts[k][i])
+			b.takeWide(c, m, i)
+		}
+	}
 }
 
 // count adds the events that m matches and counts in table. It returns how
