@@ -26,21 +26,18 @@ type cursor struct {
 // Sweep takes one bounded step through the table: it visits so many pages,
 // forgets keys that are idle at now, turns rings with little in them back
 // into pairs, joins sparse pages and frees memory. It returns how many
-// keys it forgot. The next call goes on where this one ended. A lock is held
+// keys it forgot. The next call goes on where this one ended, and none goes around twice. A lock is held
 // for one page at a time. No event may follow whose Now is before now: its
 // key might be forgotten too early.
 func (t *Table) Sweep(now uint32, pages int) (dropped int) {
 	t.sweep.mu.Lock()
 	defer t.sweep.mu.Unlock()
 	at := &t.sweep
-	all := 0
-	for i := range t.halves {
-		if f := &t.halves[i]; f.used.Load() {
-			all += len(f.shards)
-		}
-	}
-	for empties := 0; pages > 0 && empties < all; {
+	for begun := 0; pages > 0; {
 		if len(at.left) == 0 {
+			if begun++; begun > len(t.halves) {
+				break // it has been around
+			}
 			at.half = 1 - at.half
 			at.left = t.halves[at.half].cursors(at.left)
 			continue
@@ -53,9 +50,6 @@ func (t *Table) Sweep(now uint32, pages int) (dropped int) {
 		dropped += n
 		if ok {
 			pages--
-			empties = 0
-		} else {
-			empties++
 		}
 		if l.from = next; next == 0 {
 			*l = at.left[len(at.left)-1]
@@ -69,7 +63,9 @@ func (t *Table) Sweep(now uint32, pages int) (dropped int) {
 func (f *half) cursors(out []cursor) []cursor {
 	if f.used.Load() {
 		for i := range f.shards {
-			out = append(out, cursor{shard: i})
+			if f.shards[i].dir.Load() != nil { // of a table with few keys nearly none has a page
+				out = append(out, cursor{shard: i})
+			}
 		}
 	}
 	return out
