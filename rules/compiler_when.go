@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"regexp"
-	"regexp/syntax"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -155,6 +153,9 @@ func (c *whenCompiler) binary(n *ast.BinaryNode) truth {
 		a, b := c.truth(n.Left), c.truth(n.Right)
 		return func(s subject) bool { return a(s) && b(s) }
 	case "or", "||":
+		if text, words := wordsOf(n); text != nil {
+			return c.containsAny(text, words)
+		}
 		n.Operator = "or"
 		a, b := c.truth(n.Left), c.truth(n.Right)
 		return func(s subject) bool { return a(s) || b(s) }
@@ -213,55 +214,6 @@ func (c *whenCompiler) texts(n *ast.BinaryNode, operator func(a, b string) bool)
 	a, b := c.text(n.Left), c.text(n.Right)
 	return func(s subject) bool { return operator(a(s), b(s)) }
 }
-
-// matches compiles a regular expression. It must be written out: one made
-// from an event would be a stranger's.
-func (c *whenCompiler) matches(n *ast.BinaryNode) truth {
-	pattern, ok := n.Right.(*ast.StringNode)
-	if !ok {
-		c.refuse(n.Right, "a regular expression must be a quoted string", "write it out, as in path matches \"^/a\"")
-		return nil
-	}
-	parsed, err := syntax.Parse(pattern.Value, syntax.Perl)
-	if err != nil {
-		c.refuse(n.Right, fmt.Sprintf("invalid regular expression %.60q: %v", pattern.Value, err), "use the syntax of RE2")
-		return nil
-	}
-	program, err := syntax.Compile(parsed.Simplify())
-	if err == nil {
-		c.instructions += len(program.Inst)
-	}
-	if c.instructions > maxWhenPattern {
-		c.refuse(n.Right, fmt.Sprintf("the regular expressions take %d steps for each character", c.instructions),
-			fmt.Sprintf("use fewer repetitions: at most %d steps are allowed", maxWhenPattern))
-		return nil
-	}
-	return c.searches(n.Left, regexp.MustCompile(pattern.Value), program) // it parsed
-}
-
-// searches returns whether an expression matches a text. The automaton reads lower and upper
-// texts as they were sent, so that they need not be copied.
-func (c *whenCompiler) searches(n ast.Node, compiled *regexp.Regexp, program *syntax.Prog) truth {
-	a := c.text(n)
-	sent, change := a, func(s string) string { return s }
-	if call, ok := n.(*ast.BuiltinNode); ok && changes[call.Name] != nil && len(call.Arguments) == 1 {
-		sent, change = c.text(call.Arguments[0]), changes[call.Name]
-	}
-	automaton := newAutomaton(program, change)
-	return func(s subject) bool {
-		if automaton != nil {
-			if said := automaton.match(head(sent(s))); said != undecided {
-				return said == matches
-			}
-		}
-		return compiled.MatchString(head(a(s)))
-	}
-}
-
-// changes are the functions of one text that give another. Both keep ASCII in ASCII.
-var changes = map[string]func(string) string{"lower": strings.ToLower, "upper": strings.ToUpper}
-
-func head(s string) string { return s[:min(len(s), maxWhenRead)] }
 
 // in compiles membership in a list of constants or a range of numbers. Ranges
 // are compared by their ends and never written out.

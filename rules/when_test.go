@@ -192,7 +192,13 @@ func TestWhenOracle(t *testing.T) {
 	var build func(depth int) string
 	build = func(depth int) string {
 		if depth == 0 {
-			switch r.IntN(5) {
+			switch r.IntN(6) {
+			case 5:
+				text, words := pick(texts...), ""
+				for range 2 + r.IntN(4) {
+					words += pick(" or ", " || ") + text + " contains " + pick(`"a"`, `"/"`, `"."`, `"B"`, `"ot"`, `"é"`, `"\xff"`, `""`, `"(x"`)
+				}
+				return words[4:]
 			case 0:
 				return pick(numbers...) + pick(" < ", " <= ", " > ", " >= ", " == ", " != ") + pick(numbers...)
 			case 1:
@@ -227,6 +233,18 @@ func TestWhenOracle(t *testing.T) {
 			if _, got := m.Match(&ev); got != want {
 				t.Fatalf("seed %d: %s is %v for %+v, expr says %v", seed, text, got, ev, want)
 			}
+		}
+	}
+}
+
+// Words are looked for in all of a text, as an expression is that names one of them.
+func TestWhenContainsAny(t *testing.T) {
+	m := compileWhen(t, `agent contains "sqlmap" or agent contains "nikto"`)
+	for agent, want := range map[string]bool{strings.Repeat("x", 5000) + "nikto": true, strings.Repeat("é", 5000) + "nikto": true, strings.Repeat("nikt", 5000): false} {
+		ev := answer()
+		ev.Agent = agent
+		if _, got := m.Match(&ev); got != want {
+			t.Errorf("%.5q and so on: %v, want %v", agent, got, want)
 		}
 	}
 }
