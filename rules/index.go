@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -58,9 +59,13 @@ type index struct {
 	paths int // meters that have a path
 	// always are those that have none.
 	always  meterSet
-	answers []answers  // by status, ascending; the first are events without one
-	methods []string   // that meters name
-	asks    []meterSet // by method: those that match any other method, those of each of methods, and those that need no method
+	answers []meterSet   // those that suit events without a status, and each run of statuses
+	status  [1001]uint16 // by status, of which rules name those up to 999: which of answers
+	methods []string     // that meters name
+	asks    []meterSet   // by method: those that match any other method, those of each of methods, and those that need no method
+	// plain are the meters whose method and status, which the index knows, are all that their match says
+	// beside texts.
+	plain meterSet
 	// reads are the meters to which the path matters, and folds those of them to which its folded forms do.
 	reads, folds   meterSet
 	normal, folded texts
@@ -76,9 +81,9 @@ type texts struct {
 	ends  starred            // by what comes after the last, of those that begin with one
 }
 
-// same are later meters than one that have its match, or its expression: what is said of one
+// same are later meters than one that have its paths, or its expression: what is said of one
 // event is said of all of them. Nil for none.
-type same struct{ match, when meterSet }
+type same struct{ path, when meterSet }
 
 // starred has patterns with a star by a text's first bytes, or by its last.
 type starred struct {
@@ -116,12 +121,6 @@ func (s *star) isOf(wanted meterSet) bool {
 	return false
 }
 
-// answers are the events with a status from one on, to the next of an index's.
-type answers struct {
-	from int      // -1 for events without a status
-	fit  meterSet // the meters that it suits
-}
-
 func newIndex(meters []Meter) *index {
 	x := &index{normal: newTexts(len(meters)), folded: newTexts(len(meters))}
 	x.always = make(meterSet, (len(meters)+63)/64)
@@ -143,6 +142,10 @@ func newIndex(meters []Meter) *index {
 			x.always.add(i)
 		}
 	}
+	x.plain = x.those(meters, func(m *Meter) bool {
+		const known = edgeguard.FieldMethod | edgeguard.FieldStatus | edgeguard.FieldPath | edgeguard.FieldHost
+		return m.match.need&^known == 0 && m.match.notKinds == 0 && m.match.target == 0
+	})
 	x.reads = x.those(meters, func(m *Meter) bool { return m.paths })
 	x.folds = x.those(meters, func(m *Meter) bool { return m.paths && m.fold })
 	x.addAnswers(meters)
@@ -152,19 +155,21 @@ func newIndex(meters []Meter) *index {
 }
 
 func (x *index) addAnswers(meters []Meter) {
-	froms := []int{-1, 0}
+	begins := [len(x.status)]bool{0: true}
 	for i := range meters {
 		for _, s := range meters[i].match.status {
-			froms = append(froms, int(s.low), int(s.high)+1)
+			begins[s.low], begins[min(int(s.high)+1, len(begins)-1)] = true, true
 		}
 	}
-	slices.Sort(froms)
-	for _, from := range slices.Compact(froms) {
-		fit := x.those(meters, func(m *Meter) bool {
-			p := &m.match
-			return p.need&edgeguard.FieldStatus == 0 || from >= 0 && p.status.has(uint16(from))
-		})
-		x.answers = append(x.answers, answers{from, fit})
+	fits := func(fit func(*predicate) bool) {
+		x.answers = append(x.answers, x.those(meters, func(m *Meter) bool { return m.match.need&edgeguard.FieldStatus == 0 || fit(&m.match) }))
+	}
+	fits(func(*predicate) bool { return false })
+	for status := range x.status {
+		if begins[status] {
+			fits(func(p *predicate) bool { return p.status.has(uint16(status)) })
+		}
+		x.status[status] = uint16(len(x.answers) - 1)
 	}
 }
 
@@ -187,14 +192,15 @@ func (x *index) addMethods(meters []Meter) {
 // addSame finds the meters that have equal terms.
 func (x *index) addSame(meters []Meter) {
 	x.same = make([]same, len(meters))
-	matches, whens := make(map[string][]int), make(map[*when][]int)
+	paths, whens := make(map[string][]int), make(map[*when][]int)
 	for i := range meters {
 		m := &meters[i]
-		if text := m.match.text(m.fold); text != "" && !m.chargesPaths {
-			for _, first := range matches[text] {
-				x.addTo(&x.same[first].match, i)
+		if p := &m.match; p.need&edgeguard.FieldPath != 0 && !m.chargesPaths {
+			text := fmt.Sprintf("%q %q %t", p.path.these, p.path.those, m.fold)
+			for _, first := range paths[text] {
+				x.addTo(&x.same[first].path, i)
 			}
-			matches[text] = append(matches[text], i)
+			paths[text] = append(paths[text], i)
 		}
 		if m.when != nil {
 			for _, first := range whens[m.when] {
@@ -225,12 +231,10 @@ func (x *index) those(meters []Meter, fits func(*Meter) bool) meterSet {
 
 // byStatus returns the meters that match the event's status.
 func (x *index) byStatus(ev *edgeguard.Event) meterSet {
-	i := 0
-	if ev.Known&edgeguard.FieldStatus != 0 {
-		for i = len(x.answers) - 1; x.answers[i].from > int(ev.Status); i-- {
-		}
+	if ev.Known&edgeguard.FieldStatus == 0 {
+		return x.answers[0]
 	}
-	return x.answers[i].fit
+	return x.answers[x.status[min(int(ev.Status), len(x.status)-1)]]
 }
 
 // byMethod returns the meters that match the event's method.

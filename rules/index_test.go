@@ -79,6 +79,8 @@ func randomSet(r *rand.Rand) (set *Set, paths []string) {
 			spec.Costs = []Charge{{Match: Match{Path: texts()}, Cost: 2}}
 		case 4:
 			spec.When = `path contains "a"`
+		case 6:
+			spec.Match.Host = []string{"h"}
 		}
 		switch r.IntN(6) {
 		case 0:
@@ -90,6 +92,11 @@ func randomSet(r *rand.Rand) (set *Set, paths []string) {
 			of := specs[r.IntN(len(specs))]
 			if spec.Match = of.Match; r.IntN(2) == 0 {
 				spec.Costs = of.Costs
+			}
+		} else if len(specs) > 0 && r.IntN(3) == 0 { // or only paths
+			of := specs[r.IntN(len(specs))].Match
+			if spec.Match.Path, spec.Match.Fold = of.Path, of.Fold; of.Not != nil && of.Not.Path != nil {
+				spec.Match.Not = &Match{Path: of.Not.Path}
 			}
 		}
 		spec.Cost = 1 + r.Uint32N(3)
@@ -119,8 +126,8 @@ func TestIndex(t *testing.T) {
 			indexed++
 		}
 		for range 10 {
-			ev := edgeguard.Event{Kind: edgeguard.KindRequest, Method: "POST", Known: edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldAgent | edgeguard.FieldReferer}
-			ev.Agent, ev.Referer = []string{"a", "b"}[r.IntN(2)], []string{"", "http://h/"}[r.IntN(2)]
+			ev := edgeguard.Event{Kind: edgeguard.KindRequest, Method: "POST", Known: edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldHost | edgeguard.FieldAgent | edgeguard.FieldReferer}
+			ev.Agent, ev.Referer, ev.Host = []string{"a", "b"}[r.IntN(2)], []string{"", "http://h/"}[r.IntN(2)], []string{"h", "H:80", "i"}[r.IntN(3)]
 			if r.IntN(3) > 0 {
 				ev.Kind |= edgeguard.KindResponse
 				ev.Known |= edgeguard.FieldStatus

@@ -27,7 +27,7 @@ func (s *Set) Matches(ev *edgeguard.Event, room []uint64) iter.Seq2[int, uint16]
 type evaluation struct {
 	kinds edgeguard.Kind
 	// found are the meters that are still to be looked at. Of those in matched and in holds it is
-	// known that their match does, and that their expression holds.
+	// known that they have the path, and that their expression holds.
 	found, matched, holds meterSet
 	paths                 *forms  // of the path; nil if it has but the one in plain
 	plain                 [1]form // or if no meter reads any
@@ -107,16 +107,25 @@ func (e *evaluation) settle(s *Set, ev *edgeguard.Event, yield func(int, uint16)
 
 // match is [Meter.Match] of a meter.
 func (e *evaluation) match(s *Set, ev *edgeguard.Event, i int) (cost uint16, ok bool) {
-	m, same := &s.Meters[i], &s.index.same[i]
-	if e.kinds&m.Kind == 0 {
+	x := s.index
+	m, same := &s.Meters[i], &x.same[i]
+	if e.kinds&m.Kind == 0 || m.match.need&^ev.Known != 0 || !x.plain.has(i) && !m.match.matchFields(ev) {
 		return 0, false
 	}
-	if !e.matched.has(i) {
-		if cost, ok = e.matchTerms(m, ev); !ok {
-			e.found.remove(same.match)
+	switch {
+	case m.chargesPaths:
+		if cost, ok = m.weighAny(ev, e.pathsOf(m)); !ok {
 			return 0, false
 		}
-		e.matched.join(same.match)
+	case e.matched.has(i):
+	case !e.matchPath(m, !x.always.has(i)):
+		e.found.remove(same.path)
+		return 0, false
+	default:
+		e.matched.join(same.path)
+	}
+	if !m.match.matchHost(ev.Host) {
+		return 0, false
 	}
 	if m.when != nil && !e.holds.has(i) {
 		if !m.when.match(ev) { // the dearest part, and so the last
@@ -131,24 +140,27 @@ func (e *evaluation) match(s *Set, ev *edgeguard.Event, i int) (cost uint16, ok 
 	return e.charge(m, ev), true
 }
 
-// matchTerms looks at a meter's match, and at its charges only where these read the path.
-func (e *evaluation) matchTerms(m *Meter, ev *edgeguard.Event) (cost uint16, ok bool) {
-	if !m.match.matchFields(ev) {
-		return 0, false
-	}
-	paths := e.plain[:]
+// pathsOf returns the forms of the path that a meter compares.
+func (e *evaluation) pathsOf(m *Meter) []form {
 	if e.paths != nil {
-		paths = e.paths.of(m)
+		return e.paths.of(m)
 	}
-	if m.chargesPaths {
-		return m.weighAny(ev, paths)
+	return e.plain[:]
+}
+
+// matchPath reports whether the path is one of the meter's; found says that the index found it
+// among those. Of several forms it does not say which.
+func (e *evaluation) matchPath(m *Meter, found bool) bool {
+	p := &m.match
+	if found && e.paths == nil {
+		return len(p.path.those) == 0 || p.path.find(e.plain[0].path) != isThose
 	}
-	for i := range paths {
-		if m.match.matchPath(paths[i]) {
-			return 0, m.match.matchHost(ev.Host)
+	for _, f := range e.pathsOf(m) {
+		if p.matchPath(f) {
+			return true
 		}
 	}
-	return 0, false
+	return false
 }
 
 // charge returns what an event of a meter costs whose charges do not read the path. Rules of one

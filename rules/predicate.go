@@ -1,8 +1,6 @@
 package rules
 
 import (
-	"fmt"
-
 	"edgeguard"
 	"edgeguard/internal/unsafetext"
 )
@@ -20,19 +18,6 @@ type predicate struct {
 	target             target   // 0 where it is not asked for
 	own                *Hosts   // of the site, for target
 	uncountable        []string // terms that proxies cannot count
-}
-
-// text tells a predicate from all that match otherwise; it is empty for one that matches
-// everything.
-func (p *predicate) text(fold bool) string {
-	if p.need == 0 && p.notKinds == 0 {
-		return ""
-	}
-	var terms [][][]string
-	for _, t := range []*term{&p.method, &p.path, &p.host, &p.crawler} {
-		terms = append(terms, t.these, t.those)
-	}
-	return fmt.Sprintf("%d %d %v %v %q %d %p %t", p.need, p.notKinds, p.status, p.port, terms, p.target, p.own, fold)
 }
 
 // matchFields looks at all that needs no normal form.

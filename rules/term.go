@@ -145,8 +145,12 @@ func (t *term) find(s string) (found int8) {
 			}
 		}
 	}
-	for i := range t.list {
-		if p := &t.list[i]; p.begins(s) && p.ends(s) {
+	list := t.list
+	if found == isThese {
+		list = list[:t.bars] // nothing else is left to be said
+	}
+	for i := range list {
+		if p := &list[i]; p.begins(s) && p.ends(s) {
 			if i < t.bars {
 				return isThose
 			}
