@@ -56,6 +56,11 @@ func (c *decision) askRules(look bool) {
 	c.asking = false
 }
 
+// mayAsk reports whether askRules may have something to say of an event that is counted.
+func (d *Detector) mayAsk(ev *edgeguard.Event) bool {
+	return d.asks && d.config.Rules.Asked().May(ev, false, ev.Addr.Is6() && !d.config.Past)
+}
+
 // askRule compares what a meter counts of the event's key, and of the networks around it, with
 // the limits of a rule. Evidence that can be forged refuses nobody.
 func (c *decision) askRule(m *meter, of *rules.AskedRule) {

@@ -38,12 +38,14 @@ func (s set) all(yield func(i int) bool) {
 // need a decision.
 type batch struct {
 	moments [batchSize]moment
+	shown   [batchSize]shown
 	// standings and hits hold how the addresses stand, of those in known;
 	// spared are those of them that no rule looks at.
 	standings     [batchSize]blocklist.Standing
 	hits          [batchSize]*blocklist.Hit
 	known, spared set
 	six           set // those of IPv6
+	exact         set // those that an exact meter may count
 	// held are the failures that guarded meters do not count. turned says that the last
 	// event armed or disarmed a scope, and locked that the guard is locked.
 	held           set
@@ -54,8 +56,8 @@ type batch struct {
 	scopes [batchSize]uint8
 	// ours are those with an answer that this node had the client told.
 	ours set
-	// shown is how many the front doors were shown.
-	shown int
+	// doors is how many the front doors were shown.
+	doors int
 	// asked are the events of which each meter is asked. Where an event is not asked of every
 	// meter, these are the ones that it matches, with their costs, and matched are the meters of
 	// each event. words is how many of those an event has, and room is to find them.
@@ -152,6 +154,7 @@ func (b *batch) decide(d *Detector, nows []time.Time, events []edgeguard.Event, 
 // decideAll is decide for an opened batch of which nothing is held back.
 func (b *batch) decideAll(d *Detector, nows []time.Time, events []edgeguard.Event, verdicts []edgeguard.Verdict) {
 	b.ask(d, events)
+	b.exact = 0
 	for i := range d.meters {
 		m := &d.meters[i]
 		b.counted[i] = 0
@@ -160,6 +163,9 @@ func (b *batch) decideAll(d *Detector, nows []time.Time, events []edgeguard.Even
 		}
 		if m.answers {
 			b.asked[i] &^= b.ours
+		}
+		if m.exact {
+			b.exact |= b.asked[i]
 		}
 		if m.exact || b.asked[i] == 0 {
 			continue
@@ -175,11 +181,12 @@ func (b *batch) decideAll(d *Detector, nows []time.Time, events []edgeguard.Even
 // open sets the seconds, asks the blocklist, and shows the guard the answers. It returns
 // how many of the events are to be decided now.
 func (b *batch) open(d *Detector, nows []time.Time, events []edgeguard.Event) int {
-	b.known, b.spared, b.six, b.late, b.over, b.held, b.fails, b.ours, b.turned, b.shown = 0, 0, 0, 0, 0, 0, 0, 0, false, 0
+	b.known, b.spared, b.six, b.late, b.over, b.held, b.fails, b.ours, b.turned, b.doors = 0, 0, 0, 0, 0, 0, 0, 0, false, 0
 	empty := d.listless()
 	for i := 0; i < len(events) && !b.turned; i++ {
 		ev := &events[i]
 		at, early := newMoment(nows[i], ev.Time)
+		b.shown[i] = shown{}
 		if b.moments[i] = at; early {
 			b.notes.early++
 		}
@@ -242,13 +249,13 @@ func (b *batch) judge(d *Detector, nows []time.Time, events []edgeguard.Event, v
 	clear(verdicts)
 	blocked, c := false, &b.decision
 	for i := range events {
-		if !blocked && !d.exact && !(b.known | b.over | b.ours).has(i) {
+		if !blocked && !(b.known|b.over|b.ours|b.exact).has(i) && !(d.exact && d.mayAsk(&events[i])) {
 			continue
 		}
 		b.show(d, events, i)
 		*c = decision{} // and field by field: a literal would be made beside it and copied
 		c.d, c.event, c.now, c.moment, c.events = d, &events[i], nows[i], b.moments[i], 1
-		c.fails, c.scope = b.fails.has(i), b.scopes[i]
+		c.fails, c.scope, c.shown = b.fails.has(i), b.scopes[i], b.shown[i]
 		if blocked {
 			c.look()
 		} else if b.known.has(i) {
@@ -311,7 +318,7 @@ func (b *batch) count(d *Detector, m *meter, table *shard.Table, events []edgegu
 		}
 		op := &b.ops[:len(b.ops)+1][len(b.ops)]
 		cost, matched := b.costOf(d, m, i, ev)
-		if !matched || !m.set(op, ev, b.moments[i], cost) {
+		if !matched || !m.set(op, ev, b.moments[i], cost, &b.shown[i]) {
 			continue
 		}
 		text, known := m.attributes(ev, b.text)

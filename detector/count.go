@@ -21,7 +21,7 @@ func (d *Detector) Count(now time.Time, event *edgeguard.Event, rule int) (count
 	var op shard.Op
 	with, known := m.attributes(event, buf[:0])
 	cost, matched := m.Match(event)
-	if !known || !matched || !m.set(&op, event, at, cost) {
+	if !known || !matched || !m.set(&op, event, at, cost, new(shown)) {
 		return 0, false
 	}
 	return m.table(event).Count(event.Addr, unsafetext.String(with), op.Now), true

@@ -23,6 +23,7 @@ type decision struct {
 	now   time.Time
 
 	moment
+	shown       shown
 	early, late bool
 	inline      bool // a client waits for the verdict, and Retry-After may be sent
 	elsewhere   bool // another program counted what this decides, and nothing but the address is known

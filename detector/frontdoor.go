@@ -47,7 +47,7 @@ func (b *batch) show(d *Detector, events []edgeguard.Event, i int) {
 	if d.config.Doors == nil {
 		return
 	}
-	for ; b.shown <= i; b.shown++ {
-		d.config.Doors.See(&events[b.shown], b.moments[b.shown].nowSec)
+	for ; b.doors <= i; b.doors++ {
+		d.config.Doors.See(&events[b.doors], b.moments[b.doors].nowSec)
 	}
 }

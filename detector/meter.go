@@ -133,7 +133,7 @@ func (m *meter) slot(sec uint32) uint32 { return sec / m.Width }
 // what the meter counts the values of. The fields are set one by one: a literal would
 // be copied in pieces of 16 bytes, and reading the address back from such a copy waits
 // for it (measured: a failed store forwarding at each event).
-func (m *meter) set(op *shard.Op, event *edgeguard.Event, at moment, cost uint16) bool {
+func (m *meter) set(op *shard.Op, event *edgeguard.Event, at moment, cost uint16, last *shown) bool {
 	op.Addr = event.Addr
 	op.Now = m.slot(at.nowSec)
 	op.Slot = op.Now
@@ -145,7 +145,7 @@ func (m *meter) set(op *shard.Op, event *edgeguard.Event, at moment, cost uint16
 	}
 	op.Cost = cost
 	if m.Distinct != 0 {
-		return m.show(op, event)
+		return m.show(op, event, last)
 	}
 	if event.Hits > 1 {
 		op.Cost = uint16(min(uint32(cost)*uint32(event.Hits), math.MaxUint16)) // a slot has room for no more
@@ -175,7 +175,7 @@ func (m *meter) add(c *decision, cost uint16) count {
 		return m.addWith(c, cost)
 	}
 	var op shard.Op
-	if !m.set(&op, c.event, c.moment, cost) {
+	if !m.set(&op, c.event, c.moment, cost, &c.shown) {
 		return count{}
 	}
 	return c.counted(m.table(c.event).Add(&op), op.Cost)
@@ -196,7 +196,7 @@ func (m *meter) addWith(c *decision, cost uint16) count {
 // prepare is set and the attributes, which it appends to buf and leaves to
 // the caller to set: set here, they would have to lie on the heap.
 func (m *meter) prepare(op *shard.Op, c *decision, cost uint16, buf []byte) (with []byte, ok bool) {
-	if !m.set(op, c.event, c.moment, cost) {
+	if !m.set(op, c.event, c.moment, cost, &c.shown) {
 		return buf, false
 	}
 	return m.attributes(c.event, buf)
@@ -224,7 +224,7 @@ func (m *meter) retryAfter(c *decision, r *rule) time.Duration {
 	var op shard.Op
 	with, known := m.attributes(c.event, buf[:0])
 	cost, matched := m.Match(c.event)
-	if !matched || !m.set(&op, c.event, c.moment, cost) || !known {
+	if !matched || !m.set(&op, c.event, c.moment, cost, &c.shown) || !known {
 		return 0
 	}
 	source := source{m, m.table(c.event), r.Limit, m.fleet && r.Scope == rules.ScopeFleet}

@@ -81,9 +81,13 @@ func (g *guard) failedHash(m *meter, key netip.Addr, scope uint8) uint64 {
 // noteFailed notes what a guarded meter counted by a failure: what a lift may take back. It
 // needs the guard's lock.
 func (g *guard) noteFailed(m *meter, addr netip.Addr, scope uint8, eventSec uint32, added uint16) {
-	if scope < outage.MostScopes && added > 0 {
-		g.failed.add(g.failedHash(m, m.Key(addr, "").Prefix.Addr(), scope), eventSec/60, uint32(added))
+	if scope >= outage.MostScopes || added == 0 {
+		return
 	}
+	if !addr.Is4() || m.V4 < 32 { // else it is its own key
+		addr = m.Key(addr, "").Prefix.Addr()
+	}
+	g.failed.add(g.failedHash(m, addr, scope), eventSec/60, uint32(added))
 }
 
 // noteFailed is that of the guard, for a decision.

@@ -97,7 +97,7 @@ func (c *decision) countWide(m *meter, own count) {
 		return
 	}
 	op := shard.Op{Addr: c.event.Addr, Now: m.slot(c.nowSec), Slot: m.slot(c.eventSec), Cost: m.part(own)}
-	if op.Cost == 0 || m.Distinct != 0 && !m.show(&op, c.event) {
+	if op.Cost == 0 || m.Distinct != 0 && !m.show(&op, c.event, &c.shown) {
 		return
 	}
 	var buf [attributesSize]byte

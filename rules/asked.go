@@ -64,6 +64,11 @@ func (a *Asked) Matches(ev *edgeguard.Event, look, wide bool, room []uint64) ite
 	}
 }
 
+// May reports whether Matches can call yield, as far as the event's method tells.
+func (a *Asked) May(ev *edgeguard.Event, look, wide bool) bool {
+	return a.terms.index.byMethod(ev).meets(a.of[oneIf(look)][oneIf(wide)])
+}
+
 func oneIf(b bool) int {
 	if b {
 		return 1

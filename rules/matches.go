@@ -124,7 +124,7 @@ func (e *evaluation) match(s *Set, ev *edgeguard.Event, i int) (cost uint16, ok 
 	default:
 		e.matched.join(same.path)
 	}
-	if !m.match.matchHost(ev.Host) {
+	if m.match.need&edgeguard.FieldHost != 0 && !m.match.matchHost(ev.Host) {
 		return 0, false
 	}
 	if m.when != nil && !e.holds.has(i) {
