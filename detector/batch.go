@@ -249,7 +249,7 @@ func (b *batch) judge(d *Detector, nows []time.Time, events []edgeguard.Event, v
 	clear(verdicts)
 	blocked, c := false, &b.decision
 	for i := range events {
-		if !blocked && !(b.known|b.over|b.ours|b.exact).has(i) && !(d.exact && d.mayAsk(&events[i])) {
+		if !blocked && !(b.known | b.over | b.ours | b.exact).has(i) && !(d.exact && d.mayAsk(&events[i])) {
 			continue
 		}
 		b.show(d, events, i)
