@@ -20,9 +20,6 @@ import (
 // mostKept is the longest text of a change that is kept: a proxy's header can name a user.
 const mostKept = 1 << 10
 
-// mostListed is how many prefixes an entry of a change of many lists.
-const mostListed = 1000
-
 // keep writes an event to the log.
 func (e *Events) keep(room eventlog.Room, event Event, rule string, prefixes ...netip.Prefix) {
 	event.Text = safetext.Cut(event.Text, 4*mostKept)
@@ -55,26 +52,33 @@ func (e *Events) Crossing(now time.Time, c *edgeguard.Crossing) {
 
 // LeftOut keeps that events are missing from what is kept.
 func (e *Events) LeftOut(now time.Time, n uint64) {
-	text := fmt.Sprintf("%d more in this second, most of them crossings, are not kept", n)
+	text := fmt.Sprintf("%d more in this second, most of them crossings or ends of blocks that refused nothing, are not kept", n)
 	e.keep(eventlog.Crossings, Event{Time: now.UTC(), Kind: EventLeftOut, Name: "left_out", Text: text}, "")
 }
 
-// Change keeps what an operator changed.
+// fewPrefixes is how many a change may have that lies with those of one; longer lists lie with
+// the blocks, so that one import does not move all other changes out.
+const fewPrefixes = 20
+
+// Change keeps what an operator changed. Its prefixes are the entry's own; too many for one
+// are in several.
 func (e *Events) Change(a Audit) {
 	for _, long := range []*string{&a.Who, &a.User, &a.Target, &a.Detail, &a.Result} {
 		*long = safetext.Cut(*long, mostKept)
 	}
-	if rest := a.Prefixes[min(len(a.Prefixes), mostListed):]; len(rest) > 0 { // in an entry of their own
-		a.Prefixes = a.Prefixes[:mostListed]
-		more := a
-		more.Prefixes = rest
-		defer e.Change(more)
+	room, list := eventlog.ByHand, a.Prefixes
+	if a.Prefixes = nil; len(list) > fewPrefixes {
+		room = eventlog.Blocks
 	}
-	prefixes := a.Prefixes
-	if p, ok := keyPrefix(a.Target); ok {
-		prefixes = append(slices.Clip(prefixes), p)
+	target, ofOne := keyPrefix(a.Target)
+	for more := true; more; more = len(list) > 0 {
+		n := min(len(list), eventlog.MaxPrefixes-1)
+		part := slices.Clone(list[:n])
+		if list = list[n:]; ofOne {
+			part = append(part, target)
+		}
+		e.keep(room, Event{Time: a.Time.UTC(), Kind: EventChange, Change: &a}, "", part...)
 	}
-	e.keep(eventlog.ByHand, Event{Time: a.Time.UTC(), Kind: EventChange, Change: &a}, "", prefixes...)
 }
 
 // PastPage is one page of what happened.
@@ -108,11 +112,17 @@ func (v *View) Past(ctx context.Context, q eventlog.Query, limit int) PastPage {
 		if json.Unmarshal(entry.Body, &event) != nil {
 			continue // of another version
 		}
+		if c := event.Change; c != nil {
+			c.Prefixes = entry.Prefixes
+			if _, ofOne := keyPrefix(c.Target); ofOne && len(c.Prefixes) > 0 {
+				c.Prefixes = c.Prefixes[:len(c.Prefixes)-1] // the target
+			}
+		}
 		event.ID = strconv.FormatUint(entry.Number, 10)
 		if v.discreet {
 			event = *event.WithoutNote()
 		}
-		page.Events, newest, size = append(page.Events, event), max(newest, entry.Number), size+len(entry.Body)
+		page.Events, newest, size = append(page.Events, event), max(newest, entry.Number), size+len(entry.Body)+40*len(entry.Prefixes)
 	}
 	page.Newest = strconv.FormatUint(newest, 10)
 	return page

@@ -13,8 +13,8 @@ import (
 
 const (
 	// journalLength is how many entries wait for a slow log. When it is full
-	// entries are dropped and counted: a decision never waits for a log. Crossings may
-	// take half of them, so that no flood of these leaves out a block.
+	// entries are dropped and counted: a decision never waits for a log. Lesser ones
+	// may take half of them, so that no flood of these leaves out a block.
 	journalLength = 16384
 	// linesPerSecond bounds the log during a storm of blocks; what is left
 	// out is counted in one line.
@@ -36,10 +36,10 @@ type journal struct {
 	second int64 // the second that lines are counted in
 	lines  int
 	left   int // lines left out of that second
-	// crossings of that second, and entries of it that are not published
-	crossings int
-	unkept    uint64
-	reported  uint64 // of dropped
+	// lesser entries of that second, and entries of it that are not published
+	lesser   int
+	unkept   uint64
+	reported uint64 // of dropped
 }
 
 // entry is one thing to log: exactly one of its pointers is set, but for a block that was
@@ -58,9 +58,15 @@ func newJournal(log *slog.Logger, epoch func(time.Time) time.Time) *journal {
 	return &journal{log: log, entries: make(chan entry, journalLength), epoch: epoch, publish: func(entry) {}}
 }
 
+// lesser reports whether an entry is one of the first to be left out: a crossing, or that a
+// block which refused nothing ended when it was to, as all of an import do at once.
+func (e *entry) lesser() bool {
+	return e.crossing != nil || e.block == nil && e.ended != nil && e.ended.Why == blocklist.EndedInTime && e.ended.Refused == 0
+}
+
 // add takes an entry. It never waits.
 func (j *journal) add(e entry) {
-	if e.crossing != nil && len(j.entries) >= journalLength/2 {
+	if e.lesser() && len(j.entries) >= journalLength/2 {
 		j.dropped.Add(1)
 		return
 	}
@@ -108,18 +114,15 @@ func (j *journal) rest() {
 // logged.
 func (j *journal) write(e entry, second int64) {
 	j.turn(second)
-	if e.block == nil && e.ended != nil { // its block had a line, with the end
-		j.publish(e)
-		return
+	if e.block != nil || e.ended == nil { // else its block had a line, with the end
+		if j.lines++; j.lines <= linesPerSecond || e.alarm != nil {
+			j.line(e)
+		} else {
+			j.left++
+		}
 	}
-	j.lines++
-	if j.lines <= linesPerSecond || e.alarm != nil {
-		j.line(e)
-	} else {
-		j.left++
-	}
-	if e.crossing != nil {
-		if j.crossings++; j.crossings > linesPerSecond {
+	if e.lesser() {
+		if j.lesser++; j.lesser > linesPerSecond {
 			j.unkept++
 			return // of those that are held back, all visitors may be
 		}
@@ -143,7 +146,7 @@ func (j *journal) turn(second int64) {
 	if j.unkept += j.lost.Swap(0); j.unkept > 0 {
 		j.publish(entry{unkept: j.unkept})
 	}
-	j.second, j.lines, j.left, j.crossings, j.unkept = second, 0, 0, 0, 0
+	j.second, j.lines, j.left, j.lesser, j.unkept = second, 0, 0, 0, 0
 }
 
 func (j *journal) line(e entry) {

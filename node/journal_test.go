@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/blocklist"
 )
 
 func blockOf(i int) *edgeguard.Block {
@@ -35,6 +36,36 @@ func TestJournalInAStorm(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "an alarm is never left out") || published != blocks+1 {
 		t.Errorf("published %d", published)
+	}
+}
+
+// Where an import ends, as many ends that refused nothing are kept as crossings in a second,
+// and how many more there were; those that refused something are all kept.
+func TestJournalOfManyEnds(t *testing.T) {
+	j := newJournal(slog.New(slog.DiscardHandler), func(t time.Time) time.Time { return t })
+	kept, told, unkept := 0, 0, uint64(0)
+	j.publish = func(e entry) {
+		switch {
+		case e.unkept > 0:
+			unkept += e.unkept
+		case e.ended.Refused > 0:
+			told++
+		default:
+			kept++
+		}
+	}
+	for i := range 1000 {
+		j.write(entry{ended: &blocklist.Ended{Block: *blockOf(i), Why: blocklist.EndedInTime, Refused: uint32(i % 2)}}, 1)
+	}
+	j.turn(2)
+	if kept != linesPerSecond || told != 500 || unkept != 500-linesPerSecond {
+		t.Errorf("%d kept, %d that refused something, %d left out", kept, told, unkept)
+	}
+	for i := range 2 * journalLength {
+		j.add(entry{ended: &blocklist.Ended{Block: *blockOf(i), Why: blocklist.EndedInTime}})
+	}
+	if n := len(j.entries); n != journalLength/2 {
+		t.Errorf("%d ends wait", n)
 	}
 }
 

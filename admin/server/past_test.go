@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -103,5 +104,30 @@ func TestPastOfLongLists(t *testing.T) {
 	}
 	if changes < 20 || pages < 2 {
 		t.Errorf("%d changes on %d pages", changes, pages)
+	}
+}
+
+// An import of a hundred thousand moves out no other change, and is read whole.
+func TestPastOfManyImports(t *testing.T) {
+	s := serve(t, newNode(), server.Config{})
+	s.write(t, "POST", "/api/v1/reload", "")
+	list := make([]netip.Prefix, 100_000)
+	for i := range list {
+		list[i] = netip.MustParsePrefix(fmt.Sprintf("2001:db8:0:%x::%x/128", i>>16, i&0xffff))
+	}
+	for part := range slices.Chunk(list, len(list)/20) {
+		s.events.Change(admin.Audit{Time: start, Who: "uid 0", Action: "confirm", Target: "2001:db8::/32", Result: "ok", Prefixes: part})
+	}
+	if all := decode[admin.AuditPage](t, s, "/api/v1/audit?cursor=2").Audit; len(all) != 1 || all[0].Action != "reload" {
+		t.Errorf("%+v", all)
+	}
+	newest := decode[admin.PastPage](t, s, "/api/v1/history?kind=change&limit=5").Events // a change is in parts
+	slices.Reverse(newest)
+	var got []netip.Prefix
+	for _, e := range newest {
+		got = append(got, e.Change.Prefixes...)
+	}
+	if !slices.Equal(got, list[95_000:]) {
+		t.Errorf("%d prefixes", len(got))
 	}
 }
