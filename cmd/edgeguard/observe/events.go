@@ -95,6 +95,9 @@ func (o *chosen) read(now time.Time) (err error) {
 	if o.query.Until, err = moment(now, "until", o.until); err != nil {
 		return err
 	}
+	if !o.query.Until.IsZero() && !o.query.Until.After(o.query.Since) {
+		return errors.New("events: --until is not after --since")
+	}
 	o.query.Kinds, o.query.Rule = strings.Join(o.kinds, ","), o.rule
 	o.follow = o.follow || o.since == "" && o.until == ""
 	return nil

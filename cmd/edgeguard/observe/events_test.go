@@ -100,7 +100,7 @@ func TestEventsErrors(t *testing.T) {
 	if err := print(t.Context(), &command.Env{Stdout: io.Discard}, node, &chosen{since: "1h", follow: true}); err == nil {
 		t.Error("no error without a node")
 	}
-	for _, o := range []chosen{{since: "month"}, {until: "-1h"}, {address: "here"}, {kinds: []string{"visit"}}, {most: -1}} {
+	for _, o := range []chosen{{since: "month"}, {until: "-1h"}, {since: "10m", until: "1h"}, {address: "here"}, {kinds: []string{"visit"}}, {most: -1}} {
 		if o.read(time.Now()) == nil {
 			t.Errorf("%+v is accepted", o)
 		}
