@@ -28,7 +28,7 @@ type Log struct {
 	full   chan struct{} // holds one while many bytes wait
 	disk   sync.Mutex    // held while files are changed; guards root; taken before mu
 	root   *os.Root      // nil while it is in memory
-	refuse error         // why that is, where it has a folder
+	refuse error         // why that is, where it has a folder: each flush tries that again
 
 	mu     sync.Mutex // guards the fields below
 	number uint64     // of the last entry
@@ -53,15 +53,20 @@ func (l *Log) Open() error {
 	}
 	l.disk.Lock()
 	defer l.disk.Unlock()
+	return l.open()
+}
+
+// open is Open. It needs disk.
+func (l *Log) open() error {
 	_ = os.Mkdir(l.config.Folder, 0o700) // or it is there
 	root, err := os.OpenRoot(l.config.Folder)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err != nil {
-		l.config.Folder, l.refuse = "", err
+		l.refuse = err
 		return err
 	}
-	l.root = root
+	l.root, l.refuse = root, nil
 	last := uint64(0)
 	for i := range l.rooms {
 		r := &l.rooms[i]
@@ -104,7 +109,7 @@ func (l *Log) Add(to Room, e Entry) {
 	r := &l.rooms[to]
 	switch {
 	case len(r.pending) < mostPending[to]:
-	case l.config.Folder == "":
+	case l.config.Folder == "" || l.refuse != nil:
 		r.trim()
 	default:
 		l.lost++
@@ -156,8 +161,13 @@ func (l *Log) Bytes() (n int64) {
 func (l *Log) Flush(now time.Time) (err error) {
 	l.disk.Lock()
 	defer l.disk.Unlock()
+	if l.root == nil && l.refuse == nil {
+		return nil
+	}
 	if l.root == nil {
-		return l.refuse
+		if err = l.open(); l.root == nil {
+			return err
+		}
 	}
 	for i := range l.rooms {
 		r := &l.rooms[i]

@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -335,18 +336,28 @@ func TestNoFolder(t *testing.T) {
 	if err := os.WriteFile(folder, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	l := New(Config{Folder: folder, Bytes: 1 << 20, Keep: month})
+	l := New(Config{Folder: folder, Bytes: 1 << 24, Keep: month})
 	if err := l.Open(); err == nil {
 		t.Error("a file is taken for a folder")
 	}
 	for range 10_000 {
 		l.Add(Blocks, Entry{Time: noon, Body: make([]byte, 200)})
 	}
-	if l.Flush(noon) == nil || l.Close(noon) == nil {
+	if l.Flush(noon) == nil {
 		t.Error("nothing tells that it is not written")
 	}
-	if all := found(l, Query{Newest: true}); len(all) == 0 || all[0].Number != 10_000 || l.Lost() > 0 {
+	all := found(l, Query{Newest: true})
+	if len(all) == 0 || all[0].Number != 10_000 || l.Lost() > 0 {
 		t.Errorf("%d entries", len(all))
+	}
+	if err := os.Remove(folder); err != nil { // the next flush has the folder
+		t.Fatal(err)
+	}
+	if err := errors.Join(l.Flush(noon), l.Close(noon)); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(found(opened(t, folder, 1<<24, month), Query{})); n != len(all) {
+		t.Errorf("%d entries were written, want %d", n, len(all))
 	}
 }
 

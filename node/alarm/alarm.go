@@ -60,18 +60,15 @@ func New(notify func(edgeguard.Alarm), recovered func(kind, about string)) *Trac
 
 // Happened raises an alarm about an event.
 func (t *Tracker) Happened(now time.Time, kind, about, text string) {
-	if !t.explained(text) {
-		t.raise(now, subject{kind, about}, text, false)
-	}
+	t.raise(now, subject{kind, about}, text, false)
 }
 
-// explained reports whether what happened is about a file in the state folder, of which an active
-// alarm says that it is unusable: one cause is told once, and not for each of its files.
-func (t *Tracker) explained(text string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+// explained reports whether a text is about a file in the state folder, of which an active alarm
+// says that it is unusable: one cause is told once, and not for each of its files. It needs mu.
+func (t *Tracker) explained(of subject, text string) bool {
 	for key, s := range t.raised {
-		if key.kind == State && s.lasts && strings.HasPrefix(key.about, "/") && strings.Contains(text, key.about+"/") {
+		if key != of && key.kind == State && s.lasts && strings.HasPrefix(key.about, "/") &&
+			(strings.Contains(text, key.about+"/") || strings.Contains(text, key.about+":")) {
 			return true
 		}
 	}
@@ -86,6 +83,10 @@ func (t *Tracker) Begins(now time.Time, kind, about, text string) {
 func (t *Tracker) raise(now time.Time, key subject, text string, lasts bool) {
 	t.mu.Lock()
 	s := t.raised[key]
+	if s == nil && t.explained(key, text) {
+		t.mu.Unlock()
+		return
+	}
 	if s == nil {
 		t.makeRoom()
 		s = &active{}
