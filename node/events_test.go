@@ -193,3 +193,18 @@ func TestOldAudit(t *testing.T) {
 		}
 	}
 }
+
+// A reload that changes how much is kept says that it takes a restart.
+func TestReloadOfKept(t *testing.T) {
+	t.Parallel()
+	u := newNode(t, shortDir(t), oneLog).start()
+	u.must(u.Reload())
+	if strings.Contains(u.log.String(), "need a restart") {
+		t.Error("of the same config")
+	}
+	u.yaml += "keep_events_for: 1h\n"
+	u.must(u.Reload())
+	if !strings.Contains(u.log.String(), "keep_events_for need a restart") {
+		t.Error("nothing says that keep_events_for needs a restart")
+	}
+}

@@ -132,8 +132,8 @@ func (n *Node) reload() error {
 	for _, s := range silenced {
 		n.options.Log.Warn("config: " + s.String())
 	}
-	if c.Memory != before.Memory || c.State != before.State || c.Samples != before.Samples {
-		n.options.Log.Warn("config: changes of memory, state and samples need a restart")
+	if c.Memory != before.Memory || c.State != before.State || c.Samples != before.Samples || c.KeepEvents != before.KeepEvents || c.KeepEventsFor != before.KeepEventsFor {
+		n.options.Log.Warn("config: changes of memory, state, samples, keep_events and keep_events_for need a restart")
 	}
 	return nil
 }
