@@ -111,7 +111,7 @@ func sentences(t *testing.T, w *world) {
 		{w.node, "203.0.113.9", `Blocked by hand on edge-2 at ` + clock + `: “scraper, ticket 4711”. No rule is involved. Since then nothing of it came to this node. It ends at .*` + clock + ` on its own.`},
 		{w.node, "11.1.1.1", `Not blocked: the block awaits confirmation. edge-2 made it; an operator has to confirm it here.`},
 		{w.node, nearby, `Not blocked. The nearest is rule site: 171 requests, limit 190, 90.0 %.`},
-		{w.node, prober, `Not blocked. The nearest is rule probing: 60 of 38, 157.9 %. That rule only reports.`},
+		{w.node, prober, `Not blocked. The nearest is rule probing: 60 requests, limit 38, 157.9 %. That rule only reports.`},
 		{w.node, "198.51.100.222", `Never blocked: .*198.51.100.128/25.*office.* Its requests are not counted.`},
 		{w.node, "192.0.2.1", `Never blocked: .*192.0.2.0/24. Its requests are not counted.`},
 		{w.node, "127.0.0.1", `Protected: .* It is blocked by force only.`},
