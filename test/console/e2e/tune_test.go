@@ -174,7 +174,7 @@ func TestCandidate(t *testing.T) {
 		t.Errorf("the candidate says %+v, a replay finds %d", c, summary.Blocks)
 	}
 	b.open(n.shown + "/rules/site")
-	b.says(fmt.Sprintf("limit %d\n%d crossings", limit, summary.Blocks))
+	b.says(fmt.Sprintf("limit %d requests\n%d crossings", limit, summary.Blocks))
 	if live := n.status().V4; live == 0 || uint64(live) >= summary.Blocks {
 		t.Errorf("%d are blocked by the live limit", live)
 	}
