@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -53,8 +54,11 @@ func TestEventsGoOn(t *testing.T) {
 		`{"events":[],"newest":"11"}`,
 		`{"events":[{"id":"12","kind":"alarm","name":"c"},{"id":"13","kind":"alarm","name":"d"}],"newest":"13"}`,
 	}
+	var mu sync.Mutex // each connection is served by a goroutine of its own
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
 		asked = append(asked, r.URL.Query().Get("cursor"))
 		answer := answers[0]
 		if answers = answers[1:]; answer == "" {
