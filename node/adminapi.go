@@ -82,16 +82,23 @@ func (a *adminAPI) audit(by admin.Audit) {
 	a.deps.Log.Info("by hand", "who", by.Who, "user", by.User, "role", by.Role, "way", by.Way, "action", by.Action, "target", by.Target, "detail", by.Detail, "result", by.Result)
 }
 
-// readTokens has the admin listeners that stayed read their tokens again.
-func (a *adminAPI) readTokens() error {
+// readTokens has the admin listeners that stayed read their tokens again. Where one cannot, the
+// previous stays in use.
+func (a *adminAPI) readTokens() {
 	for _, l := range a.listeners.All() {
 		if s := l.Server(); s != nil {
 			if err := s.ReadTokens(); err != nil {
-				return fmt.Errorf("the previous token of %s stays in use: %w", l.Address, err)
+				a.deps.Log.Warn(fmt.Sprintf("the previous token of %s stays in use: %v", l.Address, err))
 			}
 		}
 	}
-	return nil
+}
+
+// check raises the conditions of the listeners, and notes what the API shows of the past.
+func (a *adminAPI) check(now time.Time, p *pipeline.Pipeline) {
+	a.listeners.Check(now)
+	a.status.KeepHistory(now)
+	a.noteRates(a.status.Now(), p)
 }
 
 // publish passes what was logged to the API's streams.

@@ -45,19 +45,19 @@ func (e *envoyClient) call(method string, message []byte) []byte {
 	return answer[envoy.FrameHeadSize:]
 }
 
-func part(number int, write func(out []byte) []byte) []byte {
+func piece(number int, write func(out []byte) []byte) []byte {
 	return envoy.AppendMessage(nil, number, write)
 }
 
 // check reports whether ext_authz lets a request of an address through.
 func (e *envoyClient) check(addr string) bool {
 	e.Helper()
-	source := part(1, func(out []byte) []byte {
+	source := piece(1, func(out []byte) []byte {
 		return envoy.AppendMessage(out, 1, func(out []byte) []byte {
 			return envoy.AppendMessage(out, 1, func(out []byte) []byte { return envoy.AppendText(out, 2, addr) })
 		})
 	})
-	return !bytes.Contains(e.call(envoy.CheckMethod, part(1, func(out []byte) []byte { return append(out, source...) })), []byte{0x08, 7})
+	return !bytes.Contains(e.call(envoy.CheckMethod, piece(1, func(out []byte) []byte { return append(out, source...) })), []byte{0x08, 7})
 }
 
 // limit returns the answer of the rate limit service about an address and a rule.
@@ -66,7 +66,7 @@ func (e *envoyClient) limit(addr, rule string, hits uint64) []byte {
 	entry := func(out []byte, key, value string) []byte {
 		return envoy.AppendMessage(out, 1, func(out []byte) []byte { return envoy.AppendText(envoy.AppendText(out, 1, key), 2, value) })
 	}
-	descriptor := part(2, func(out []byte) []byte { return entry(entry(out, "remote_address", addr), "edgeguard_rule", rule) })
+	descriptor := piece(2, func(out []byte) []byte { return entry(entry(out, "remote_address", addr), "edgeguard_rule", rule) })
 	return e.call(envoy.LimitMethod, envoy.AppendWhole(descriptor, 3, hits))
 }
 

@@ -22,6 +22,7 @@ import (
 	"edgeguard/node/alarm"
 	"edgeguard/node/checks"
 	"edgeguard/node/pipeline"
+	"edgeguard/node/supervisor"
 	"edgeguard/sensor/accesslog"
 )
 
@@ -90,6 +91,59 @@ func (d logDeps) logSources(c *config.Config, connections int) []*logSource {
 		want = append(want, s)
 	}
 	return want
+}
+
+// logGroup is the logs of a node.
+type logGroup struct {
+	logDeps
+	supervisor.Group[*logSource]
+	connections int // of a stream, at most; set before Settle
+	missed      func(source string, reason edgeguard.Reason, requests uint64)
+	handedIn    func() []admin.Source // by all sources
+}
+
+// Settle makes the logs that run those of the config.
+func (g *logGroup) Settle(ctx context.Context, c *config.Config) {
+	g.Group.Settle(ctx, g.logSources(c, g.connections))
+}
+
+// check raises the alarms about logs that lose lines or deliver nothing.
+func (g *logGroup) check(now time.Time) {
+	g.checkLoss(now)
+	g.checkSilence(now)
+}
+
+// checkLoss raises the alarm about log lines that were written and could not
+// be read.
+func (g *logGroup) checkLoss(now time.Time) {
+	for _, l := range g.All() {
+		seen := l.figures()
+		if lines, text := checks.Loss(&l.seen, &seen); text != "" {
+			l.alarms.Happened(now, alarm.Loss, l.name, l.name+": "+text)
+			g.missed(l.source(), edgeguard.LinesLost, lines)
+		}
+		if text := checks.Dropped(&l.seen, &seen); text != "" {
+			l.alarms.Happened(now, alarm.Loss, l.name+", HAProxy", l.name+": "+text)
+		}
+		l.seen = seen
+	}
+}
+
+// checkSilence raises the alarm about logs that deliver nothing.
+func (g *logGroup) checkSilence(now time.Time) {
+	var all uint64
+	for _, source := range g.handedIn() {
+		all += source.Events
+	}
+	for _, l := range g.All() {
+		is := l.progress()
+		is.Others = all - min(all, is.Events)
+		if text := l.silence.Look(now, is); text != "" {
+			l.alarms.Begins(now, alarm.Silent, l.name, l.name+": "+text)
+		} else {
+			l.alarms.Ends(alarm.Silent, l.name)
+		}
+	}
 }
 
 func (s *logSource) Key() string {

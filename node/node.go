@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"edgeguard/admin/metrics"
 	"edgeguard/aggregator/quarantine"
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
@@ -59,11 +60,18 @@ type Node struct {
 	kept       *eventKeeper
 	store      *store
 	protected  *protected
-	sensors    *sensors
+	uncounted  *checks.UncountedRequests
+	latency    *metrics.Latency // of decisions
+	logs       *logGroup
 	enforcers  *lists.Lists
-	neighbours neighbours.Services
+	bouncers   *neighbours.BouncerSide // of CrowdSec, which enforce the blocks
+	crowdSec   *neighbours.CrowdSecClient
+	blocklists *neighbours.Subscriptions
+	notify     *neighbours.Notifiers
 	fleet      *fleetlink.Side
 	admin      *adminAPI
+	sensors    parts // hand in events
+	parts      parts // with the sensors
 	lifecycle  lifecycle
 	// lastEnded is a block that was lifted, until its tombstone comes: the list calls one
 	// at a time.
@@ -147,9 +155,7 @@ func (n *Node) Run(ctx context.Context) error {
 		return err
 	}
 	n.protected.look()
-	n.fleet.Resume(n.store.restore())
-	n.enforcers.Load()
-	n.neighbours.Bouncers.Load()
+	n.parts.load()
 	n.list.OnChange(n.changed)
 	n.list.OnEvict(n.evicted)
 	n.list.OnEnd(n.ended)
@@ -159,7 +165,7 @@ func (n *Node) Run(ctx context.Context) error {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer end()
-	for _, run := range []func(context.Context){n.journal.run, n.kept.run, n.housekeeping().run, n.protected.run} {
+	for _, run := range []func(context.Context){n.journal.run, n.kept.run, (&housekeeping{clock: n.clock, alarms: n.alarms, systemd: n.lifecycle.systemd, parts: n.parts}).run, n.protected.run} {
 		beside.Go(func() { run(base) })
 	}
 	first := !n.store.positions.known() // asked now: soon after it has begun, a log has one that is not saved
@@ -185,17 +191,12 @@ func (n *Node) Run(ctx context.Context) error {
 
 // settle makes the services that run those of the config. It needs changing.
 func (n *Node) settle(c *config.Config) {
-	base := n.lifecycle.base
-	c, connections := withinFiles(n.clock.Now(), c, n.alarms)
-	n.enforcers.Settle(base, c)
-	n.neighbours.Settle(base, c)
-	n.sensors.settle(base, c, connections)
-	n.admin.settle(base, c)
-	n.fleet.Settle(base, c)
+	c, n.logs.connections = withinFiles(n.clock.Now(), c, n.alarms)
+	n.parts.settle(n.lifecycle.base, c)
 	n.sockets.Keep(addresses(c))
 }
 
-// drain ends the services in the order in which events pass them.
+// drain ends the parts in the order in which events pass them.
 func (n *Node) drain() {
 	n.lifecycle.ready.Store(false)
 	n.lifecycle.systemd.stopping()
@@ -203,13 +204,7 @@ func (n *Node) drain() {
 	n.admin.state("stopping", "the node drains and ends")
 	n.lifecycle.changing.Lock()
 	defer n.lifecycle.changing.Unlock()
-	n.sensors.stop()
-	n.fleet.Stop() // it pushes the last counts
-	n.admin.rates.EndDay()
-	n.fleet.Mark(n.store.save())
-	n.enforcers.Stop()
-	n.neighbours.Stop() // after all that they tell others of
-	n.admin.listeners.Stop()
+	n.parts.stop()
 	n.lifecycle.base = nil
 }
 

@@ -116,11 +116,7 @@ func (n *Node) reload() error {
 	n.list.SetAllow(c.Allowlist)
 	n.protected.look()
 	n.settle(c)
-	n.enforcers.Refresh() // the allowlist or the mode may be another; those that left have ended
-	n.fleet.Resync()      // the previous allowlist may have refused blocks
-	if err := n.admin.readTokens(); err != nil {
-		n.options.Log.Warn(err.Error())
-	}
+	n.parts.again()
 	for _, w := range c.Warnings {
 		n.options.Log.Warn("config: " + w.String())
 	}

@@ -23,7 +23,7 @@ func TestUDPEvidence(t *testing.T) {
 	} {
 		t.Run(test.listen, func(t *testing.T) {
 			u := newNode(t, shortDir(t), strings.Replace(small, "file: $DIR/access.log", test.listen, 1)).start()
-			log := u.sensors.logs.All()[0]
+			log := u.logs.All()[0]
 			u.eventually("it listens", func() bool { return log.listener.Load() != nil })
 			c, err := net.Dial("udp", fmt.Sprintf("127.0.0.1:%d", log.listener.Load().Addr().(*net.UDPAddr).Port))
 			if err != nil {

@@ -18,6 +18,7 @@ import (
 	"edgeguard/blocklist/imported"
 	"edgeguard/clockguard"
 	"edgeguard/config"
+	"edgeguard/crawlers"
 	"edgeguard/detector"
 	"edgeguard/enforce/haproxypeers"
 	"edgeguard/eventlog"
@@ -52,7 +53,7 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 	n.list = blocklist.New(blocklist.Config{Allow: c.Allowlist, Retention: c.Rules.LongestWindow(), Most: c.MaxBlocks})
 	n.imports = &neighbours.ImportedLists{
 		Set:  imported.New(imported.Config{Own: n.list, Node: c.Node, Most: c.MaxImported, Changed: n.importedChanged}),
-		Most: func() int { return n.pipeline.Current().Config.MaxImported }, Feeders: n.neighbours.Feeders, Epoch: n.clock.Epoch, Alarms: n.alarms,
+		Most: func() int { return n.pipeline.Current().Config.MaxImported }, Epoch: n.clock.Epoch, Alarms: n.alarms,
 	}
 	n.quarantine = quarantine.New(n.list, func(b edgeguard.Block) { n.fleet.Ask(b) })
 	n.quarantine.SetLimit(confirmShare(c))
@@ -67,20 +68,15 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 	s := supervisor.Config{Alarms: n.alarms, Now: n.clock.Now}
 	teacher := haproxypeers.New()
 	n.wireSensors(s, c, teacher)
-	n.neighbours.CrowdSec = neighbours.NewCrowdSecClient(neighbours.CrowdSecDeps{
-		Set: n.imports.Set, Clock: n.clock, Alarms: n.alarms, Log: n.options.Log, State: c.State, Node: c.Node, Version: n.options.Version, Unit: n.unit,
-	})
-	n.neighbours.Notify = neighbours.Notifiers{Group: supervisor.Group[*neighbours.NotifyReceiver]{Config: s}, NotifyDeps: neighbours.NotifyDeps{
-		Clock: n.clock, Log: n.options.Log, Run: fmt.Sprintf("%08x", uint32(boot)), Version: n.options.Version, Settled: n.lifecycle.ready.Load, Unit: n.unit,
-	}}
+	n.wireNeighbours(s, c, boot)
 	n.protected = &protected{pipeline: n.pipeline, list: n.list, imported: n.imports.Set, clock: n.clock, alarms: n.alarms, changed: func() { n.enforcers.Refresh() }}
 	blocks := &lists.InForce{Current: func() *config.Config { return n.pipeline.Current().Config }, List: n.list, Imported: n.imports.Set, Protected: n.protected.prefixes}
-	n.neighbours.Bouncers = neighbours.NewBouncers(neighbours.BouncerDeps{
+	n.bouncers = neighbours.NewBouncers(neighbours.BouncerDeps{
 		Clock: n.clock, Sockets: n.sockets, Alarms: n.alarms, Log: n.options.Log, State: c.State, Blocks: blocks,
 	})
 	n.enforcers = lists.New(lists.Config{
 		InForce: blocks,
-		Now:     n.clock.Now, Epoch: n.clock.Epoch, Alarms: n.alarms, Log: n.options.Log, State: c.State, HAProxies: teacher, Bouncers: n.neighbours.Bouncers,
+		Now:     n.clock.Now, Epoch: n.clock.Epoch, Alarms: n.alarms, Log: n.options.Log, State: c.State, HAProxies: teacher, Bouncers: n.bouncers,
 		Clouds: lists.CloudDeps{
 			Lead: func(ctx context.Context, l *redis.Lease, spare bool) (alone bool, err error) {
 				return n.fleet.Lead(ctx, l, spare)
@@ -94,50 +90,71 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 		Thresholds: func() overlay.FleetPart { return n.lifecycle.overlay.Fleet() },
 		Figures:    func() fleet.Figures { return n.admin.status.Own() }, Rules: n.ruleFacts,
 	})
-	n.neighbours.Blocklists = neighbours.Subscriptions{
+	n.wireAdmin(s, c)
+	n.parts = n.listParts()
+}
+
+// wireNeighbours makes what tells others of blocks, or takes in theirs.
+func (n *Node) wireNeighbours(s supervisor.Config, c *config.Config, boot uint64) {
+	n.crowdSec = neighbours.NewCrowdSecClient(neighbours.CrowdSecDeps{
+		Set: n.imports.Set, Clock: n.clock, Alarms: n.alarms, Log: n.options.Log, State: c.State, Node: c.Node, Version: n.options.Version, Unit: n.unit,
+	})
+	n.notify = &neighbours.Notifiers{Group: supervisor.Group[*neighbours.NotifyReceiver]{Config: s}, NotifyDeps: neighbours.NotifyDeps{
+		Clock: n.clock, Log: n.options.Log, Run: fmt.Sprintf("%08x", uint32(boot)), Version: n.options.Version, Settled: n.lifecycle.ready.Load, Unit: n.unit,
+	}}
+	n.blocklists = &neighbours.Subscriptions{
 		Group: supervisor.Group[*neighbours.Subscription]{Config: s},
 		BlocklistDeps: neighbours.BlocklistDeps{
 			Set: n.imports.Set, Epoch: n.clock.Epoch, Local: n.clock.Local, Log: n.options.Log, State: c.State, Version: n.options.Version,
 		},
 	}
-	n.wireAdmin(s, c)
+	n.imports.Feeders = []admin.ImportFeeder{n.blocklists, n.crowdSec}
 }
 
 // wireSensors makes the sensors and the store, which keeps how far logs were
 // read.
 func (n *Node) wireSensors(s supervisor.Config, c *config.Config, teacher *haproxypeers.Teacher) {
-	latency := metrics.NewLatency()
-	uncounted := &checks.UncountedRequests{Current: n.pipeline.Current, List: n.list, Alarms: n.alarms}
-	n.sensors = &sensors{
-		uncounted: uncounted, latency: latency,
-		logs: supervisor.Group[*logSource]{Config: s},
-		haproxies: listeners.HAProxies{
-			PeersDeps: listeners.PeersDeps{
-				Deps: n.listens(), Pipeline: n.pipeline, Clock: n.clock, Teacher: teacher,
-				Tally: func() *peers.Tally { return n.store.tally.Kept }, Missed: uncounted.Missed,
-			},
-		},
-		crawling: neighbours.CrawlingServices{Group: supervisor.Group[*neighbours.Crawling]{Config: s}, Log: n.options.Log},
-	}
-	uncounted.Sources = n.sensors.handedIn
-	positions := &positions{pipeline: n.pipeline, logs: &n.sensors.logs}
+	n.latency = metrics.NewLatency()
+	n.uncounted = &checks.UncountedRequests{Current: n.pipeline.Current, List: n.list, Alarms: n.alarms, Sources: n.handedIn}
+	n.logs = &logGroup{Group: supervisor.Group[*logSource]{Config: s}, missed: n.uncounted.Missed, handedIn: n.handedIn}
+	positions := &positions{pipeline: n.pipeline, logs: &n.logs.Group}
 	n.store = (&store{
 		pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, positions: positions, clock: n.clock, alarms: n.alarms, log: n.options.Log,
 		evidence: evidenceSide(c.State, evidence.NewKept()), history: historySide(c.State, new(tuning.History)), tally: newTallyFile(c.Memory),
 		doors: doorsSide(c.State, n.pipeline, n.clock),
 	}).in(c.State)
-	n.sensors.asked = listeners.NewAsked(listeners.AskedDeps{
-		Deps: n.listens(), Pipeline: n.pipeline, Clock: n.clock, Uncounter: uncounted.Uncounter,
+	n.logs.logDeps = logDeps{n.pipeline, n.clock, n.alarms, n.options.Log, positions, n.store.cut.RLocker(), n.store.touch, n.uncounted.Uncounter}
+	asked := &listeners.Asked{
+		Deps: n.listens(), Pipeline: n.pipeline, Clock: n.clock, Uncounter: n.uncounted.Uncounter,
 		Observe: func(source string, counts bool, decide edgeguard.Decider) edgeguard.Decider {
 			if !counts {
-				return observed(latency, nil, source, decide)
+				return observed(n.latency, nil, source, decide)
 			}
-			return observed(latency, &n.pipeline.Verdicts, source, decide)
+			return observed(n.latency, &n.pipeline.Verdicts, source, decide)
 		},
-	}, s)
-	n.sensors.haproxies.Config = s
-	n.sensors.haproxies.Cut, n.sensors.haproxies.Touch = n.store.cut.RLocker(), n.store.touch
-	n.sensors.logDeps = logDeps{n.pipeline, n.clock, n.alarms, n.options.Log, positions, n.store.cut.RLocker(), n.store.touch, uncounted.Uncounter}
+	}
+	haproxies := &listeners.HAProxies{
+		Deps: n.listens(), Pipeline: n.pipeline, Clock: n.clock, Teacher: teacher, Cut: n.store.cut.RLocker(), Touch: n.store.touch,
+		Tally: func() *peers.Tally { return n.store.tally.Kept }, Missed: n.uncounted.Missed,
+	}
+	crawling := &neighbours.CrawlingServices{
+		Group: supervisor.Group[*neighbours.Crawling]{Config: s}, Log: n.options.Log, Current: func() *crawlers.Crawlers { return n.pipeline.Current().Crawlers },
+	}
+	n.sensors = parts{
+		listening("auth", s, asked.Auth),
+		listening("spoe", s, asked.SPOE),
+		listening("envoy", s, asked.Envoy),
+		{name: "logs", settle: n.logs.Settle, report: n.logs.Report, check: n.logs.check, stop: n.logs.Stop},
+		listening("haproxies", s, haproxies.Peers),
+		{name: "crawlers", settle: crawling.Settle, report: crawling.Report, stop: crawling.Stop}, // which events are a crawler's
+	}
+}
+
+// handedIn returns how many events each source handed in.
+func (n *Node) handedIn() []admin.Source {
+	var out admin.Stats
+	n.sensors.report(&out)
+	return out.Sources
 }
 
 // listens is what listeners use of the node.
@@ -163,9 +180,9 @@ func (n *Node) wireAdmin(s supervisor.Config, c *config.Config) {
 		Current: func() *pipeline.Generation { return n.pipeline.Current() }, List: n.list, Imported: n.imports.Set, Held: n.quarantine.Sources, Most: confirmShare, Alarms: n.alarms,
 	}
 	n.admin = &adminAPI{
-		status: shown, view: view, events: events, latency: n.sensors.latency, logins: access.NewLogins(), deps: n.listens(),
+		status: shown, view: view, events: events, latency: n.latency, logins: access.NewLogins(), deps: n.listens(),
 		operator: &operator{
-			Control: n.lifecycle.overlay, KernelFilter: n.enforcers.Filter, ImportedLists: n.imports, BouncerSide: n.neighbours.Bouncers, pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, clock: n.clock, status: shown, reload: n.Reload,
+			Control: n.lifecycle.overlay, KernelFilter: n.enforcers.Filter, ImportedLists: n.imports, BouncerSide: n.bouncers, pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, clock: n.clock, status: shown, reload: n.Reload,
 			publish:     func() { n.fleet.Sign() },
 			clientNames: &clientNames{n.pipeline, n.clock, n.store.touch},
 		},
@@ -226,18 +243,13 @@ func generation(g *pipeline.Generation) status.Generation {
 // report adds the figures of all parts.
 func (n *Node) report(s *admin.Stats) {
 	s.Ready, s.Reload = n.lifecycle.ready.Load(), n.lifecycle.reloads.figures(n.clock, n.lifecycle.begun)
-	s.Snapshot, s.Uncounted = n.store.figures(), n.sensors.uncounted.Figures()
+	s.Snapshot, s.Uncounted = n.store.figures(), n.uncounted.Figures()
 	s.Flood, s.Site = n.pipeline.Flood.Figures(), n.site()
-	n.sensors.report(s)
+	n.parts.report(s)
 	doors := n.pipeline.FrontDoors(n.clock.Now())
 	for i := range s.Sources {
 		s.Sources[i].FrontDoor = doors[s.Sources[i].Name]
 	}
-	n.enforcers.Report(s)
-	n.neighbours.Report(s)
-	n.imports.Report(s)
-	n.elsewhere.Report(s)
-	n.fleet.Report(s)
 }
 
 // changed is called with every change of the blocklist, on the goroutine that
@@ -259,12 +271,12 @@ func (n *Node) changed(b edgeguard.Block) {
 		e.ended, n.lastEnded = last, nil
 	}
 	n.journal.add(e)
-	n.neighbours.Notify.Changed(now, &b)
+	n.notify.Changed(now, &b)
 	n.store.touch()
 	n.fleet.Publish(b)
 	if !n.pipeline.Current().Config.Monitor {
 		n.enforcers.Changed(b)
-		n.neighbours.Enforced(b)
+		n.crowdSec.Changed(b)
 	}
 }
 

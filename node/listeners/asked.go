@@ -9,23 +9,19 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/clockguard"
-	"edgeguard/config"
 	"edgeguard/internal/lobby"
 	"edgeguard/internal/unixsocket"
 	"edgeguard/node/checks"
 	"edgeguard/node/pipeline"
-	"edgeguard/node/supervisor"
-	"edgeguard/sensor/envoy"
-	"edgeguard/sensor/httpauth"
 	"edgeguard/sensor/refusal"
-	"edgeguard/sensor/spoe"
 )
 
 // drainTime is how long a node that ends waits for answers under way.
 const drainTime = 2 * time.Second
 
-// AskedDeps is what the listeners use of a node at which proxies ask.
-type AskedDeps struct {
+// Asked makes the listeners at which proxies ask about each request while it waits: by forward
+// auth, by gRPC from Envoy, by SPOE from HAProxy. Its fields are what these use of a node.
+type Asked struct {
 	Deps
 	Pipeline *pipeline.Pipeline
 	Clock    *clockguard.Clock
@@ -34,50 +30,6 @@ type AskedDeps struct {
 	Observe func(source string, counts bool, decide edgeguard.Decider) edgeguard.Decider
 	// Uncounter returns what a source calls with requests that it cannot count.
 	Uncounter func(source string) edgeguard.Uncounter
-}
-
-// Asked is the listeners of a node at which proxies ask about each request while it waits:
-// by forward auth, by gRPC from Envoy, by SPOE from HAProxy.
-type Asked struct {
-	AskedDeps
-	auth  Listeners[httpauth.Server]
-	spoe  Listeners[spoe.Server]
-	envoy Listeners[envoy.Server]
-}
-
-// NewAsked returns those of a node without listeners.
-func NewAsked(d AskedDeps, c supervisor.Config) *Asked {
-	a := &Asked{AskedDeps: d}
-	a.auth.Config, a.spoe.Config, a.envoy.Config = c, c, c
-	return a
-}
-
-// Settle makes the listeners that run those of a config.
-func (a *Asked) Settle(ctx context.Context, c *config.Config) {
-	a.auth.Settle(ctx, a.auths(c))
-	a.spoe.Settle(ctx, a.spoes(c))
-	a.envoy.Settle(ctx, a.envoys(c))
-}
-
-// Stop ends all of them.
-func (a *Asked) Stop() {
-	a.auth.Stop()
-	a.spoe.Stop()
-	a.envoy.Stop()
-}
-
-// Report adds the figures of all.
-func (a *Asked) Report(to *admin.Stats) {
-	a.auth.Report(to)
-	a.spoe.Report(to)
-	a.envoy.Report(to)
-}
-
-// Check raises the conditions of all.
-func (a *Asked) Check(now time.Time) {
-	a.auth.Check(now)
-	a.spoe.Check(now)
-	a.envoy.Check(now)
 }
 
 // asking is a server that proxies ask.
@@ -89,7 +41,7 @@ type asking interface {
 
 // askedAt is one entry of the config.
 type askedAt struct {
-	*AskedDeps
+	*Asked
 	entry, name string // in the config; for people
 	source      string // its name among the sources of events
 	address     string

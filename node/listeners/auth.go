@@ -10,11 +10,11 @@ import (
 	"edgeguard/sensor/httpauth"
 )
 
-// auths returns the listeners for forward auth.
-func (a *Asked) auths(c *config.Config) (all []*Service[httpauth.Server]) {
+// Auth returns the listeners for forward auth.
+func (a *Asked) Auth(c *config.Config) (all []*Service[httpauth.Server]) {
 	for _, l := range c.Listen.Auth {
 		address := l.Address.String()
-		at := askedAt{&a.AskedDeps, "listen.auth", "forward auth", "auth " + address, address, alarm.AuthFull, l.Connections, l.Emit != 0}
+		at := askedAt{a, "listen.auth", "forward auth", "auth " + address, address, alarm.AuthFull, l.Connections, l.Emit != 0}
 		start := func(open func() (net.Listener, error)) (*httpauth.Server, net.Listener, error) {
 			trust, err := clientaddr.NewTrust(l.Trust, true)
 			if err != nil {

@@ -14,11 +14,11 @@ import (
 	"edgeguard/sensor/envoy"
 )
 
-// envoys returns the listeners for the Envoys that ask by gRPC.
-func (a *Asked) envoys(c *config.Config) (all []*Service[envoy.Server]) {
+// Envoy returns the listeners for the Envoys that ask by gRPC.
+func (a *Asked) Envoy(c *config.Config) (all []*Service[envoy.Server]) {
 	for _, l := range c.Listen.Envoy {
 		address := l.Address.String()
-		at := askedAt{&a.AskedDeps, "listen.envoy", "Envoy", "envoy " + address, address, alarm.EnvoyFull, l.Connections, l.Count}
+		at := askedAt{a, "listen.envoy", "Envoy", "envoy " + address, address, alarm.EnvoyFull, l.Connections, l.Count}
 		start := func(open func() (net.Listener, error)) (*envoy.Server, net.Listener, error) {
 			settings, err := at.envoySettings(&l)
 			if err != nil {

@@ -31,8 +31,8 @@ const (
 	grace = 30 * time.Second
 )
 
-// PeersDeps is what the service uses of a node.
-type PeersDeps struct {
+// HAProxies makes the listeners for HAProxies. Its fields are what these use of a node.
+type HAProxies struct {
 	Deps
 	Pipeline *pipeline.Pipeline
 	Clock    *clockguard.Clock
@@ -44,30 +44,23 @@ type PeersDeps struct {
 	Teacher *teacher.Teacher
 }
 
-// HAProxies is the listeners for HAProxies of a node.
-type HAProxies struct {
-	Listeners[haproxypeers.Server]
-	PeersDeps
-}
-
-// Settle makes the listeners that run those of a config. One whose rules give HAProxy
-// other columns begins again: its HAProxies connect again within seconds.
-func (p *HAProxies) Settle(ctx context.Context, c *config.Config) {
-	var want []*Service[haproxypeers.Server]
+// Peers returns the listeners for HAProxy's peers. One whose rules give HAProxy other columns
+// begins again: its HAProxies connect again within seconds.
+func (p *HAProxies) Peers(c *config.Config) (all []*Service[haproxypeers.Server]) {
 	columns := haproxy.ColumnsOf(c.Rules)
 	for _, l := range c.HAProxy.Peers {
-		at := &peersAt{PeersDeps: &p.PeersDeps, config: l, columns: columns, address: l.Listen.String()}
-		want = append(want, &Service[haproxypeers.Server]{
+		at := &peersAt{HAProxies: p, config: l, columns: columns, address: l.Listen.String()}
+		all = append(all, &Service[haproxypeers.Server]{
 			Deps: p.Deps, Serves: "HAProxy", Address: at.address, Access: unixsocket.Access(l.Access()),
 			Settings: fmt.Sprintf("haproxy.peers %+v %s %d", l, columns.Table(), len(columns.List)), Start: at.start, Figures: at.figures,
 		})
 	}
-	p.Listeners.Settle(ctx, want)
+	return all
 }
 
 // peersAt is one entry of the config.
 type peersAt struct {
-	*PeersDeps
+	*HAProxies
 	config  config.HAProxyPeers
 	columns *haproxy.Columns
 	address string

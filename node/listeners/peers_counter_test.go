@@ -30,7 +30,7 @@ func TestCounter(t *testing.T) {
 	}
 	var all []missed
 	touched := 0
-	l := &peersAt{address: "unix:/a", PeersDeps: &PeersDeps{Pipeline: p, Touch: func() { touched++ }, Missed: func(source string, reason edgeguard.Reason, requests uint64) {
+	l := &peersAt{address: "unix:/a", HAProxies: &HAProxies{Pipeline: p, Touch: func() { touched++ }, Missed: func(source string, reason edgeguard.Reason, requests uint64) {
 		all = append(all, missed{source, reason, requests})
 	}}}
 	now := time.Unix(1_800_000_000, 0)

@@ -9,11 +9,11 @@ import (
 	"edgeguard/sensor/spoe"
 )
 
-// spoes returns the listeners for the HAProxies that ask.
-func (a *Asked) spoes(c *config.Config) (all []*Service[spoe.Server]) {
+// SPOE returns the listeners for the HAProxies that ask.
+func (a *Asked) SPOE(c *config.Config) (all []*Service[spoe.Server]) {
 	for _, l := range c.HAProxy.SPOE {
 		address := l.Listen.String()
-		at := askedAt{&a.AskedDeps, "haproxy.spoe", "SPOE", "spoe " + address, address, alarm.SPOEFull, l.Connections, l.Count}
+		at := askedAt{a, "haproxy.spoe", "SPOE", "spoe " + address, address, alarm.SPOEFull, l.Connections, l.Count}
 		start := func(open func() (net.Listener, error)) (*spoe.Server, net.Listener, error) {
 			nl, enter, err := openDoor(&l.HAProxyDoor, open)
 			if err != nil {

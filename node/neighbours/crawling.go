@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"edgeguard/admin"
+	"edgeguard/config"
 	"edgeguard/crawlers"
 	"edgeguard/crawlers/lookup"
 	"edgeguard/internal/sleep"
@@ -30,13 +31,14 @@ type Crawling struct {
 // CrawlingServices is the group of the one service of a node, or of none.
 type CrawlingServices struct {
 	supervisor.Group[*Crawling]
-	Log *slog.Logger
+	Log     *slog.Logger
+	Current func() *crawlers.Crawlers // of the config in force; nil for none
 }
 
-// Settle runs the service for the crawlers of the config in force, nil for none.
-func (g *CrawlingServices) Settle(ctx context.Context, c *crawlers.Crawlers) {
+// Settle runs the service for the crawlers of the config in force.
+func (g *CrawlingServices) Settle(ctx context.Context, _ *config.Config) {
 	var want []*Crawling
-	if c != nil {
+	if c := g.Current(); c != nil {
 		want = append(want, &Crawling{crawlers: c, alarms: g.Alarms, now: g.Now, log: g.Log})
 	}
 	g.Group.Settle(ctx, want)

@@ -18,7 +18,7 @@ import (
 type ImportedLists struct {
 	Set     *imported.Set
 	Most    func() int // max_imported
-	Feeders func() []admin.ImportFeeder
+	Feeders []admin.ImportFeeder
 	Epoch   func(time.Time) time.Time
 	Alarms  *alarm.Tracker
 }
@@ -37,7 +37,7 @@ func (i *ImportedLists) Summary() admin.Imports {
 		}
 		known[one.Source] = f
 	}
-	for _, feeder := range i.Feeders() {
+	for _, feeder := range i.Feeders {
 		for _, f := range feeder.Feeds() {
 			if slices.ContainsFunc(out.Feeds, func(other admin.ImportFeed) bool { return other.Name == f.Name }) {
 				continue // the set cannot tell them apart
@@ -61,7 +61,7 @@ func (i *ImportedLists) Summary() admin.Imports {
 
 // ConfirmImport implements [admin.ImportOperator].
 func (i *ImportedLists) ConfirmImport(name string) *call.Problem {
-	for _, feeder := range i.Feeders() {
+	for _, feeder := range i.Feeders {
 		for _, f := range feeder.Feeds() {
 			if f.Name != name {
 				continue

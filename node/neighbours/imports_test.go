@@ -49,10 +49,8 @@ func TestSummaryAndConfirm(t *testing.T) {
 	var alarms []string
 	i := &ImportedLists{
 		Set: set, Most: func() int { return 2 }, Epoch: func(at time.Time) time.Time { return at.Add(time.Hour) },
-		Alarms: alarm.New(func(a edgeguard.Alarm) { alarms = append(alarms, a.Text) }, func(string, string) { alarms = append(alarms, "ends") }),
-		Feeders: func() []admin.ImportFeeder {
-			return []admin.ImportFeeder{&feeder{names: []string{"drop", "b"}}, &feeder{names: []string{"drop", "a"}, awaits: "a"}}
-		},
+		Alarms:  alarm.New(func(a edgeguard.Alarm) { alarms = append(alarms, a.Text) }, func(string, string) { alarms = append(alarms, "ends") }),
+		Feeders: []admin.ImportFeeder{&feeder{names: []string{"drop", "b"}}, &feeder{names: []string{"drop", "a"}, awaits: "a"}},
 	}
 	entry := func(text string) imported.Entry {
 		return imported.Entry{Prefix: netip.MustParsePrefix(text), Until: begin.Add(time.Hour)}
