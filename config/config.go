@@ -78,8 +78,10 @@ const (
 	leastBlocks, mostBlocks = 1000, 1 << 24
 	// mostSamples is what samples may be, and its default.
 	mostSamples = 16
-	// leastEvents is what keep_events may be at least, and mostEventsFor keep_events_for at most.
-	leastEvents, mostEventsFor = 1 << 20, 3660 * 24 * time.Hour
+	// leastEvents and mostEvents are what keep_events may be: at the least a burst of changes has
+	// its place, at the most what is known of the files takes 4 MiB. mostEventsFor is what
+	// keep_events_for may be.
+	leastEvents, mostEvents, mostEventsFor = 16 << 20, 16 << 30, 3660 * 24 * time.Hour
 )
 
 // keys are the file's own. r reads the presets; it may be nil to print.
@@ -98,7 +100,7 @@ func (c *Config) keys(r *reader) key.List {
 			"Rules tell by them whether a Referer is your own: [what a page can provoke](rules.md#what-a-page-can-provoke); and each is judged for itself [when the site itself fails](rules.md#when-the-site-itself-fails)").If(c.OwnHosts != nil),
 		key.Of("wide", &c.Wide, readWide, rules.Wide.String, "`default`, `off`, `report`, `strict`", "what rules do about IPv6 networks wider than their keys, "+
 			"unless a rule says otherwise. See [rules.md](rules.md#wide-networks)"),
-		key.Size("memory", &c.Memory, leastMemory, "the bound on all counts together. A key costs about 50 bytes while it is cold and at most 165; "+
+		key.Size("memory", &c.Memory, leastMemory, key.AnySize, "the bound on all counts together. A key costs about 50 bytes while it is cold and at most 165; "+
 			"each IPv6 /56 and /48 counted beside them is a key too. A change requires a restart"),
 		key.Whole("max_blocks", &c.MaxBlocks, leastBlocks, mostBlocks, "how many blocks the list may hold, see [below](#how-many-blocks). "+
 			"A reload changes it").Usual("a block for each KiB of `memory`"),
@@ -107,7 +109,7 @@ func (c *Config) keys(r *reader) key.List {
 		key.Truth("roll_up", &c.RollUp, "`true`: an IPv6 /56 is blocked while a quarter of its /64 are, see [below](#how-many-blocks)"),
 		key.At("state", &c.State, yaml.Node.AbsPath, (*yaml.Printer).Quote, "an absolute path",
 			"the folder of what survives a restart; `serve` without a config has none. [One node](operations.md#one-node-a-folder) at a time uses it. A change requires a restart"),
-		key.Size("keep_events", &c.KeepEvents, leastEvents, "how much of the disk, in `state`, [what happened](operations.md#what-happened) may take. An eighth is for operators' changes and alarms, "+
+		key.Size("keep_events", &c.KeepEvents, leastEvents, mostEvents, "how much of the disk, in `state`, [what happened](operations.md#what-happened) may take. An eighth is for operators' changes and alarms, "+
 			"a quarter for crossings, the rest for blocks: none moves another out. A change requires a restart"),
 		key.Span("keep_events_for", &c.KeepEventsFor, time.Hour, mostEventsFor, "how long it is kept. A change requires a restart"),
 		key.Truth("overlay", &c.Overlay, "thresholds and candidates may be changed while the node runs, by [the API](api.md#rules) and the console; see below"),

@@ -49,6 +49,8 @@ func TestProblems(t *testing.T) {
 		{"size without unit", "memory: 512\n", "1:9", "invalid size"},
 		{"size with another unit", "memory: 512M\n", "1:9", "512MiB"},
 		{"size too small", "memory: 1MiB\n", "1:9", "at least 16MiB"},
+		{"events without end", "keep_events: 17GiB\n", "1:14", "at most 16GiB"},
+		{"no room for a burst of changes", "keep_events: 8MiB\n", "1:14", "at least 16MiB"},
 		{"size overflows", "memory: 9999999999999TiB\n", "1:9", "invalid size"},
 		{"few blocks", "max_blocks: 10\n", "1:13", "1000"},
 		{"a number in quotes", "max_blocks: '5000'\n", "1:13", "write a whole number, without quotes"},

@@ -89,7 +89,7 @@ func (l *AccessLog) keys() key.List {
 			"A user who may write there can get any address blocked").Usual("one of both"),
 	}, accessKeys(&l.Access, groupMode), key.List{
 		key.Prefixes("from", &l.From, "the senders of `udp:`. On loopback only this host sends, and it is refused").If(l.From != nil).Usual("required beyond loopback"),
-		key.Size("receive_buffer", &l.ReceiveBuffer, leastReceive, "of `udp:`. The kernel gives at most `net.core.rmem_max`").If(l.ReceiveBuffer != 0).Usual("`4MiB`"),
+		key.Size("receive_buffer", &l.ReceiveBuffer, leastReceive, key.AnySize, "of `udp:`. The kernel gives at most `net.core.rmem_max`").If(l.ReceiveBuffer != 0).Usual("`4MiB`"),
 		key.Text("format", &l.Format, literal, "see [formats.md](formats.md#names)", "a name such as `json` or `haproxy`, `auto`, or an nginx `log_format`, HAProxy's `log-format` or "+
 			"an Apache `LogFormat` in full; before any of these an envelope, such as `docker:`"),
 		key.Text("zone", &l.Zone, readZone, "a name such as `Europe/Berlin` or `UTC`, or an offset such as `+05:30`", "of times that name none; see [formats.md](formats.md#times-without-a-zone)").

@@ -80,8 +80,8 @@ func flip(t *testing.T, file string, at int) {
 	}
 }
 
-// What stands under a segment's name and cannot be read stays as it is, and does not keep
-// the log from being written.
+// What stands under a segment's name and cannot be read stays as it is until it is the oldest
+// of a full room, and does not keep the log from being written.
 func TestForeignSegmentStays(t *testing.T) {
 	for name, number := range map[string]uint64{"first": 1, "next": 2} {
 		folder := filepath.Join(t.TempDir(), "events")
@@ -115,6 +115,21 @@ func TestForeignSegmentStays(t *testing.T) {
 		}
 		if got := kinds(l, Query{}); !slices.Equal(got[len(got)-4:], []string{"new", "new", "newer", "newer"}) {
 			t.Error(name, got)
+		}
+		if err := os.Remove(filepath.Join(folder, segmentName(ByHand, 1))); err != nil {
+			t.Fatal(err)
+		}
+		if want := sizeOf(t, folder); l.Bytes() != want {
+			t.Errorf("%s: %d bytes of %d are counted", name, l.Bytes(), want)
+		}
+		for range 600 { // the room is full
+			l.Add(Blocks, Entry{Time: noon, Kind: "newest", Body: make([]byte, MaxBody/10)})
+			if err := l.Flush(noon); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := os.Stat(foreign); !os.IsNotExist(err) {
+			t.Errorf("%s: the file of another version stays for ever: %v", name, err)
 		}
 		if err := l.Close(noon); err != nil {
 			t.Fatal(err)

@@ -29,6 +29,7 @@ type Log struct {
 	disk   sync.Mutex    // held while files are changed; guards root; taken before mu
 	root   *os.Root      // nil while it is in memory
 	refuse error         // why that is, where it has a folder: each flush tries that again
+	last   time.Time     // of the last flush
 
 	mu     sync.Mutex // guards the fields below
 	number uint64     // of the last entry
@@ -169,9 +170,11 @@ func (l *Log) Flush(now time.Time) (err error) {
 			return err
 		}
 	}
+	passed := min(max(now.Sub(l.last), 0), mostPassed)
+	l.last = now
 	for i := range l.rooms {
 		r := &l.rooms[i]
-		err = errors.Join(err, l.writeRoom(r), l.turn(r, now))
+		err = errors.Join(err, l.writeRoom(r), l.turn(r, now, passed))
 	}
 	return err
 }
@@ -242,7 +245,7 @@ func (l *Log) begin(r *room) error {
 
 // turn seals the last segment of a room if it is full, and removes the first ones. It needs
 // disk.
-func (l *Log) turn(r *room, now time.Time) (err error) {
+func (l *Log) turn(r *room, now time.Time, passed time.Duration) (err error) {
 	var disk int64
 	sealing := r.file != nil && r.old(now, &l.config)
 	if sealing {
@@ -252,7 +255,7 @@ func (l *Log) turn(r *room, now time.Time) (err error) {
 	if sealing {
 		r.segments[len(r.segments)-1].isSealed(disk)
 	}
-	n := r.surplus(now, &l.config)
+	n := r.surplus(now, passed, &l.config)
 	gone := r.segments[:n:n]
 	r.segments = r.segments[n:]
 	l.mu.Unlock()

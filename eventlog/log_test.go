@@ -223,21 +223,71 @@ func TestDays(t *testing.T) {
 	if n := len(found(l, Query{})); n != 2 {
 		t.Errorf("%d entries before the day is over", n)
 	}
-	now = now.Add(5 * time.Hour)
-	if err := l.Flush(now); err != nil {
-		t.Fatal(err)
-	}
+	now = flushedFor(t, l, now, 5*time.Hour)
 	if got := found(l, Query{}); len(got) != 1 || got[0].Kind != "end" {
 		t.Errorf("after a day: %+v", got)
 	}
-	now = now.Add(25 * time.Hour)
-	for range 2 { // it is sealed, and goes
+	flushedFor(t, l, now, 25*time.Hour) // it is sealed, and goes
+	if got := found(l, Query{}); len(got) != 0 {
+		t.Errorf("of an idle node: %+v", got)
+	}
+}
+
+// flushedFor flushes a log each minute of a span, and returns its end.
+func flushedFor(t *testing.T, l *Log, now time.Time, span time.Duration) time.Time {
+	t.Helper()
+	for end := now.Add(span); now.Before(end); {
+		now = now.Add(time.Minute)
 		if err := l.Flush(now); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := found(l, Query{}); len(got) != 0 {
-		t.Errorf("of an idle node: %+v", got)
+	return now
+}
+
+// A clock that is far ahead for some minutes costs nothing, at a start as later.
+func TestWrongClock(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "events")
+	l, now := opened(t, folder, 16<<20, month), noon
+	for day := range 20 {
+		l.Add(Blocks, Entry{Time: now, Kind: fmt.Sprint(day)})
+		flushedFor(t, l, now, time.Minute)
+		now = now.Add(24 * time.Hour)
+	}
+	for range 3 {
+		ahead := flushedFor(t, l, now.Add(400*24*time.Hour), 50*time.Minute)
+		l.Add(Blocks, Entry{Time: ahead, Kind: "of the wrong clock"})
+		now = flushedFor(t, l, now, 5*time.Minute)
+		if err := l.Close(now); err != nil {
+			t.Fatal(err)
+		}
+		l = opened(t, folder, 16<<20, month)
+	}
+	if got := kinds(l, Query{}); len(got) != 23 {
+		t.Errorf("%d entries are left: %v", len(got), got)
+	}
+	flushedFor(t, l, now.Add(15*24*time.Hour), 2*time.Hour)
+	if got := kinds(l, Query{}); len(got) >= 23 || len(got) < 15 {
+		t.Errorf("what is older than its days: %d entries: %v", len(got), got)
+	}
+}
+
+// In the least log that a config may ask for, as many bytes as may wait for the disk are a
+// burst that is kept whole.
+func TestBurstInTheLeastLog(t *testing.T) {
+	for to := range rooms {
+		l, n := opened(t, filepath.Join(t.TempDir(), "events"), 16<<20, month), 0
+		for ; l.Lost() == 0; n++ {
+			l.Add(to, Entry{Time: noon, Kind: "change", Prefixes: someNetworks(1)})
+		}
+		for range 3 {
+			if err := l.Flush(noon); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := len(found(l, Query{})); got != n-1 {
+			t.Errorf("%s: %d of %d entries are left", roomNames[to], got, n-1)
+		}
 	}
 }
 

@@ -38,6 +38,11 @@ const (
 	// parts is how many segments the days are spread over at least, so that an entry stays at
 	// most a thirtieth longer than was asked for.
 	parts = 30
+	// clockTime is how long a segment must be too old before it goes, with a keep of days: a
+	// clock that is wrong, as before the first answer of a time server, is set right by then.
+	// mostPassed is the most of it that may pass between two flushes, since clocks step.
+	clockTime  = time.Hour
+	mostPassed = time.Minute
 )
 
 // segment is a file of a room. The files of one room have ascending numbers.
@@ -52,11 +57,12 @@ type segment struct {
 // room is a row of segments, the oldest first, and what is not in one yet.
 type room struct {
 	which    Room
-	number   uint64     // of the newest file, which may be one that cannot be read
-	segments []*segment // that can
-	file     *os.File   // of the last segment; nil if that is sealed or there is none
-	pending  []byte     // frames that wait
-	writing  []byte     // frames that a flush writes now
+	number   uint64        // of the newest file, which may be one that cannot be read
+	segments []*segment    // that can
+	file     *os.File      // of the last segment; nil if that is sealed or there is none
+	pending  []byte        // frames that wait
+	late     time.Duration // how long the first segment has been too old
+	writing  []byte        // frames that a flush writes now
 }
 
 func segmentName(r Room, number uint64) string {
@@ -112,6 +118,9 @@ func (r *room) openSegment(root *os.Root, s *segment) error {
 		if info.Size() < int64(len(magic)) { // it was made and never written
 			return errors.Join(f.Close(), root.Remove(s.name))
 		}
+		s.summary = summary{Latest: info.ModTime().UnixNano()} // it has its place in the room until it goes
+		s.disk, s.sealed = info.Size(), true
+		r.segments = append(r.segments, s)
 		return errors.Join(errors.New("is of another version or program, and is not read"), f.Close())
 	}
 	s.summary = summary{}
@@ -168,14 +177,19 @@ func (r *room) old(now time.Time, c *Config) bool {
 	return int64(s.Frames) >= c.segmentBytes(r.which) || s.First > 0 && now.Sub(time.Unix(0, s.Earliest)) >= c.Keep/parts
 }
 
-// surplus returns the segments that the room has no place for, or that are too old.
-func (r *room) surplus(now time.Time, c *Config) int {
-	total := int64(len(r.pending))
+// surplus returns how many segments the room has no place for, or have been too old for long.
+// passed is the time since the last call.
+func (r *room) surplus(now time.Time, passed time.Duration, c *Config) int {
+	tooOld := func(s *segment) bool { return now.Sub(time.Unix(0, s.Latest)) > c.Keep }
+	if r.late += passed; len(r.segments) == 0 || !tooOld(r.segments[0]) {
+		r.late = 0
+	}
+	byAge, total := r.late >= min(clockTime, c.Keep/parts), int64(len(r.pending))
 	for _, s := range r.segments {
 		total += s.disk
 	}
 	for n, s := range r.segments {
-		if s.name == r.grows() || total <= c.roomBytes(r.which) && now.Sub(time.Unix(0, s.Latest)) <= c.Keep {
+		if s.name == r.grows() || total <= c.roomBytes(r.which) && !(byAge && tooOld(s)) {
 			return n
 		}
 		total -= s.disk

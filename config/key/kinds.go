@@ -16,6 +16,9 @@ import (
 // Endless is the upper bound of a [Span] that has none.
 const Endless time.Duration = math.MaxInt64
 
+// AnySize is the upper bound of a [Size] that has none.
+const AnySize int64 = math.MaxInt64
+
 // At returns a key that is bound to a field. It is not printed where text returns nothing.
 // path leads to the text with its variables that the file has.
 func At[T any](name string, to *T, read func(yaml.Node) T, text func(p *yaml.Printer, path string, v T) string, allowed, meaning string) Key {
@@ -52,9 +55,13 @@ func Span(name string, to *time.Duration, least, most time.Duration, meaning str
 	return Of(name, to, func(n yaml.Node) time.Duration { return n.Span(least, most) }, yaml.Duration, allowed, meaning)
 }
 
-// Size is a number of bytes.
-func Size(name string, to *int64, least int64, meaning string) Key {
-	return Of(name, to, func(n yaml.Node) int64 { return n.Size(least) }, yaml.Size, "at least `"+yaml.Size(least)+"`", meaning)
+// Size is a number of bytes; [AnySize] is most of those without a bound.
+func Size(name string, to *int64, least, most int64, meaning string) Key {
+	allowed := "`" + yaml.Size(least) + "` to `" + yaml.Size(most) + "`"
+	if most == AnySize {
+		allowed = "at least `" + yaml.Size(least) + "`"
+	}
+	return Of(name, to, func(n yaml.Node) int64 { return n.Size(least, most) }, yaml.Size, allowed, meaning)
 }
 
 // Truth is true or false.

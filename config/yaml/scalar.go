@@ -163,7 +163,7 @@ func (n Node) Duration(least time.Duration) time.Duration {
 }
 
 // Size reads "512MiB".
-func (n Node) Size(least int64) int64 {
+func (n Node) Size(least, most int64) int64 {
 	text, ok := n.Word()
 	if !ok {
 		return 0
@@ -171,6 +171,10 @@ func (n Node) Size(least int64) int64 {
 	if bytes, ok := ParseSize(text); ok {
 		if bytes < least {
 			n.Wrong(text+" is too small", "use at least "+Size(least))
+			return 0
+		}
+		if bytes > most {
+			n.Wrong(text+" is too much", "use at most "+Size(most))
 			return 0
 		}
 		return bytes
