@@ -23,15 +23,16 @@ func TestOneGoroutine(t *testing.T) {
 		t.Fatal("the Makefile has no ONE_GOROUTINE")
 	}
 	for _, folder := range strings.Fields(string(named[1])) {
-		oneGoroutine(t, []string{folder})
+		oneGoroutine(t, []string{folder}, map[string]bool{})
 	}
 }
 
 // oneGoroutine looks at the files of a folder, and at those of what they import but for
-// tests. Way leads to it, from what the Makefile names.
-func oneGoroutine(t *testing.T, way []string) {
+// tests. Way leads to it, from what the Makefile names; a folder that was seen is not read again.
+func oneGoroutine(t *testing.T, way []string, seen map[string]bool) {
 	t.Helper()
 	folder := way[len(way)-1]
+	seen[folder] = true
 	names, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	if err != nil || len(names) == 0 {
 		t.Fatalf("%s: %d files, %v", folder, len(names), err)
@@ -51,8 +52,8 @@ func oneGoroutine(t *testing.T, way []string) {
 			return true
 		})
 		for _, spec := range s.Imports {
-			if to, isOurs := ourFolder(spec); isOurs && !slices.Contains(way, to) {
-				oneGoroutine(t, append(slices.Clone(way), to))
+			if to, isOurs := ourFolder(spec); isOurs && !seen[to] {
+				oneGoroutine(t, append(slices.Clone(way), to), seen)
 			}
 		}
 	}
