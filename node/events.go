@@ -2,23 +2,16 @@ package node
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"io/fs"
-	"os"
 	"time"
 
-	"edgeguard/admin"
 	"edgeguard/clockguard"
 	"edgeguard/eventlog"
 	"edgeguard/node/alarm"
-	"edgeguard/snapshot"
 )
 
 const (
-	// eventsFolder is where what happened is kept in the folder of the state, and
-	// oldAudit the file in which earlier versions kept operators' changes.
-	eventsFolder, oldAudit = "events", "node.audit"
+	// eventsFolder is where what happened is kept in the folder of the state.
+	eventsFolder = "events"
 	// flushEvery is what a killed node loses of it at most.
 	flushEvery = time.Second
 )
@@ -26,10 +19,8 @@ const (
 // eventKeeper has what happened written to disk.
 type eventKeeper struct {
 	log     *eventlog.Log
-	state   string
 	clock   *clockguard.Clock
 	alarms  *alarm.Tracker
-	change  func(admin.Audit)
 	leftOut func(uint64) // says how many entries found no room
 }
 
@@ -37,25 +28,6 @@ type eventKeeper struct {
 func (k *eventKeeper) open() {
 	if err := k.log.Open(); err != nil {
 		k.alarms.Happened(k.clock.Now(), alarm.State, eventsFolder, "what happened before: "+err.Error())
-	}
-	if k.state == "" {
-		return
-	}
-	old := inState(k.state, oldAudit)
-	if _, err := os.Stat(old); errors.Is(err, fs.ErrNotExist) {
-		return
-	}
-	err := snapshot.LoadNotes(old, k.clock.Now(), func(text []byte) {
-		var one admin.Audit
-		if json.Unmarshal(text, &one) == nil {
-			k.change(one)
-		}
-	})
-	if err == nil && k.log.Flush(k.now()) == nil {
-		err = os.Remove(old)
-	}
-	if err != nil {
-		k.alarms.Happened(k.clock.Now(), alarm.State, old, err.Error())
 	}
 }
 

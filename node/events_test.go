@@ -12,7 +12,6 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
-	"edgeguard/snapshot"
 )
 
 // past asks for what happened.
@@ -138,59 +137,6 @@ func TestFloodsMoveNothing(t *testing.T) {
 	}
 	if e := u.past("prefix=100.65.0.9"); len(e) != 1 || inShort(&e[0]) != "change import 500" {
 		t.Errorf("of an imported one: %+v", e)
-	}
-}
-
-// Where the folder cannot be had, what an earlier version kept is read and stays where it is.
-func TestOldAuditWithoutFolder(t *testing.T) {
-	t.Parallel()
-	folder := shortDir(t)
-	state := filepath.Join(folder, "state")
-	if err := os.Mkdir(state, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(state, eventsFolder), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	notes := func(yield func([]byte) bool) {
-		yield([]byte(`{"time":"2026-03-01T12:00:00Z","who":"uid 0","action":"reload","result":"ok"}`))
-	}
-	if err := snapshot.SaveNotes(filepath.Join(state, oldAudit), snapshot.Cut{Node: "edge-1", Taken: time.Now()}, notes); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		u := newNode(t, folder, oneLog+"keep_events_for: 3660d\n").start()
-		if all := u.audited(); len(all) != 1 || all[0].Action != "reload" {
-			t.Errorf("%+v", all)
-		}
-		u.stop()
-	}
-}
-
-// What an earlier version kept of operators' changes is taken over, once.
-func TestOldAudit(t *testing.T) {
-	t.Parallel()
-	folder := shortDir(t)
-	old := filepath.Join(folder, "state", oldAudit)
-	if err := os.Mkdir(filepath.Join(folder, "state"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	notes := func(yield func([]byte) bool) {
-		_ = yield([]byte(`{"time":"2026-03-01T12:00:00Z","who":"uid 0","action":"reload","result":"ok"}`)) &&
-			yield([]byte(`{"time":"2026-03-01T12:00:01Z","who":"uid 0","action":"unblock","target":"203.0.113.7","result":"ok"}`))
-	}
-	if err := snapshot.SaveNotes(old, snapshot.Cut{Node: "edge-1", Taken: time.Now()}, notes); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		u := newNode(t, folder, oneLog+"keep_events_for: 3660d\n").start()
-		if all := u.audited(); len(all) != 2 || all[0].Action != "unblock" || all[1].Action != "reload" {
-			t.Errorf("%+v", all)
-		}
-		u.stop()
-		if _, err := os.Stat(old); !os.IsNotExist(err) {
-			t.Errorf("the old file: %v", err)
-		}
 	}
 }
 

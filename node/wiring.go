@@ -168,7 +168,7 @@ func (n *Node) wireAdmin(s supervisor.Config, c *config.Config) {
 	shown := status.New(n.sources())
 	events := admin.NewEvents(c.Node, kept, shown.Unit)
 	view := admin.NewView(shown, events)
-	n.kept = &eventKeeper{log: kept, state: c.State, clock: n.clock, alarms: n.alarms, change: events.Change, leftOut: n.journal.leave}
+	n.kept = &eventKeeper{log: kept, clock: n.clock, alarms: n.alarms, leftOut: n.journal.leave}
 	n.lifecycle.overlay = overlay.New(overlay.Deps{
 		State: c.State, Now: n.clock.Now, Epoch: n.clock.Epoch, Replace: n.retune, List: n.list, Outcome: view.Outcome, ConfirmShare: confirmShare,
 		Detector: func() *detector.Detector { return n.pipeline.Current().Detector }, Alarms: n.alarms, Log: n.options.Log,
