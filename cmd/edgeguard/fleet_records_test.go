@@ -10,6 +10,7 @@ import (
 
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/redis"
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/internal/redistest"
 )
 
@@ -76,5 +77,22 @@ func TestCountRecords(t *testing.T) {
 	printFleetKeys(&out, &redis.Fleet{Nodes: []redis.NodeStatus{signing}}, &fleetRecords{Unsigned: 3}, false)
 	if !strings.HasPrefix(out.String(), "records: 3 unsigned") || nodeKey(&signing) != old.ID()+" accept" || nodeKey(&redis.NodeStatus{}) != "none" {
 		t.Errorf("a fleet with a key: %q, %q", out.String(), nodeKey(&signing))
+	}
+}
+
+// The table of the fleet shows whose rules are others.
+func TestFleetTableHasTheRules(t *testing.T) {
+	var out bytes.Buffer
+	e := &command.Env{Stdout: &out}
+	f := redis.Fleet{Nodes: []redis.NodeStatus{
+		{Heartbeat: aggregator.Heartbeat{Node: "edge-a", Rules: "00000000000000aa"}, Alive: true},
+		{Heartbeat: aggregator.Heartbeat{Node: "edge-b", Rules: "00000000000000bb"}, Alive: true},
+	}}
+	printFleet(e, &f, &fleetRecords{})
+	lines := strings.Split(out.String(), "\n")
+	for i, want := range []string{"rules", "00000000000000aa", "00000000000000bb"} {
+		if line := lines[len(lines)-4+i]; !strings.Contains(line, want) {
+			t.Errorf("%q is without %s", line, want)
+		}
 	}
 }

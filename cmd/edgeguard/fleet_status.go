@@ -86,11 +86,11 @@ func printFleet(e *command.Env, f *redis.Fleet, r *fleetRecords) {
 	t := &output.Table{}
 	t.Texts(output.Plain, "node", "state", "version", "up", "last seen")
 	t.Numbers(output.Plain, "clock", "push lag")
-	t.Texts(output.Plain, "list", "digest", "key")
+	t.Texts(output.Plain, "list", "digest", "rules", "key")
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
 		t.Row(n.Node, nodeState(n), n.Version, words.Span(f.Now.Sub(n.Started).Round(time.Second)), words.Span(time.Duration(n.Age*float64(time.Second)).Round(time.Second))+" ago",
-			fmt.Sprintf("%+.0f ms", n.AheadMS), fmt.Sprintf("%d ms", n.PushLagMS), fmt.Sprint(n.Changes), n.Digest, nodeKey(n))
+			fmt.Sprintf("%+.0f ms", n.AheadMS), fmt.Sprintf("%d ms", n.PushLagMS), fmt.Sprint(n.Changes), n.Digest, safetext.Strip(n.Rules), nodeKey(n))
 	}
 	fmt.Fprintln(e.Stdout)
 	t.Print(e.Stdout, e.Colour)

@@ -1,12 +1,18 @@
 package fleetlink
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
+	"edgeguard"
+	"edgeguard/aggregator"
+	"edgeguard/aggregator/fleet"
 	"edgeguard/blocklist"
 	"edgeguard/clockguard"
 	"edgeguard/config"
+	"edgeguard/node/alarm"
 	"edgeguard/node/overlay"
 	"edgeguard/node/pipeline"
 	"edgeguard/shard"
@@ -40,5 +46,51 @@ func TestWidthOfANodeAlone(t *testing.T) {
 	t.Cleanup(pipe.Close)
 	if width := (&peer{Config: Config{Pipeline: pipe}}).Width(1); width != 0 {
 		t.Errorf("%d s", width)
+	}
+}
+
+// Two nodes whose rules have the same names and are not the same are an alarm once the nodes have
+// told each other, that names rule and node, and ends with the difference, or with the fleet.
+func TestOtherRulesAreAnAlarm(t *testing.T) {
+	facts := func(digest string, limit uint32) fleet.RuleFacts {
+		return fleet.RuleFacts{Digest: strings.Repeat(digest, 16), Rules: []fleet.RuleFact{{Name: "site", Meter: "m1", Limit: limit, Action: "block"}}}
+	}
+	mine, theirs := facts("a", 190), facts("b", 19)
+	var told []string
+	var recovered int
+	alarms := alarm.New(func(a edgeguard.Alarm) { told = append(told, a.Kind+": "+a.Text) }, func(string, string) { recovered++ })
+	pipe := pipeline.New(pipeline.Config{Memory: shard.NewMemory(16 << 20), List: blocklist.New(blocklist.Config{})}, config.Default())
+	t.Cleanup(pipe.Close)
+	f := New(Config{Clock: clockguard.New(clockguard.Read(), clockguard.Config{}), Alarms: alarms, Pipeline: pipe, Rules: func() fleet.RuleFacts { return mine }})
+	now := time.Unix(1_800_000_000, 0)
+	step := func(theirs fleet.RuleFacts) int {
+		text, err := json.Marshal(theirs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(2 * time.Second)
+		f.rules.Follow(now, "edge-a", mine.Digest, []aggregator.Heartbeat{{Node: "edge-a", Rules: mine.Digest}, {Node: "edge-b", Rules: theirs.Digest}})
+		if f.rules.Compares() {
+			f.rules.Take("edge-b", string(text))
+		}
+		f.compare(now)
+		return len(alarms.Lasting())
+	}
+	for i := range 60 {
+		if step(theirs) != 0 {
+			t.Fatalf("an alarm after %d s, of a config that may be on its way to all", 2*(i+1))
+		}
+	}
+	if step(theirs) != 1 || len(told) != 1 || !strings.HasPrefix(told[0], "fleet_rules: ") || !strings.Contains(told[0], "node edge-b (site: limit 19 there, 190 here)") {
+		t.Fatalf("after two minutes: %q", told)
+	}
+	if step(mine) != 0 || recovered != 1 {
+		t.Errorf("of equal rules: %v", alarms.Lasting())
+	}
+	for range 61 {
+		step(theirs)
+	}
+	if f.Follow(now); len(alarms.Lasting()) != 0 {
+		t.Errorf("of a node that left its fleet: %v", alarms.Lasting())
 	}
 }
