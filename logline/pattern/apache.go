@@ -11,35 +11,19 @@ import (
 // apacheDirectives are those whose shape is known. Any other is taken for text
 // that a client may have written.
 // (https://httpd.apache.org/docs/2.4/mod/mod_log_config.html#formats)
-var apacheDirectives = map[string]variable{
-	"h":    {whatAddr, howShape},
-	"a":    {whatAddr, howShape},
-	"c}a":  {whatPeer, howShape},
-	"s":    {whatStatus, howShape},
-	"p":    {whatPort, howShape},
-	"r":    {whatRequest, howFree},
-	"m":    {whatMethod, howFree},
-	"U":    {whatPath, howFree},
-	"v":    {whatHost, howToken},
-	"V":    {whatHost, howWord},
-	"c}h":  {whatPeer, howShape},
-	"A":    {whatNothing, howToken},
-	"b":    {whatNothing, howToken},
-	"B":    {whatNothing, howToken},
-	"D":    {whatNothing, howToken},
-	"I":    {whatNothing, howToken},
-	"k":    {whatNothing, howToken},
-	"l":    {whatNothing, howToken},
-	"O":    {whatNothing, howToken},
-	"P":    {whatNothing, howToken},
-	"S":    {whatNothing, howToken},
-	"T":    {whatNothing, howToken},
-	"ms}T": {whatNothing, howToken},
-	"us}T": {whatNothing, howToken},
-	"s}T":  {whatNothing, howToken},
-	"X":    {whatNothing, howToken},
-	"L":    {whatNothing, howToken},
-}
+var apacheDirectives = withOwn(map[string]variable{
+	"h":   {whatAddr, howShape},
+	"a":   {whatAddr, howShape},
+	"c}a": {whatPeer, howShape},
+	"s":   {whatStatus, howShape},
+	"p":   {whatPort, howShape},
+	"r":   {whatRequest, howFree},
+	"m":   {whatMethod, howFree},
+	"U":   {whatPath, howFree},
+	"v":   {whatHost, howToken},
+	"V":   {whatHost, howWord},
+	"c}h": {whatPeer, howShape},
+}, "A b B D I k l O P S T ms}T us}T s}T X L")
 
 // compileApache compiles a LogFormat, as the string or as the whole directive.
 func compileApache(s string) (*program, error) {
@@ -67,33 +51,7 @@ func apacheTokens(s string) ([]token, error) {
 		}
 		s = words[0]
 	}
-	var tokens []token
-	var lit []byte
-	for i := 0; i < len(s); {
-		switch {
-		case s[i] == '%' && i+1 < len(s) && s[i+1] == '%':
-			lit, i = append(lit, '%'), i+2
-		case s[i] == '\\' && i+1 < len(s):
-			lit, i = append(lit, apacheEscape(s[i+1])), i+2
-		case s[i] != '%':
-			lit, i = append(lit, s[i]), i+1
-		default:
-			if len(lit) > 0 {
-				tokens = append(tokens, token{lit: string(lit)})
-				lit = lit[:0]
-			}
-			more, n, err := apacheDirective(s[i:])
-			if err != nil {
-				return nil, err
-			}
-			tokens = append(tokens, more...)
-			i += n
-		}
-	}
-	if len(lit) > 0 {
-		tokens = append(tokens, token{lit: string(lit)})
-	}
-	return tokens, nil
+	return percentTokens(s, apacheEscape, apacheDirective)
 }
 
 func apacheEscape(c byte) byte {

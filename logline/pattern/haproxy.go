@@ -3,6 +3,7 @@ package pattern
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"edgeguard/logline/scan"
@@ -11,7 +12,7 @@ import (
 // haproxyVariables are those of HAProxy's log-format whose shape is known. HAProxy writes a client's
 // quotes and control characters as #22 (log.c, url_encode_map, hdr_encode_map), and takes no
 // blank in a method, a target or a version: https://docs.haproxy.org/3.0/configuration.html, 8.2.6.
-var haproxyVariables = map[string]variable{
+var haproxyVariables = withOwn(map[string]variable{
 	"ci":  {whatAddr, howShape},
 	"t":   {whatCLF, howShape},
 	"tr":  {whatCLF, howShape},
@@ -34,17 +35,16 @@ var haproxyVariables = map[string]variable{
 	"hrl": {whatNothing, howFree},
 	"hs":  {whatNothing, howFree},
 	"hsl": {whatNothing, howFree},
-}
+	"CC":  {whatNothing, howFree}, // cookies, as they came
+	"CS":  {whatNothing, howFree},
 
-// haproxyOwn are those that hold only what HAProxy and its configuration say.
-var haproxyOwn = strings.Fields("B ID Ta Tc Td Th Ti Tq TR Tr Tt Tu Tw U ac b bc bi bp bq cp f fc fi ft lc ms pid rc rt s sc si sp sq sslc sslv ts tsc")
-
-// haproxyExpressions are the sample expressions that hold no text of a client's.
-var haproxyExpressions = map[string]variable{
-	"src": {whatAddr, howShape}, "status": {whatStatus, howShape}, "dst_port": {whatPort, howShape},
-	"src_port": {whatNothing, howToken}, "dst": {whatNothing, howToken}, "fe_name": {whatNothing, howToken}, "be_name": {whatNothing, howToken},
-	"srv_name": {whatNothing, howToken}, "pid": {whatNothing, howToken}, "hostname": {whatNode, howToken},
-}
+	// Of the sample expressions those that hold no text of a client's.
+	"[src]":      {whatAddr, howShape},
+	"[status]":   {whatStatus, howShape},
+	"[dst_port]": {whatPort, howShape},
+	"[hostname]": {whatNode, howToken},
+}, "B ID Ta Tc Td Th Ti Tq TR Tr Tt Tu Tw U ac b bc bi bp bq cp f fc fi ft lc ms pid rc rt s sc si sp sq sslc sslv ts tsc "+
+	"[src_port] [dst] [fe_name] [be_name] [srv_name] [pid]")
 
 // IsHAProxy reports whether a text is a log-format of HAProxy, and none of Apache.
 func IsHAProxy(s string) bool {
@@ -102,63 +102,37 @@ func haproxyWords(s string) (string, error) {
 	return string(out), nil
 }
 
-// haproxyTokens takes a log-format apart. An expression may hold whatever a client sends, quotes
-// as they are: what stands behind it is not looked at, and nothing that counts may stand there.
+// haproxyTokens takes a log-format apart. What stands behind a raw variable is not looked at, and
+// nothing that counts may stand there.
 func haproxyTokens(s string) ([]token, error) {
-	var tokens []token
-	var raw string // the first such expression
-	literal := func(text string) {
-		if n := len(tokens); n > 0 && tokens[n-1].name == "" {
-			tokens[n-1].lit += text
-		} else if text != "" {
-			tokens = append(tokens, token{lit: text})
+	tokens, err := percentTokens(s, func(c byte) byte { return c }, haproxyVariable)
+	raw := slices.IndexFunc(tokens, isRaw)
+	if raw < 0 {
+		return tokens, err
+	}
+	for _, t := range tokens[raw+1:] {
+		if t.what.bears() || t.what == whatRequest {
+			return nil, fmt.Errorf("%s stands behind %s, into which a client can write anything: put it before", t.name, tokens[raw].name)
 		}
 	}
-	for i := 0; i < len(s); {
-		switch {
-		case s[i] == '\\' && i+1 < len(s):
-			literal(s[i+1 : i+2])
-			i += 2
-		case strings.HasPrefix(s[i:], "%%"):
-			literal("%")
-			i += 2
-		case s[i] != '%':
-			literal(s[i : i+1])
-			i++
-		default:
-			t, quoted, n, err := haproxyVariable(s[i:])
-			if err != nil {
-				return nil, err
-			}
-			i += n
-			switch {
-			case raw != "" && (t.what.bears() || t.what == whatRequest):
-				return nil, fmt.Errorf("%s stands behind %s, into which a client can write anything: put it before", t.name, raw)
-			case raw != "":
-			case t.how == howFree && t.what == whatNothing && !strings.HasPrefix(t.name, "%h"):
-				raw, t.how = t.name, howToken // to the end of the line
-				tokens = append(tokens, t)
-			case quoted:
-				literal(`"`)
-				tokens = append(tokens, t, token{lit: `"`})
-			default:
-				tokens = append(tokens, t)
-			}
-		}
-		if n := len(tokens); raw != "" && tokens[n-1].name != raw {
-			tokens = tokens[:n-1] // the text behind it
-		}
-	}
-	return tokens, nil
+	tokens[raw].how = howToken // to the end of the line
+	return tokens[:raw+1], nil
 }
 
-// haproxyVariable reads one %…, with its flags in braces, and returns its length.
-func haproxyVariable(s string) (t token, quoted bool, n int, err error) {
+// isRaw reports whether a variable may hold whatever a client sends, quotes as they are. Captured
+// headers (%hr, %hs) have theirs escaped.
+func isRaw(t token) bool {
+	return t.how == howFree && t.what == whatNothing && !strings.HasPrefix(t.name, "%h")
+}
+
+// haproxyVariable reads one %…, with its flags in braces, and returns its tokens and length.
+func haproxyVariable(s string) (tokens []token, n int, err error) {
+	quoted := false
 	n = 1
 	if strings.HasPrefix(s[n:], "{") {
 		end := strings.IndexByte(s, '}')
 		if end < 0 {
-			return t, false, 0, fmt.Errorf("%q has no }: close it", s)
+			return nil, 0, fmt.Errorf("%q has no }: close it", s)
 		}
 		for _, flag := range strings.Split(s[n+1:end], ",") {
 			switch flag = strings.TrimSpace(flag); flag {
@@ -166,50 +140,46 @@ func haproxyVariable(s string) (t token, quoted bool, n int, err error) {
 				quoted = true
 			case "", "-Q", "-X", "-E", "+M", "-M":
 			default:
-				return t, false, 0, fmt.Errorf("the flag %s changes how values are written: leave it out", flag)
+				return nil, 0, fmt.Errorf("the flag %s changes how values are written: leave it out", flag)
 			}
 		}
 		n = end + 1
 	}
-	if strings.HasPrefix(s[n:], "[") {
-		end := strings.IndexByte(s[n:], ']')
-		if end < 0 {
-			return t, false, 0, fmt.Errorf("%q has no ]: close it", s)
-		}
-		name := s[n+1 : n+end]
-		v, known := haproxyExpressions[name]
-		if !known {
-			v = variable{whatNothing, howFree}
-		}
-		return token{name: "%[" + name + "]", what: v.what, how: v.how}, quoted, n + end + 1, nil
+	name, v, err := haproxyName(s[n:])
+	if err != nil {
+		return nil, 0, err
 	}
-	end := n
+	t := token{name: "%" + name, what: v.what, how: v.how}
+	if n += len(name); !quoted || isRaw(t) {
+		return []token{t}, n, nil
+	}
+	return []token{{lit: `"`}, t, {lit: `"`}}, n, nil
+}
+
+// haproxyName finds the variable or the expression with which a text begins.
+func haproxyName(s string) (name string, v variable, err error) {
+	if strings.HasPrefix(s, "[") {
+		end := strings.IndexByte(s, ']')
+		if end < 0 {
+			return "", v, fmt.Errorf("%q has no ]: close it", "%"+s)
+		}
+		v, known := haproxyVariables[s[:end+1]]
+		if !known {
+			v.how = howFree
+		}
+		return s[:end+1], v, nil
+	}
+	end := 0
 	for end < len(s) && scan.IsAlnum(s[end]) {
 		end++
 	}
-	for ; end > n; end-- { // the longest that is known, as HAProxy reads it
-		name := s[n:end]
-		if name == "o" {
-			return t, false, 0, errors.New("%o sets flags for all that follows: set them where they are meant, as %{+Q}r")
+	for ; end > 0; end-- { // the longest that is known, as HAProxy reads it
+		if name = s[:end]; name == "o" {
+			return "", v, errors.New("%o sets flags for all that follows: set them where they are meant, as %{+Q}r")
 		}
-		if v, known := haproxyVariableOf(name); known {
-			return token{name: "%" + name, what: v.what, how: v.how}, quoted, end, nil
-		}
-	}
-	return t, false, 0, fmt.Errorf("%q begins with no variable of HAProxy's: write %%%% for a bare %%", s)
-}
-
-func haproxyVariableOf(name string) (variable, bool) {
-	if v, known := haproxyVariables[name]; known {
-		return v, true
-	}
-	if name == "CC" || name == "CS" { // captured cookies, as they came
-		return variable{whatNothing, howFree}, true
-	}
-	for _, own := range haproxyOwn {
-		if name == own {
-			return variable{whatNothing, howToken}, true
+		if v, known := haproxyVariables[name]; known {
+			return name, v, nil
 		}
 	}
-	return variable{}, false
+	return "", v, fmt.Errorf("%q begins with no variable of HAProxy's: write %%%% for a bare %%", "%"+s)
 }

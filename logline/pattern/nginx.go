@@ -8,16 +8,10 @@ import (
 	"edgeguard/logline/scan"
 )
 
-// variable says what a server's variable holds and how its end is found.
-type variable struct {
-	what what
-	how  how
-}
-
 // nginxVariables are those whose shape is known. Any other is taken for text
 // that a client may have written.
 // (https://nginx.org/en/docs/varindex.html)
-var nginxVariables = map[string]variable{
+var nginxVariables = withOwn(map[string]variable{
 	"remote_addr":         {whatAddr, howShape},
 	"realip_remote_addr":  {whatPeer, howShape},
 	"time_local":          {whatCLF, howShape},
@@ -37,25 +31,8 @@ var nginxVariables = map[string]variable{
 	"http_referer":        {whatReferer, howFree},
 	"http_sec_fetch_site": {whatFetchSite, howFree},
 	"hostname":            {whatNode, howToken},
-
-	"body_bytes_sent":     {whatNothing, howToken},
-	"bytes_sent":          {whatNothing, howToken},
-	"connection":          {whatNothing, howToken},
-	"connection_requests": {whatNothing, howToken},
-	"gzip_ratio":          {whatNothing, howToken},
-	"pid":                 {whatNothing, howToken},
-	"pipe":                {whatNothing, howToken},
-	"remote_port":         {whatNothing, howToken},
-	"realip_remote_port":  {whatNothing, howToken},
-	"request_id":          {whatNothing, howToken},
-	"request_length":      {whatNothing, howToken},
-	"request_time":        {whatNothing, howToken},
-	"scheme":              {whatNothing, howToken},
-	"server_addr":         {whatNothing, howToken},
-	"server_protocol":     {whatNothing, howToken},
-	"ssl_cipher":          {whatNothing, howToken},
-	"ssl_protocol":        {whatNothing, howToken},
-}
+}, "body_bytes_sent bytes_sent connection connection_requests gzip_ratio pid pipe remote_port realip_remote_port request_id "+
+	"request_length request_time scheme server_addr server_protocol ssl_cipher ssl_protocol")
 
 // compileNginx compiles a log_format, as the string or as the whole directive.
 func compileNginx(s string) (*program, error) {
