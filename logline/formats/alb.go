@@ -70,9 +70,7 @@ func (p *albParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
 		_, rest, _ = scan.Word(rest)
 	}
 	word, rest, _ = scan.Word(rest)
-	if v, ok := scan.SmallNumber(word); ok {
-		f.SetStatus(v)
-	}
+	f.Set(scan.PartStatus, word)
 	for range 3 { // the target's status, and two sizes
 		_, rest, _ = scan.Word(rest)
 	}

@@ -20,28 +20,11 @@ import (
 // too. The page of package logline says what else it takes.
 type CSVColumns struct {
 	sep     byte
-	columns [csvFields]string
+	columns [scan.Parts]string
 }
 
-// csvField is a field that a column can be.
-type csvField uint8
-
-const (
-	csvTime csvField = iota
-	csvAddr
-	csvNode
-	csvHost
-	csvMethod
-	csvPath
-	csvStatus
-	csvAgent
-	csvPort
-	csvReferer
-	csvFetchSite
-	csvFields
-)
-
-var csvFieldNames = []string{"time", "addr", "node", "host", "method", "path", "status", "agent", "port", "referer", "fetch_site"}
+// csvFieldNames are those of the parts that a column can be; the first is of none.
+var csvFieldNames = []string{"", "time", "addr", "node", "host", "method", "path", "status", "agent", "port", "referer", "fetch_site"}
 
 var csvSeparators = map[string]byte{"tab": '\t', "space": ' ', "comma": ',', "semicolon": ';', "pipe": '|'}
 
@@ -62,7 +45,7 @@ func ParseCSV(s string) (*CSVColumns, error) {
 			return nil, err
 		}
 	}
-	if c.columns[csvTime] == "" || c.columns[csvAddr] == "" {
+	if c.columns[scan.PartTime] == "" || c.columns[scan.PartAddr] == "" {
 		return nil, errors.New("time= and addr= are required, the rest is optional")
 	}
 	return c, nil
@@ -83,8 +66,8 @@ func (c *CSVColumns) set(pair string) error {
 		return c.setSep(column)
 	}
 	i := slices.Index(csvFieldNames, name)
-	if i < 0 {
-		return fmt.Errorf("unknown field %q: use %s or sep", name, strings.Join(csvFieldNames, ", "))
+	if i <= 0 {
+		return fmt.Errorf("unknown field %q: use %s or sep", name, strings.Join(csvFieldNames[1:], ", "))
 	}
 	if c.columns[i] != "" {
 		return fmt.Errorf("%q is given twice", name)

@@ -4,19 +4,21 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+
+	"edgeguard/logline/scan"
 )
 
 // csvColumnNames are the usual names of columns, in small letters and digits alone. A host
 // is not among them: see hostColumn.
-var csvColumnNames = [csvFields][]string{
-	csvTime:   {"time", "datetime", "timestamp", "ts", "eventtime"},
-	csvAddr:   {"src", "srcip", "srcaddr", "saddr", "source", "sourceip", "sourceaddress", "client", "clientip", "clientaddr", "remoteaddr", "remoteip", "ip", "ipaddress", "addr", "address"},
-	csvNode:   {"node", "sensor"},
-	csvMethod: {"method", "requestmethod", "verb"},
-	csvPath:   {"path", "uri", "url", "requesturi", "urioriginal"},
-	csvStatus: {"status", "statuscode", "httpstatus"},
-	csvAgent:  {"agent", "useragent"},
-	csvPort:   {"dpt", "dport", "dstport", "destport", "destinationport"},
+var csvColumnNames = [scan.Parts][]string{
+	scan.PartTime:   {"time", "datetime", "timestamp", "ts", "eventtime"},
+	scan.PartAddr:   {"src", "srcip", "srcaddr", "saddr", "source", "sourceip", "sourceaddress", "client", "clientip", "clientaddr", "remoteaddr", "remoteip", "ip", "ipaddress", "addr", "address"},
+	scan.PartNode:   {"node", "sensor"},
+	scan.PartMethod: {"method", "requestmethod", "verb"},
+	scan.PartPath:   {"path", "uri", "url", "requesturi", "urioriginal"},
+	scan.PartStatus: {"status", "statuscode", "httpstatus"},
+	scan.PartAgent:  {"agent", "useragent"},
+	scan.PartPort:   {"dpt", "dport", "dstport", "destport", "destinationport"},
 }
 
 // RecognizeCSV returns the format of a delimited file by the names of its columns, as
@@ -37,7 +39,7 @@ func RecognizeCSV(header []byte) string {
 
 func recognizeColumns(columns []string) string {
 	var pairs []string
-	var found [csvFields]bool
+	var found [scan.Parts]bool
 	host := ""
 	for _, column := range columns {
 		column = strings.Trim(strings.TrimSpace(column), `"`)
@@ -50,7 +52,7 @@ func recognizeColumns(columns []string) string {
 		if plain == "host" {
 			host = column
 		}
-		for f := range csvFields {
+		for f := range scan.Parts {
 			if !slices.Contains(csvColumnNames[f], plain) {
 				continue
 			}
@@ -61,7 +63,7 @@ func recognizeColumns(columns []string) string {
 			pairs = append(pairs, csvFieldNames[f]+"="+column)
 		}
 	}
-	if !found[csvTime] || !found[csvAddr] {
+	if !found[scan.PartTime] || !found[scan.PartAddr] {
 		return ""
 	}
 	if f := hostColumn(&found); host != "" && !found[f] {
@@ -73,12 +75,12 @@ func recognizeColumns(columns []string) string {
 // hostColumn returns what a column "host" holds: beside a path what a client asked
 // for, and beside ports the sensor. Otherwise nobody knows, and time is returned,
 // which is taken already.
-func hostColumn(found *[csvFields]bool) csvField {
+func hostColumn(found *[scan.Parts]bool) scan.Part {
 	switch {
-	case found[csvPath]:
-		return csvHost
-	case found[csvPort]:
-		return csvNode
+	case found[scan.PartPath]:
+		return scan.PartHost
+	case found[scan.PartPort]:
+		return scan.PartNode
 	}
-	return csvTime
+	return scan.PartTime
 }

@@ -16,8 +16,8 @@ import (
 type csvParser struct {
 	format *CSVColumns
 	scan.Clock
-	field []csvField // of each column; csvFields for none
-	width int        // of a row: what a header has
+	part  []scan.Part // of each column
+	width int         // of a row: what a header has
 	// open counts the bytes of a quoted field that began on an earlier line;
 	// 0 outside. Its lines are a client's, and are not rows.
 	open int
@@ -39,7 +39,7 @@ func (p *csvParser) Bind(line []byte) error {
 		names = append(names, strings.Trim(strings.TrimSpace(string(name)), `"`))
 	}
 	p.width = len(names)
-	p.field = slices.Repeat([]csvField{csvFields}, len(names))
+	p.part = make([]scan.Part, len(names))
 	var missing []error
 	for f, column := range p.format.columns {
 		if column == "" {
@@ -51,10 +51,10 @@ func (p *csvParser) Bind(line []byte) error {
 				column, csvFieldNames[f], scan.Printable([]byte(strings.Join(names, ", ")))))
 			continue
 		}
-		if p.field[i] != csvFields {
-			missing = append(missing, fmt.Errorf("column %q cannot be both %s and %s", column, csvFieldNames[p.field[i]], csvFieldNames[f]))
+		if p.part[i] != scan.PartNone {
+			missing = append(missing, fmt.Errorf("column %q cannot be both %s and %s", column, csvFieldNames[p.part[i]], csvFieldNames[f]))
 		}
-		p.field[i] = csvField(f)
+		p.part[i] = scan.Part(f)
 	}
 	return errors.Join(missing...)
 }
@@ -72,8 +72,8 @@ func (p *csvParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
 		if why != scan.Read {
 			return why
 		}
-		if column < p.width && p.field[column] != csvFields {
-			if why = p.set(&f, p.field[column], value); why != scan.Read {
+		if column < p.width {
+			if why = p.set(&f, p.part[column], value); why != scan.Read {
 				// The rest of the row is still looked at for an open quote.
 				return p.finish(rest, more, why)
 			}
@@ -190,42 +190,19 @@ func undouble(b []byte) []byte {
 }
 
 // set keeps a column's value.
-func (p *csvParser) set(f *scan.Fields, field csvField, b []byte) scan.Reason {
-	switch field {
-	case csvTime:
-		at, ok := p.Clock.Any(b)
-		if !ok {
+func (p *csvParser) set(f *scan.Fields, part scan.Part, b []byte) scan.Reason {
+	ok := true
+	switch part {
+	case scan.PartTime:
+		if f.At, ok = p.Clock.Any(b); !ok {
 			return scan.BadTime
 		}
-		f.At = at
-	case csvAddr:
-		addr, ok := scan.AddrOrNumber(b)
-		if !ok {
+	case scan.PartAddr:
+		if f.Addr, ok = scan.AddrOrNumber(b); !ok {
 			return scan.BadAddr
 		}
-		f.Addr = addr
-	case csvNode:
-		f.SetNode(b)
-	case csvHost:
-		f.SetHost(b)
-	case csvMethod:
-		f.SetMethod(b)
-	case csvPath:
-		f.SetPath(b)
-	case csvAgent:
-		f.SetAgent(b)
-	case csvReferer:
-		f.SetReferer(b)
-	case csvFetchSite:
-		f.SetFetchSite(b)
-	case csvStatus:
-		if v, ok := scan.SmallNumber(b); ok {
-			f.SetStatus(v)
-		}
-	case csvPort:
-		if v, ok := scan.SmallNumber(b); ok {
-			f.SetPort(v)
-		}
+	default:
+		f.Set(part, b)
 	}
 	return scan.Read
 }

@@ -18,7 +18,7 @@ import (
 type jsonParser struct {
 	scan.Clock
 	f    scan.Fields
-	rank [jsonFields]uint8 // of what was found, 0 for nothing
+	rank [jsonParts]uint8 // of what was found, 0 for nothing
 	why  scan.Reason
 	// AWS WAF writes the query and the headers in parts. Whole says that the values
 	// are in one line, where its path and query can become one in place.
@@ -70,7 +70,7 @@ func (l jsonLevel) outer() jsonLevel {
 func NewJSON(zone *time.Location) scan.LineParser { return &jsonParser{Clock: scan.Clock{Zone: zone}} }
 
 func (p *jsonParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
-	p.f, p.rank, p.why, p.whole = scan.Fields{}, [jsonFields]uint8{}, scan.Read, true
+	p.f, p.rank, p.why, p.whole = scan.Fields{}, [jsonParts]uint8{}, scan.Read, true
 	end := p.object(line, jsonTop)
 	return p.finish(end >= 0 && len(bytes.TrimSpace(line[end:])) == 0, ev)
 }
@@ -82,17 +82,17 @@ func (p *jsonParser) finish(whole bool, ev *edgeguard.Event) scan.Reason {
 		return p.why
 	case !whole:
 		return notJSON
-	case p.rank[jsonAddr] == 0 && p.rank[jsonPeer] == 0:
+	case p.rank[scan.PartAddr] == 0 && p.rank[jsonPeer] == 0:
 		return scan.NoAddr
 	}
-	if p.rank[jsonTime] == 0 {
+	if p.rank[scan.PartTime] == 0 {
 		at, ok := p.Clock.Written()
 		if !ok {
 			return noTime
 		}
 		p.f.At = at
 	}
-	if p.rank[jsonAddr] == 0 {
+	if p.rank[scan.PartAddr] == 0 {
 		p.f.Addr, p.f.Peer = p.f.Peer, p.f.Addr
 	}
 	return p.f.Event(ev)
@@ -130,7 +130,7 @@ func (p *jsonParser) use(name jsonMeaning, level jsonLevel, value []byte) {
 	if len(value) == 0 {
 		return
 	}
-	if name.field == jsonHeaderList {
+	if name.part == jsonHeaderList {
 		p.headers(value)
 		return
 	}
@@ -147,7 +147,7 @@ func (p *jsonParser) use(name jsonMeaning, level jsonLevel, value []byte) {
 	} else if value[0] == '{' || string(value) == "null" {
 		return
 	}
-	if level == jsonRequest && name.field == jsonPath {
+	if level == jsonRequest && name.part == scan.PartPath {
 		value = escapeHash(value)
 	}
 	p.take(name, value)
@@ -155,29 +155,25 @@ func (p *jsonParser) use(name jsonMeaning, level jsonLevel, value []byte) {
 
 // take keeps a value, unless a better name has given one.
 func (p *jsonParser) take(name jsonMeaning, value []byte) {
-	old := p.rank[name.field]
-	if old == name.rank && (name.field == jsonAddr || name.field == jsonPeer) {
+	old := p.rank[name.part]
+	if old == name.rank && (name.part == scan.PartAddr || name.part == jsonPeer) {
 		p.why = addrTwice
 		return
 	}
 	if old != 0 && old <= name.rank {
 		return
 	}
-	p.rank[name.field] = name.rank
-	switch name.field {
-	case jsonAddr, jsonPeer:
-		p.takeAddr(name.field, value)
-	case jsonTime:
+	p.rank[name.part] = name.rank
+	switch name.part {
+	case scan.PartAddr, jsonPeer:
+		p.takeAddr(name.part, value)
+	case scan.PartTime:
 		at, ok := p.Clock.Any(value)
 		if !ok {
 			p.why = scan.BadTime
 		}
 		p.f.At = at
-	case jsonRequestLine:
-		p.f.Request = value
-	case jsonMethod:
-		p.f.SetMethod(value)
-	case jsonPath:
+	case scan.PartPath:
 		p.path = value
 		p.f.SetPath(value)
 	case jsonArgs:
@@ -186,27 +182,17 @@ func (p *jsonParser) take(name jsonMeaning, value []byte) {
 		p.headName = value
 	case jsonHeaderValue:
 		p.headVal = value
-	case jsonHost:
-		p.f.SetHost(value)
-	case jsonAgent:
-		p.f.SetAgent(value)
-	case jsonReferer:
-		p.f.SetReferer(value)
-	case jsonFetchSite:
-		p.f.SetFetchSite(value)
-	case jsonStatus:
-		if v, ok := scan.SmallNumber(value); ok {
-			p.f.SetStatus(v)
-		}
+	default:
+		p.f.Set(name.part, value)
 	}
 }
 
-func (p *jsonParser) takeAddr(field jsonField, value []byte) {
+func (p *jsonParser) takeAddr(part scan.Part, value []byte) {
 	addr, ok := scan.AddrMaybePort(value)
 	switch {
 	case !ok:
 		p.why = scan.BadAddr
-	case field == jsonPeer:
+	case part == jsonPeer:
 		p.f.Peer = addr
 	default:
 		p.f.Addr = addr

@@ -1,34 +1,26 @@
 package formats
 
-import "bytes"
+import (
+	"bytes"
 
-// jsonField is what a JSON member may hold.
-type jsonField uint8
-
-const (
-	jsonAddr jsonField = iota // the client
-	jsonPeer                  // who is connected: the client, or a proxy before it
-	jsonTime
-	jsonStatus
-	jsonRequestLine
-	jsonMethod
-	jsonPath
-	jsonHost
-	jsonAgent
-	jsonReferer
-	jsonFetchSite
-	jsonArgs       // the query, apart from the path
-	jsonHeaderList // headers, each an object of a name and a value
-	jsonHeaderName
-	jsonHeaderValue
-	jsonFields
+	"edgeguard/logline/scan"
 )
 
-// jsonMeaning is what a key means; of several for one field the least rank
+// What a JSON member may hold beside a [scan.Part]; that of an address is the client's.
+const (
+	jsonPeer       = scan.Parts + iota // who is connected: the client, or a proxy before it
+	jsonArgs                           // the query, apart from the path
+	jsonHeaderList                     // headers, each an object of a name and a value
+	jsonHeaderName
+	jsonHeaderValue
+	jsonParts
+)
+
+// jsonMeaning is what a key means; of several for one part the least rank
 // counts, whatever their order. Rank 0 means nothing.
 type jsonMeaning struct {
-	field jsonField
-	rank  uint8
+	part scan.Part
+	rank uint8
 }
 
 // jsonName returns the meaning of a key.
@@ -51,25 +43,25 @@ func jsonName(key []byte, level jsonLevel) jsonMeaning {
 	}
 	switch string(key) {
 	case "remote_addr", "ClientAddr", "downstream_remote_address", "ClientIP":
-		return jsonMeaning{jsonAddr, 1}
+		return jsonMeaning{scan.PartAddr, 1}
 	case "remote_ip":
-		return jsonMeaning{jsonAddr, 2}
+		return jsonMeaning{scan.PartAddr, 2}
 	case "ip":
-		return jsonMeaning{jsonAddr, 3}
+		return jsonMeaning{scan.PartAddr, 3}
 	case "client_ip", "clientip":
-		return jsonMeaning{jsonAddr, 4}
+		return jsonMeaning{scan.PartAddr, 4}
 	case "client", "addr":
-		return jsonMeaning{jsonAddr, 5}
+		return jsonMeaning{scan.PartAddr, 5}
 	case "ClientHost":
-		return jsonMeaning{jsonAddr, 6}
+		return jsonMeaning{scan.PartAddr, 6}
 	case "realip_remote_addr":
 		return jsonMeaning{jsonPeer, 1}
 	case "status", "DownstreamStatus", "response_code", "EdgeResponseStatus":
-		return jsonMeaning{jsonStatus, 1}
+		return jsonMeaning{scan.PartStatus, 1}
 	case "s", "status_code":
-		return jsonMeaning{jsonStatus, 2}
+		return jsonMeaning{scan.PartStatus, 2}
 	case "responseCodeSent":
-		return jsonMeaning{jsonStatus, 3}
+		return jsonMeaning{scan.PartStatus, 3}
 	}
 	if m := jsonTimeName(key); m.rank > 0 {
 		return m
@@ -80,19 +72,19 @@ func jsonName(key []byte, level jsonLevel) jsonMeaning {
 func jsonTimeName(key []byte) jsonMeaning {
 	switch string(key) {
 	case "msec", "StartUTC", "start_time", "EdgeStartTimestamp":
-		return jsonMeaning{jsonTime, 1}
+		return jsonMeaning{scan.PartTime, 1}
 	case "time_iso8601":
-		return jsonMeaning{jsonTime, 2}
+		return jsonMeaning{scan.PartTime, 2}
 	case "time_local":
-		return jsonMeaning{jsonTime, 3}
+		return jsonMeaning{scan.PartTime, 3}
 	case "ts":
-		return jsonMeaning{jsonTime, 4}
+		return jsonMeaning{scan.PartTime, 4}
 	case "time", "t":
-		return jsonMeaning{jsonTime, 5}
+		return jsonMeaning{scan.PartTime, 5}
 	case "timestamp":
-		return jsonMeaning{jsonTime, 6}
+		return jsonMeaning{scan.PartTime, 6}
 	case "@timestamp":
-		return jsonMeaning{jsonTime, 7}
+		return jsonMeaning{scan.PartTime, 7}
 	}
 	return jsonMeaning{}
 }
@@ -100,33 +92,33 @@ func jsonTimeName(key []byte) jsonMeaning {
 func jsonRequestName(key []byte) jsonMeaning {
 	switch string(key) {
 	case "request":
-		return jsonMeaning{jsonRequestLine, 1}
+		return jsonMeaning{scan.PartRequest, 1}
 	case "request_method", "RequestMethod", "ClientRequestMethod":
-		return jsonMeaning{jsonMethod, 1}
+		return jsonMeaning{scan.PartMethod, 1}
 	case "method", "m":
-		return jsonMeaning{jsonMethod, 2}
+		return jsonMeaning{scan.PartMethod, 2}
 	case "request_uri", "RequestPath", "ClientRequestURI":
-		return jsonMeaning{jsonPath, 1}
+		return jsonMeaning{scan.PartPath, 1}
 	case "uri", "u":
-		return jsonMeaning{jsonPath, 2}
+		return jsonMeaning{scan.PartPath, 2}
 	case "url", "path", ":path", "x-envoy-origin-path", "ClientRequestPath":
-		return jsonMeaning{jsonPath, 3}
+		return jsonMeaning{scan.PartPath, 3}
 	case "host", "RequestHost", ":authority", "authority", "ClientRequestHost":
-		return jsonMeaning{jsonHost, 1}
+		return jsonMeaning{scan.PartHost, 1}
 	case "http_host", "h":
-		return jsonMeaning{jsonHost, 2}
+		return jsonMeaning{scan.PartHost, 2}
 	case "server_name":
-		return jsonMeaning{jsonHost, 3}
+		return jsonMeaning{scan.PartHost, 3}
 	case "http_user_agent", "request_User-Agent", "user-agent", "user_agent", "ClientRequestUserAgent":
-		return jsonMeaning{jsonAgent, 1}
+		return jsonMeaning{scan.PartAgent, 1}
 	case "ua", "agent":
-		return jsonMeaning{jsonAgent, 2}
+		return jsonMeaning{scan.PartAgent, 2}
 	case "http_referer", "request_Referer", "referer", "ClientRequestReferer":
-		return jsonMeaning{jsonReferer, 1}
+		return jsonMeaning{scan.PartReferer, 1}
 	case "http_referrer", "referrer":
-		return jsonMeaning{jsonReferer, 2}
+		return jsonMeaning{scan.PartReferer, 2}
 	case "http_sec_fetch_site", "request_Sec-Fetch-Site", "sec-fetch-site":
-		return jsonMeaning{jsonFetchSite, 1}
+		return jsonMeaning{scan.PartFetchSite, 1}
 	}
 	return jsonMeaning{}
 }
@@ -135,11 +127,11 @@ func jsonRequestName(key []byte) jsonMeaning {
 func sentName(key []byte) jsonMeaning {
 	switch string(key) {
 	case "User-Agent":
-		return jsonMeaning{jsonAgent, 1}
+		return jsonMeaning{scan.PartAgent, 1}
 	case "Referer":
-		return jsonMeaning{jsonReferer, 1}
+		return jsonMeaning{scan.PartReferer, 1}
 	case "Sec-Fetch-Site":
-		return jsonMeaning{jsonFetchSite, 1}
+		return jsonMeaning{scan.PartFetchSite, 1}
 	}
 	return jsonMeaning{}
 }
@@ -148,17 +140,17 @@ func sentName(key []byte) jsonMeaning {
 func caddyName(key []byte) jsonMeaning {
 	switch string(key) {
 	case "client_ip":
-		return jsonMeaning{jsonAddr, 1}
+		return jsonMeaning{scan.PartAddr, 1}
 	case "remote_ip":
 		return jsonMeaning{jsonPeer, 1}
 	case "remote_addr": // before Caddy 2.5
 		return jsonMeaning{jsonPeer, 2}
 	case "method":
-		return jsonMeaning{jsonMethod, 1}
+		return jsonMeaning{scan.PartMethod, 1}
 	case "host":
-		return jsonMeaning{jsonHost, 1}
+		return jsonMeaning{scan.PartHost, 1}
 	case "uri":
-		return jsonMeaning{jsonPath, 1}
+		return jsonMeaning{scan.PartPath, 1}
 	}
 	return jsonMeaning{}
 }
@@ -167,11 +159,11 @@ func caddyName(key []byte) jsonMeaning {
 func wafName(key []byte) jsonMeaning {
 	switch string(key) {
 	case "clientIp":
-		return jsonMeaning{jsonAddr, 1}
+		return jsonMeaning{scan.PartAddr, 1}
 	case "httpMethod":
-		return jsonMeaning{jsonMethod, 1}
+		return jsonMeaning{scan.PartMethod, 1}
 	case "uri":
-		return jsonMeaning{jsonPath, 1}
+		return jsonMeaning{scan.PartPath, 1}
 	case "args":
 		return jsonMeaning{jsonArgs, 1}
 	case "headers":

@@ -247,14 +247,14 @@ func (s *jsonStream) bareEnds(c byte) bool {
 
 // wants reports whether a value of that name would be taken.
 func (p *jsonParser) wants(name jsonMeaning) bool {
-	old := p.rank[name.field]
-	return old == 0 || old > name.rank || old == name.rank && (name.field == jsonAddr || name.field == jsonPeer)
+	old := p.rank[name.part]
+	return old == 0 || old > name.rank || old == name.rank && (name.part == scan.PartAddr || name.part == jsonPeer)
 }
 
 // useCut takes the beginning of a value that is too long: of a path with its
 // query the path, and of all else, that it is not known.
 func (p *jsonParser) useCut(name jsonMeaning, level jsonLevel, value []byte) {
-	if name.field == jsonHeaderList {
+	if name.part == jsonHeaderList {
 		p.f.Short = true
 		return
 	}
@@ -264,33 +264,33 @@ func (p *jsonParser) useCut(name jsonMeaning, level jsonLevel, value []byte) {
 	if len(value) == 0 || value[0] != '"' {
 		return
 	}
-	if value = value[1:]; level == jsonRequest && name.field == jsonPath {
+	if value = value[1:]; level == jsonRequest && name.part == scan.PartPath {
 		value = escapeHash(value)
 	}
-	p.rank[name.field], p.f.Short = name.rank, true
-	switch name.field {
-	case jsonAddr, jsonPeer:
+	p.rank[name.part], p.f.Short = name.rank, true
+	switch name.part {
+	case scan.PartAddr, jsonPeer:
 		p.why = scan.BadAddr
-	case jsonTime:
+	case scan.PartTime:
 		p.why = scan.BadTime
-	case jsonRequestLine:
+	case scan.PartRequest:
 		p.f.Request, p.f.Cut = value, true
-	case jsonPath:
+	case scan.PartPath:
 		p.path = value
 		p.f.SetCutPath(value)
 	case jsonArgs:
 		p.addArgs(value)
-	case jsonMethod:
+	case scan.PartMethod:
 		p.f.Known &^= edgeguard.FieldMethod
-	case jsonHost:
+	case scan.PartHost:
 		p.f.Known &^= edgeguard.FieldHost
-	case jsonAgent:
+	case scan.PartAgent:
 		p.f.Known &^= edgeguard.FieldAgent
-	case jsonReferer:
+	case scan.PartReferer:
 		p.f.Known &^= edgeguard.FieldReferer
-	case jsonFetchSite:
+	case scan.PartFetchSite:
 		p.f.Known &^= edgeguard.FieldFetchSite
-	case jsonStatus:
+	case scan.PartStatus:
 		p.f.Known &^= edgeguard.FieldStatus
 	}
 }

@@ -31,13 +31,13 @@ func (p *jsonParser) headers(list []byte) {
 func (p *jsonParser) header(name, value []byte) {
 	switch {
 	case bytes.EqualFold(name, []byte("user-agent")):
-		p.take(jsonMeaning{jsonAgent, 1}, value)
+		p.take(jsonMeaning{scan.PartAgent, 1}, value)
 	case bytes.EqualFold(name, []byte("referer")):
-		p.take(jsonMeaning{jsonReferer, 1}, value)
+		p.take(jsonMeaning{scan.PartReferer, 1}, value)
 	case bytes.EqualFold(name, []byte("sec-fetch-site")):
-		p.take(jsonMeaning{jsonFetchSite, 1}, value)
+		p.take(jsonMeaning{scan.PartFetchSite, 1}, value)
 	case bytes.EqualFold(name, []byte("host")), bytes.EqualFold(name, []byte(":authority")):
-		p.take(jsonMeaning{jsonHost, 1}, value)
+		p.take(jsonMeaning{scan.PartHost, 1}, value)
 	}
 }
 

@@ -13,7 +13,7 @@ type pathsParser struct {
 	paths *JSONPaths
 	scan.Clock
 	f     scan.Fields
-	found [pathFields]bool
+	found [scan.Parts]bool
 	why   scan.Reason
 }
 
@@ -27,7 +27,7 @@ const (
 func (p *pathsParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
 	line = bytes.TrimLeft(line, " ") // Samba indents it
 	p.f.Reset()
-	p.found, p.why = [pathFields]bool{}, scan.Read
+	p.found, p.why = [scan.Parts]bool{}, scan.Read
 	end := p.object(line, &p.paths.root)
 	switch {
 	case end < 0 || len(bytes.TrimSpace(line[end:])) > 0:
@@ -36,9 +36,9 @@ func (p *pathsParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
 		return scan.Aside
 	case p.why != scan.Read:
 		return p.why
-	case !p.found[addrField]:
+	case !p.found[scan.PartAddr]:
 		return noAddr
-	case !p.found[timeField]:
+	case !p.found[scan.PartTime]:
 		return pathsNoTime
 	}
 	return p.f.Event(ev)
@@ -81,24 +81,24 @@ func (p *pathsParser) member(b []byte, n *pathNode) int {
 			p.f.Kind |= m.kind
 		}
 	}
-	if n.field != noField {
-		p.take(n.field, value)
+	if n.part != scan.PartNone {
+		p.take(n.part, value)
 	}
 	return size
 }
 
 // take keeps a value. Of two the first counts, except that no address does: a
 // server writes it once.
-func (p *pathsParser) take(f jsonPathField, value []byte) {
-	if p.found[f] {
-		if f == addrField {
+func (p *pathsParser) take(part scan.Part, value []byte) {
+	if p.found[part] {
+		if part == scan.PartAddr {
 			p.why = pathsAddrTwice
 		}
 		return
 	}
-	p.found[f] = true
-	switch f {
-	case addrField:
+	p.found[part] = true
+	switch part {
+	case scan.PartAddr:
 		addr, ok := pathAddr(value)
 		if len(value) == 0 || string(value) == "-" {
 			p.why = scan.Aside // as Windows writes of a login at the machine itself
@@ -106,30 +106,14 @@ func (p *pathsParser) take(f jsonPathField, value []byte) {
 			p.why = scan.BadAddr
 		}
 		p.f.Addr = addr
-	case timeField:
+	case scan.PartTime:
 		at, ok := p.Clock.Any(value)
 		if !ok && p.why == scan.Read {
 			p.why = scan.BadTime
 		}
 		p.f.At = at
-	case requestField:
-		p.f.Request = value
-	case methodField:
-		p.f.SetMethod(value)
-	case pathField:
-		p.f.SetPath(value)
-	case hostField:
-		p.f.SetHost(value)
-	case agentField:
-		p.f.SetAgent(value)
-	case nodeField:
-		p.f.SetNode(value)
-	case statusField, portField:
-		if v, ok := scan.SmallNumber(value); ok && f == statusField {
-			p.f.SetStatus(v)
-		} else if ok {
-			p.f.SetPort(v)
-		}
+	default:
+		p.f.Set(part, value)
 	}
 }
 

@@ -40,9 +40,9 @@ type JSONPaths struct {
 type pathNode struct {
 	name string
 	next []*pathNode
-	// Of a path that ends here: the field that is here, and the values that make a
+	// Of a path that ends here: the part that is here, and the values that make a
 	// line an event of a kind.
-	field jsonPathField
+	part  scan.Part
 	marks []pathMark
 }
 
@@ -54,31 +54,19 @@ type pathMark struct {
 	prefix bool
 }
 
-type jsonPathField uint8
-
-const (
-	noField jsonPathField = iota
-	addrField
-	timeField
-	requestField
-	methodField
-	pathField
-	hostField
-	agentField
-	statusField
-	portField
-	nodeField
-	pathFields
+// pathParts are the parts that a path can lead to, and pathPartNames their names, in the same order.
+var (
+	pathParts = []scan.Part{scan.PartAddr, scan.PartTime, scan.PartRequest, scan.PartMethod, scan.PartPath, scan.PartHost,
+		scan.PartAgent, scan.PartStatus, scan.PartPort, scan.PartNode}
+	pathPartNames = []string{"addr", "time", "request_line", "method", "path", "host", "user_agent", "status", "port", "node"}
 )
-
-var pathFieldNames = [pathFields]string{"", "addr", "time", "request_line", "method", "path", "host", "user_agent", "status", "port", "node"}
 
 const pathsHint = "write json:addr=PATH,time=PATH, and more fields or conditions such as auth_failure=PATH=VALUE"
 
 // ParseJSONPaths reads json:FIELD=PATH,KIND=PATH=VALUE,… as an operator writes it.
 func ParseJSONPaths(s string) (*JSONPaths, error) {
 	p := &JSONPaths{}
-	given := make(map[jsonPathField]bool)
+	var given [scan.Parts]bool
 	for pair := range strings.SplitSeq(strings.TrimPrefix(s, JSONPathsPrefix), ",") {
 		name, path, found := strings.Cut(strings.TrimSpace(pair), "=")
 		if !found || path == "" {
@@ -93,28 +81,29 @@ func ParseJSONPaths(s string) (*JSONPaths, error) {
 		if name == "agent" {
 			name = "user_agent"
 		}
-		f := jsonPathField(max(slices.Index(pathFieldNames[:], name), 0))
-		if f == noField {
-			return nil, fmt.Errorf("unknown field %q: use %s, or a kind of event (%s)", scan.Printable([]byte(name)), strings.Join(pathFieldNames[1:], ", "), strings.Join(edgeguard.Kinds(), ", "))
+		i := slices.Index(pathPartNames, name)
+		if i < 0 {
+			return nil, fmt.Errorf("unknown field %q: use %s, or a kind of event (%s)", scan.Printable([]byte(name)), strings.Join(pathPartNames, ", "), strings.Join(edgeguard.Kinds(), ", "))
 		}
-		if given[f] {
+		part := pathParts[i]
+		if given[part] {
 			return nil, fmt.Errorf("%s is given twice", name)
 		}
-		given[f] = true
+		given[part] = true
 		n, err := p.find(path)
 		if err != nil {
 			return nil, err
 		}
-		if n.field != noField {
-			return nil, fmt.Errorf("%s cannot be both %s and %s", scan.Printable([]byte(path)), pathFieldNames[n.field], name)
+		if n.part != scan.PartNone {
+			return nil, fmt.Errorf("%s cannot be both %s and %s", scan.Printable([]byte(path)), pathPartNames[slices.Index(pathParts, n.part)], name)
 		}
-		n.field = f
+		n.part = part
 	}
-	if !given[addrField] || !given[timeField] {
+	if !given[scan.PartAddr] || !given[scan.PartTime] {
 		return nil, errors.New("addr= and time= are required: " + pathsHint)
 	}
 	if !p.marked {
-		if p.kinds = edgeguard.KindRequest; given[statusField] {
+		if p.kinds = edgeguard.KindRequest; given[scan.PartStatus] {
 			p.kinds |= edgeguard.KindResponse
 		}
 	}

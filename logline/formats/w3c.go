@@ -73,12 +73,8 @@ func (p *w3cParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
 	if f.At, ok = p.instant(line); !ok {
 		return scan.BadTime
 	}
-	if v, ok := scan.SmallNumber(p.value[colStatus].of(line)); ok {
-		f.SetStatus(v)
-	}
-	if v, ok := scan.SmallNumber(p.value[colPort].of(line)); ok {
-		f.SetPort(v)
-	}
+	f.Set(scan.PartStatus, p.value[colStatus].of(line))
+	f.Set(scan.PartPort, p.value[colPort].of(line))
 	p.texts(&f, line, sep)
 	return f.Event(ev)
 }

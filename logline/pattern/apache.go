@@ -12,16 +12,16 @@ import (
 // that a client may have written.
 // (https://httpd.apache.org/docs/2.4/mod/mod_log_config.html#formats)
 var apacheDirectives = withOwn(map[string]variable{
-	"h":   {whatAddr, howShape},
-	"a":   {whatAddr, howShape},
+	"h":   {scan.PartAddr, howShape},
+	"a":   {scan.PartAddr, howShape},
 	"c}a": {whatPeer, howShape},
-	"s":   {whatStatus, howShape},
-	"p":   {whatPort, howShape},
-	"r":   {whatRequest, howFree},
-	"m":   {whatMethod, howFree},
-	"U":   {whatPath, howFree},
-	"v":   {whatHost, howToken},
-	"V":   {whatHost, howWord},
+	"s":   {scan.PartStatus, howShape},
+	"p":   {scan.PartPort, howShape},
+	"r":   {scan.PartRequest, howFree},
+	"m":   {scan.PartMethod, howFree},
+	"U":   {scan.PartPath, howFree},
+	"v":   {scan.PartHost, howToken},
+	"V":   {scan.PartHost, howWord},
 	"c}h": {whatPeer, howShape},
 }, "A b B D I k l O P S T ms}T us}T s}T X L")
 
@@ -99,15 +99,15 @@ func apacheDirective(s string) ([]token, int, error) {
 func apacheVariable(letter byte, arg string) variable {
 	switch {
 	case letter == 'i' && strings.EqualFold(arg, "User-Agent"):
-		return variable{whatAgent, howFree}
+		return variable{scan.PartAgent, howFree}
 	case letter == 'i' && (strings.EqualFold(arg, "Referer") || strings.EqualFold(arg, "Referrer")):
-		return variable{whatReferer, howFree}
+		return variable{scan.PartReferer, howFree}
 	case letter == 'i' && strings.EqualFold(arg, "Sec-Fetch-Site"):
-		return variable{whatFetchSite, howFree}
+		return variable{scan.PartFetchSite, howFree}
 	case letter == 'i' && strings.EqualFold(arg, "Host"):
-		return variable{whatHost, howFree}
+		return variable{scan.PartHost, howFree}
 	case letter == 'p' && arg == "remote":
-		return variable{whatNothing, howToken}
+		return variable{scan.PartNone, howToken}
 	case letter == 'p': // %{canonical}p and %{local}p are the server's, too
 		arg = ""
 	}
@@ -118,7 +118,7 @@ func apacheVariable(letter byte, arg string) variable {
 	if v, known := apacheDirectives[key]; known {
 		return v
 	}
-	return variable{whatNothing, howFree}
+	return variable{scan.PartNone, howFree}
 }
 
 // apacheTime returns the tokens of %t and %{format}t.

@@ -3,6 +3,8 @@ package pattern
 import (
 	"fmt"
 	"strings"
+
+	"edgeguard/logline/scan"
 )
 
 // directiveWords splits the arguments of a directive as nginx and Apache do:
@@ -47,7 +49,7 @@ type variable struct {
 // withOwn adds the variables that hold only what the server itself says, and no rule reads.
 func withOwn(known map[string]variable, names string) map[string]variable {
 	for name := range strings.FieldsSeq(names) {
-		known[name] = variable{whatNothing, howToken}
+		known[name] = variable{scan.PartNone, howToken}
 	}
 	return known
 }

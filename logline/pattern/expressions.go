@@ -47,30 +47,19 @@ const (
 	closes             // the number alone
 )
 
-// group is what a named group holds.
-type group uint8
+// group is what a named group holds: a [scan.Part], or one of these.
+type group = scan.Part
 
 const (
-	noGroup group = iota
-	groupAddr
-	groupTime
-	groupRequest
-	groupMethod
-	groupPath
-	groupStatus
-	groupAgent
-	groupHost
-	groupNode
-	groupPort
-	groupForgeable
+	groupForgeable = scan.Parts + iota
 	groupConnection
 	groupKind // and above: the kinds, in the order of their bits
 )
 
 var groupNames = map[string]group{
-	"": noGroup, "addr": groupAddr, "time": groupTime, "request_line": groupRequest, "method": groupMethod, "path": groupPath,
-	"status": groupStatus, "agent": groupAgent, "user_agent": groupAgent, "host": groupHost, "node": groupNode,
-	"port": groupPort, "forgeable": groupForgeable,
+	"": scan.PartNone, "addr": scan.PartAddr, "time": scan.PartTime, "request_line": scan.PartRequest, "method": scan.PartMethod, "path": scan.PartPath,
+	"status": scan.PartStatus, "agent": scan.PartAgent, "user_agent": scan.PartAgent, "host": scan.PartHost, "node": scan.PartNode,
+	"port": scan.PartPort, "forgeable": groupForgeable,
 }
 
 // ParseExpressions reads regex:EXPRESSION or regex[LAYOUT]:EXPRESSION as an operator writes
@@ -112,7 +101,7 @@ func CompileExpressions(layout string, exprs ...string) (*Expressions, error) {
 		if err != nil {
 			return nil, fmt.Errorf("expression %s: %w", scan.Printable([]byte(expr)), err)
 		}
-		if p.layout = date; date != nil && !slices.Contains(p.groups, groupTime) {
+		if p.layout = date; date != nil && !slices.Contains(p.groups, scan.PartTime) {
 			return nil, errors.New("a layout is given, and the expression has no group time")
 		}
 		f.patterns = append(f.patterns, p)
@@ -243,10 +232,10 @@ func (p *expression) name(tree *syntax.Regexp) (kinds edgeguard.Kind, err error)
 			return 0, fmt.Errorf("unknown group %q: use addr, time, request_line, method, path, status, user_agent, host, node, port, forgeable or a kind of event (%s); (?:…) needs no name",
 				name, strings.Join(edgeguard.Kinds(), ", "))
 		}
-		if g != noGroup && g != groupForgeable && slices.Contains(p.groups, g) {
+		if g != scan.PartNone && g != groupForgeable && slices.Contains(p.groups, g) {
 			return 0, fmt.Errorf("the group %s is there twice", name)
 		}
-		status = status || g == groupStatus
+		status = status || g == scan.PartStatus
 		p.groups = append(p.groups, g)
 	}
 	if kinds == 0 || !p.always(tree) {

@@ -91,7 +91,7 @@ func (p *expressionsParser) connection(pat *expression, text []byte, found []int
 			for _, c := range text[from:to] {
 				number = number*10 + uint64(c-'0')
 			}
-		} else if from >= 0 && g == groupAddr {
+		} else if from >= 0 && g == scan.PartAddr {
 			addr, _ = scan.AddrMaybePort(text[from:to])
 		}
 	}
@@ -198,23 +198,28 @@ func (p *expressionsParser) stampAt(line []byte, from int) (at scan.Instant, n i
 func (p *expressionsParser) event(pat *expression, text []byte, found []int, dated bool, ev *edgeguard.Event) scan.Reason {
 	for i, g := range pat.groups {
 		from, to := found[2*i], found[2*i+1]
-		if g == noGroup || g == groupConnection || from < 0 {
+		if g == scan.PartNone || g == groupConnection || from < 0 {
 			continue
 		}
 		switch value := text[from:to]; g {
-		case groupAddr:
+		case scan.PartAddr:
 			addr, ok := scan.AddrMaybePort(value)
 			if !ok {
 				return scan.BadAddr
 			}
 			p.f.Addr = addr
-		case groupTime:
+		case scan.PartTime:
 			if !p.readTime(pat, value) {
 				return scan.BadTime
 			}
 			dated = true
+		case groupForgeable:
+			p.f.Forgeable = true
 		default:
-			p.set(g, value)
+			if g >= groupKind {
+				p.f.Kind |= 1 << (g - groupKind)
+			}
+			p.f.Set(g, value)
 		}
 	}
 	if !dated {
@@ -241,34 +246,4 @@ func (p *expressionsParser) readTime(pat *expression, value []byte) bool {
 	at, ok := d.Instant(&p.Clock)
 	p.f.At = at
 	return ok
-}
-
-// set keeps what any other group holds.
-func (p *expressionsParser) set(g group, value []byte) {
-	switch g {
-	case groupRequest:
-		p.f.Request = value
-	case groupMethod:
-		p.f.SetMethod(value)
-	case groupPath:
-		p.f.SetPath(value)
-	case groupAgent:
-		p.f.SetAgent(value)
-	case groupHost:
-		p.f.SetHost(value)
-	case groupNode:
-		p.f.SetNode(value)
-	case groupStatus:
-		if v, ok := scan.SmallNumber(value); ok {
-			p.f.SetStatus(v)
-		}
-	case groupPort:
-		if v, ok := scan.SmallNumber(value); ok {
-			p.f.SetPort(v)
-		}
-	case groupForgeable:
-		p.f.Forgeable = true
-	default:
-		p.f.Kind |= 1 << (g - groupKind)
-	}
 }

@@ -13,7 +13,7 @@ import (
 // quotes and control characters as #22 (log.c, url_encode_map, hdr_encode_map), and takes no
 // blank in a method, a target or a version: https://docs.haproxy.org/3.0/configuration.html, 8.2.6.
 var haproxyVariables = withOwn(map[string]variable{
-	"ci":  {whatAddr, howShape},
+	"ci":  {scan.PartAddr, howShape},
 	"t":   {whatCLF, howShape},
 	"tr":  {whatCLF, howShape},
 	"T":   {whatCLF, howShape},
@@ -21,28 +21,28 @@ var haproxyVariables = withOwn(map[string]variable{
 	"trg": {whatCLF, howShape},
 	"trl": {whatCLF, howShape},
 	"Ts":  {whatUnix, howShape},
-	"ST":  {whatStatus, howShape},
-	"fp":  {whatPort, howShape},
-	"r":   {whatRequest, howFree},
-	"HM":  {whatMethod, howWord},
-	"HP":  {whatPath, howWord},
-	"HPO": {whatPath, howWord},
-	"HU":  {whatPath, howWord},
-	"HQ":  {whatNothing, howWord},
-	"HV":  {whatNothing, howWord},
-	"H":   {whatNode, howToken},
-	"hr":  {whatNothing, howFree},
-	"hrl": {whatNothing, howFree},
-	"hs":  {whatNothing, howFree},
-	"hsl": {whatNothing, howFree},
-	"CC":  {whatNothing, howFree}, // cookies, as they came
-	"CS":  {whatNothing, howFree},
+	"ST":  {scan.PartStatus, howShape},
+	"fp":  {scan.PartPort, howShape},
+	"r":   {scan.PartRequest, howFree},
+	"HM":  {scan.PartMethod, howWord},
+	"HP":  {scan.PartPath, howWord},
+	"HPO": {scan.PartPath, howWord},
+	"HU":  {scan.PartPath, howWord},
+	"HQ":  {scan.PartNone, howWord},
+	"HV":  {scan.PartNone, howWord},
+	"H":   {scan.PartNode, howToken},
+	"hr":  {scan.PartNone, howFree},
+	"hrl": {scan.PartNone, howFree},
+	"hs":  {scan.PartNone, howFree},
+	"hsl": {scan.PartNone, howFree},
+	"CC":  {scan.PartNone, howFree}, // cookies, as they came
+	"CS":  {scan.PartNone, howFree},
 
 	// Of the sample expressions those that hold no text of a client's.
-	"[src]":      {whatAddr, howShape},
-	"[status]":   {whatStatus, howShape},
-	"[dst_port]": {whatPort, howShape},
-	"[hostname]": {whatNode, howToken},
+	"[src]":      {scan.PartAddr, howShape},
+	"[status]":   {scan.PartStatus, howShape},
+	"[dst_port]": {scan.PartPort, howShape},
+	"[hostname]": {scan.PartNode, howToken},
 }, "B ID Ta Tc Td Th Ti Tq TR Tr Tt Tu Tw U ac b bc bi bp bq cp f fc fi ft lc ms pid rc rt s sc si sp sq sslc sslv ts tsc "+
 	"[src_port] [dst] [fe_name] [be_name] [srv_name] [pid]")
 
@@ -111,7 +111,7 @@ func haproxyTokens(s string) ([]token, error) {
 		return tokens, err
 	}
 	for _, t := range tokens[raw+1:] {
-		if t.what.bears() || t.what == whatRequest {
+		if bears(t.what) || t.what == scan.PartRequest {
 			return nil, fmt.Errorf("%s stands behind %s, into which a client can write anything: put it before", t.name, tokens[raw].name)
 		}
 	}
@@ -122,7 +122,7 @@ func haproxyTokens(s string) ([]token, error) {
 // isRaw reports whether a variable may hold whatever a client sends, quotes as they are. Captured
 // headers (%hr, %hs) have theirs escaped.
 func isRaw(t token) bool {
-	return t.how == howFree && t.what == whatNothing && !strings.HasPrefix(t.name, "%h")
+	return t.how == howFree && t.what == scan.PartNone && !strings.HasPrefix(t.name, "%h")
 }
 
 // haproxyVariable reads one %…, with its flags in braces, and returns its tokens and length.

@@ -232,9 +232,9 @@ func (p *parser) runOut(st *step, b []byte) {
 		return
 	}
 	switch st.what {
-	case whatRequest:
+	case scan.PartRequest:
 		p.f.Request, p.f.Cut = b, true
-	case whatPath:
+	case scan.PartPath:
 		p.f.SetCutPath(b)
 	}
 }
@@ -363,10 +363,10 @@ func (p *parser) field(st *step, line []byte, pos int) (int, bool) {
 			return 0, false
 		}
 		end += n
-		if st.what == whatHost && st.how == howToken && bytes.IndexByte(line[pos:end], ' ') >= 0 {
+		if st.what == scan.PartHost && st.how == howToken && bytes.IndexByte(line[pos:end], ' ') >= 0 {
 			return 0, false // it would be a client's: a server's own name has no blank
 		}
-		if st.what != whatNothing && !p.set(st, line[pos:end]) {
+		if st.what != scan.PartNone && !p.set(st, line[pos:end]) {
 			return 0, false
 		}
 	}

@@ -42,39 +42,27 @@ type step struct {
 	unsure bool
 }
 
-// what a field holds.
-type what uint8
+// what a field holds: a [scan.Part], or one of these.
+type what = scan.Part
 
 const (
-	whatNothing what = iota // passed over
-	whatAddr                // the client's address, as the server knows it
-	whatAddrPort
-	whatPeer // the peer's address where a module has replaced the client's
-	whatCLF  // 20/Feb/2016:00:00:45 -0500
+	whatAddrPort = scan.Parts + iota
+	whatPeer     // the peer's address where a module has replaced the client's
+	whatCLF      // 20/Feb/2016:00:00:45 -0500
 	whatISO
 	whatUnix // seconds, with or without a fraction
 	whatMilli
 	whatMicro
 	whatDate // strftime
-	whatStatus
-	whatPort
-	whatRequest // GET /path HTTP/1.1
-	whatMethod
-	whatPath
-	whatHost
-	whatAgent
-	whatReferer
-	whatFetchSite
-	whatNode
 	whats
 )
 
-func (w what) isTime() bool { return w >= whatCLF && w <= whatDate }
+func isTime(w what) bool { return w >= whatCLF && w <= whatDate }
 
 // bears says that a wrong reading of the field would blame the wrong client or
 // move the event in time.
-func (w what) bears() bool {
-	return w == whatAddr || w == whatAddrPort || w == whatPeer || w == whatStatus || w.isTime()
+func bears(w what) bool {
+	return w == scan.PartAddr || w == whatAddrPort || w == whatPeer || w == scan.PartStatus || isTime(w)
 }
 
 // how a field's end is found.
@@ -109,21 +97,21 @@ func compile(tokens []token) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !p.hasOne[whatAddr] && !p.hasOne[whatAddrPort] {
+	if !p.hasOne[scan.PartAddr] && !p.hasOne[whatAddrPort] {
 		if !p.promotePeer() {
 			return nil, errNoAddr
 		}
 	}
 	timed := false
 	for w := range whats {
-		timed = timed || w.isTime() && p.hasOne[w]
+		timed = timed || isTime(w) && p.hasOne[w]
 	}
 	if !timed {
 		return nil, errNoTime
 	}
 	w := p.steps[0].what
 	p.markBearing()
-	p.unwrap = p.prefix == "" && (w == whatAddr || w == whatAddrPort)
+	p.unwrap = p.prefix == "" && (w == scan.PartAddr || w == whatAddrPort)
 	return p, nil
 }
 
@@ -133,8 +121,8 @@ func (p *program) markBearing() {
 	found := false
 	for i := range p.steps {
 		st := &p.steps[i]
-		addr := st.what == whatAddr || st.what == whatAddrPort
-		if addr || st.what == whatPeer || st.what.isTime() {
+		addr := st.what == scan.PartAddr || st.what == whatAddrPort
+		if addr || st.what == whatPeer || isTime(st.what) {
 			p.bearing = i
 		}
 		p.sure = p.sure && (found || st.how != howFree)
@@ -147,8 +135,8 @@ func (p *program) markBearing() {
 func (p *program) promotePeer() bool {
 	for i := range p.steps {
 		if p.steps[i].what == whatPeer {
-			p.steps[i].what = whatAddr
-			p.hasOne[whatAddr] = true
+			p.steps[i].what = scan.PartAddr
+			p.hasOne[scan.PartAddr] = true
 			return true
 		}
 	}
@@ -194,11 +182,11 @@ func (p *program) addField(t token, before []token) error {
 			prev.date = append(prev.date, t.date...)
 			return nil
 		}
-		if prev.what.bears() || t.what.bears() {
+		if bears(prev.what) || bears(t.what) {
 			return fmt.Errorf("nothing separates %s from %s: put a space between them", before[len(before)-1].name, t.name)
 		}
 		if t.name != "%q" && t.name != "%HQ" && t.name != "$is_args" && t.name != "$args" {
-			prev.what = whatNothing
+			prev.what = scan.PartNone
 		}
 		prev.how = howFree
 		return nil
@@ -220,7 +208,7 @@ func (p *program) joinsPort(t token) bool {
 		return false
 	}
 	prev := &p.steps[len(p.steps)-1]
-	if prev.what != whatAddr || prev.lit != ":" {
+	if prev.what != scan.PartAddr || prev.lit != ":" {
 		return false
 	}
 	prev.what, prev.how, prev.lit = whatAddrPort, howToken, ""
@@ -231,11 +219,11 @@ func (p *program) joinsPort(t token) bool {
 // hasAlready reports whether the line has said this before: of %s and %>s, or
 // $time_local and $msec, the first counts.
 func (p *program) hasAlready(w what) bool {
-	if !w.isTime() {
-		return w != whatNothing && p.hasOne[w]
+	if !isTime(w) {
+		return w != scan.PartNone && p.hasOne[w]
 	}
 	for other := range whats {
-		if other.isTime() && p.hasOne[other] && (other != whatDate || w != whatDate) {
+		if isTime(other) && p.hasOne[other] && (other != whatDate || w != whatDate) {
 			return true
 		}
 	}
@@ -280,7 +268,7 @@ func (p *program) markSegments() {
 func isUnsure(segment []step) bool {
 	frees, moved := 0, false
 	for i := range segment {
-		moved = moved || frees > 0 && segment[i].what.bears()
+		moved = moved || frees > 0 && bears(segment[i].what)
 		if segment[i].how == howFree || segment[i].how == howWord {
 			frees++
 		}

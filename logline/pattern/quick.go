@@ -12,13 +12,13 @@ import (
 // with which nearly every log begins, or 0.
 func quickSteps(p *program) int {
 	var apache = []step{
-		{what: whatAddr, how: howShape, lit: " "},
-		{what: whatNothing, how: howToken, lit: " "},
-		{what: whatNothing, how: howFree, lit: " ["},
+		{what: scan.PartAddr, how: howShape, lit: " "},
+		{what: scan.PartNone, how: howToken, lit: " "},
+		{what: scan.PartNone, how: howFree, lit: " ["},
 		{what: whatCLF, how: howShape, lit: `] "`},
-		{what: whatRequest, how: howHard, lit: `" `},
+		{what: scan.PartRequest, how: howHard, lit: `" `},
 	}
-	nginx := append([]step{{what: whatAddr, how: howShape, lit: " - "}}, apache[2:]...)
+	nginx := append([]step{{what: scan.PartAddr, how: howShape, lit: " - "}}, apache[2:]...)
 	for _, want := range [][]step{apache, nginx} {
 		if p.prefix == "" && beginsWith(p.steps, want) {
 			return len(want)
@@ -73,9 +73,9 @@ func (p *parser) quickHead(line []byte) (pos int, ok bool) {
 // isQuickTail reports whether quickTail reads the whole program: that of combinedTail.
 func isQuickTail(p *program) bool {
 	return p.prefix == " " && len(p.steps) == 3 && beginsWith(p.steps, []step{
-		{what: whatNothing, how: howToken, lit: ` "`},
-		{what: whatReferer, how: howHard, lit: `" "`},
-		{what: whatAgent, how: howHard, lit: `"`},
+		{what: scan.PartNone, how: howToken, lit: ` "`},
+		{what: scan.PartReferer, how: howHard, lit: `" "`},
+		{what: scan.PartAgent, how: howHard, lit: `"`},
 	})
 }
 

@@ -10,11 +10,11 @@ import (
 // shape reads a field that ends by its own shape, and returns its length.
 func (p *parser) shape(st *step, b []byte) (n int, ok bool) {
 	switch st.what {
-	case whatAddr, whatPeer:
+	case scan.PartAddr, whatPeer:
 		return p.address(st, b)
-	case whatStatus:
+	case scan.PartStatus:
 		return p.number3(st, b)
-	case whatPort:
+	case scan.PartPort:
 		return p.portAt(st, b)
 	case whatDate:
 		if n, ok = p.date.Read(st.date, b); !ok {
@@ -122,30 +122,14 @@ func (p *parser) set(st *step, b []byte) bool {
 	if st.again {
 		return true
 	}
-	switch st.what {
-	case whatRequest:
-		p.f.Request = b
-	case whatMethod:
-		p.f.SetMethod(b)
-	case whatPath:
-		p.f.SetPath(b)
-	case whatHost:
-		p.f.SetHost(b)
-	case whatAgent:
-		p.f.SetAgent(b)
-	case whatReferer:
-		p.f.SetReferer(b)
-	case whatFetchSite:
-		p.f.SetFetchSite(b)
-	case whatNode:
-		p.f.SetNode(b)
-	case whatAddrPort:
-		addr, ok := scan.AddrWithPort(b)
-		if !ok {
-			p.why = scan.BadAddr
-		}
-		p.f.Addr = addr
-		return ok
+	if st.what != whatAddrPort {
+		p.f.Set(st.what, b)
+		return true
 	}
-	return true
+	addr, ok := scan.AddrWithPort(b)
+	if !ok {
+		p.why = scan.BadAddr
+	}
+	p.f.Addr = addr
+	return ok
 }
