@@ -158,7 +158,9 @@ type Log struct {
 	Parsed  uint64    `json:"parsed"`
 	Last    time.Time `json:"last_event,omitzero"`
 	Skipped uint64    `json:"skipped"`
-	Lost    uint64    `json:"lost"`
+	// Suppressed is how many lines the log says never came to it, by a limit of a daemon.
+	Suppressed uint64 `json:"suppressed,omitempty"`
+	Lost       uint64 `json:"lost"`
 	// Dropped is how many lines the HAProxy that writes here could not send to one of its
 	// log servers, by its stats socket, since the log is received: at most so many are lost.
 	Dropped uint64 `json:"haproxy_dropped,omitempty"`
@@ -186,7 +188,7 @@ type Log struct {
 // Plus returns what two logs of one name gave together.
 func (l Log) Plus(o *Log) Log {
 	return Log{
-		Name: o.Name, Files: l.Files + o.Files, Parsed: l.Parsed + o.Parsed, Skipped: l.Skipped + o.Skipped, Lost: l.Lost + o.Lost, Dropped: l.Dropped + o.Dropped, Refused: l.Refused + o.Refused,
+		Name: o.Name, Files: l.Files + o.Files, Parsed: l.Parsed + o.Parsed, Skipped: l.Skipped + o.Skipped, Suppressed: l.Suppressed + o.Suppressed, Lost: l.Lost + o.Lost, Dropped: l.Dropped + o.Dropped, Refused: l.Refused + o.Refused,
 		TurnedAway: l.TurnedAway + o.TurnedAway, Served: l.Served + o.Served,
 		Late: l.Late + o.Late, Early: l.Early + o.Early, Behind: l.Behind + o.Behind, LostBytes: l.LostBytes + o.LostBytes,
 		Rotations: l.Rotations + o.Rotations, Truncations: l.Truncations + o.Truncations, Gaps: l.Gaps + o.Gaps,

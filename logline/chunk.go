@@ -23,7 +23,7 @@ type Chunk struct {
 	// lines are always whole.
 	GoesOn bool
 	Long   *Long
-	// Origin tells the files of one log apart, also over a rotation; nil for what is no file.
+	// Origin tells the files of one log apart, also over a rotation or an emptying; nil for what is no file.
 	Origin any
 	Events []edgeguard.Event
 	// Uncounted are the requests that are in no event, or not with all fields.
@@ -34,9 +34,11 @@ type Chunk struct {
 	Skipped uint64
 	Partial uint64 // events that lack fields, because their lines are cut
 	Passed  uint64 // lines that say nothing of a client
-	Shown   []Skipped
-	Others  []Skipped // of the lines that were passed over
-	Gaps    []Gap
+	// Suppressed is how many lines the log says never came to it.
+	Suppressed uint64
+	Shown      []Skipped
+	Others     []Skipped // of the lines that were passed over
+	Gaps       []Gap
 	// What is known of the log's times that name no zone: whether any was read in the parser's, for
 	// want of another, and by how much the last ones are off.
 	Bare bool
@@ -96,6 +98,7 @@ type Parser struct {
 	last     *edgeguard.Event // of the line before the chunk, if it may come again
 	lastIn   any
 	lastLine uint64
+	lastText []byte // its beginning
 }
 
 // Parser makes the parser of one log. Name is shown with lines that are
@@ -156,7 +159,7 @@ func (l *Parser) Streams() bool {
 func (l *Parser) Parse(c *Chunk) {
 	before, firstEvent := l.lines, l.events
 	c.Events, c.Uncounted, c.Shown, c.Gaps, c.Skipped, c.Partial = c.Events[:0], c.Uncounted[:0], nil, c.Gaps[:0], 0, 0
-	c.copies, c.Passed, c.Others = 0, 0, nil
+	c.copies, c.Passed, c.Suppressed, c.Others = 0, 0, 0, nil
 	var line []byte
 	rest := c.Text
 	if c.Long != nil && c.Long.open {
@@ -194,9 +197,12 @@ func (l *Parser) parseLine(c *Chunk, line []byte, firstEvent uint64) {
 			return // as nearly always
 		}
 		times := 0
-		if why != scan.Read {
+		if why != scan.Read && why != scan.CutShort {
 			if n, whyThen := l.repeated(c, line, firstEvent, ev); n > 0 {
 				times, why = n, whyThen
+			} else if suppressed := l.suppressed(line); suppressed > 0 {
+				c.Suppressed += suppressed
+				why = scan.Aside
 			}
 		}
 		if l.note(c, line, why, firstEvent); times > 1 && why == scan.Read {

@@ -32,6 +32,7 @@ var (
 		"Nov 21 09:54:00 web1 nginx: " + victim + " - - ", victim + ` - - [20/Feb/2016:00:00:45 +0000] "GET / HTTP/1.1" 200 1 "-" "-"`,
 		"2016-02-20 00:00:45," + victim + ",x,y", "\n2016-02-20 00:00:45," + victim + ",x,y\n", "::ffff:" + victim, victim + ":80", "", "X-Forwarded-For: " + victim,
 		"message repeated 900 times: [ ", "last message repeated 900 times", "Suppressed 900 messages from x", "x last message repeated 900 times", "]",
+		"Last message '" + victim, "' repeated 900 times, suppressed by syslog-ng on web1",
 	}
 )
 

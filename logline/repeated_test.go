@@ -16,6 +16,7 @@ const (
 // TestRepeated holds how often a line counts that a daemon says came again.
 func TestRepeated(t *testing.T) {
 	const head, web = "Nov 27 10:00:20 web-1 sshd[17]: ", "Nov 27 10:00:20 web-1 nginx: "
+	const quoted = "Nov 27 10:00:20 web-1 sshd: Last message 'Failed password for "
 	for _, test := range []struct {
 		name, format, text string
 		events             int
@@ -48,6 +49,17 @@ func TestRepeated(t *testing.T) {
 		{"the last was empty", "sshd", sshLine + "\nNov 27 10:00:20 web-1 last message repeated 5 times\n", 1, 0},
 		{"the last, of nothing", "sshd", "Nov 27 10:00:20 web-1 last message repeated 5 times\n", 0, 0},
 		{"the last, by a client", "combined", web + webBody + "\n" + `192.0.2.9 - - [27/Nov/2026:10:00:10 +0000] "GET / HTTP/1.1" 200 1 "-" "last message repeated 5 times` + "\n", 2, 0},
+		{"the last, of another host", "sshd", sshLine + "Nov 27 10:00:20 web-2 last message repeated 5 times\n", 1, 0},
+		{"syslog-ng", "sshd", sshLine + quoted + "' repeated 5 times, suppressed by syslog-ng on web-1\n", 6, 0},
+		{"syslog-ng 2", "sshd", sshLine + quoted + "' repeated 1 times, supressed by syslog-ng on web-1\n", 2, 0},
+		{"syslog-ng, RFC 5424", "sshd", "<86>1 2026-11-27T10:00:20Z web-1 sshd 17 - - " + sshLine[len(head):] + "<86>1 2026-11-27T10:00:29Z web-1 sshd - - - " + quoted[len("Nov 27 10:00:20 web-1 sshd: "):] + "' repeated 5 times, suppressed by syslog-ng on web-1\n", 6, 0},
+		{"syslog-ng, an access log", "combined", web + webBody + "\n" + web + "Last message '192.0.2.1 - - [27/No' repeated 5 times, suppressed by syslog-ng on web-1\n", 6, 0},
+		{"syslog-ng, all of a short line", `$remote_addr $msec`, web + "192.0.2.1 1.5\n" + web + "Last message '192.0.2.1 1.5' repeated 2 times, suppressed by syslog-ng on web-1\n", 3, 0},
+		{"syslog-ng, another line", "sshd", sshLine + strings.Replace(quoted, "Failed", "failed", 1) + "' repeated 5 times, suppressed by syslog-ng on web-1\n", 1, 0},
+		{"syslog-ng, another program", "sshd", sshLine + strings.Replace(quoted, "sshd", "app", 1) + "' repeated 5 times, suppressed by syslog-ng on web-1\n", 1, 0},
+		{"syslog-ng, another host", "sshd", sshLine + strings.Replace(quoted, "web-1", "web-2", 1) + "' repeated 5 times, suppressed by syslog-ng on web-1\n", 1, 0},
+		{"syslog-ng, not the line before", "sshd", sshLine + "\n" + quoted + "' repeated 5 times, suppressed by syslog-ng on web-1\n", 1, 0},
+		{"syslog-ng, cut", "sshd", sshLine + quoted + "' repeated 5 times\n", 1, 0},
 		{"the last, by a program", "sshd", sshLine + "Nov 27 10:00:20 web-1 app: x last message repeated 5 times\n", 1, 0},
 	} {
 		p := formatOf(t, test.format).Parser("log", nil)
@@ -90,6 +102,8 @@ func TestRepeatedNextChunk(t *testing.T) {
 		{"a rotation", []Chunk{{Text: []byte(sshLine), Origin: one}, {Text: []byte(last), Origin: two}}, 1},
 		{"no file", []Chunk{{Text: []byte(sshLine)}, {Text: []byte(last)}}, 1},
 		{"another line between", []Chunk{{Text: []byte(sshLine), Origin: one}, {Text: []byte("Nov 27 10:00:11 web-1 sshd[17]: x\n"), Origin: one}, {Text: []byte(last), Origin: one}}, 1},
+		{"syslog-ng", []Chunk{{Text: []byte(sshLine), Origin: one}, {Text: []byte("Nov 27 10:00:20 web-1 sshd: Last message 'Failed password for ' repeated 5 times, suppressed by syslog-ng on web-1\n"), Origin: one}}, 6},
+		{"another host", []Chunk{{Text: []byte(sshLine), Origin: one}, {Text: []byte("Nov 27 10:00:20 web-2 last message repeated 5 times\n"), Origin: one}}, 1},
 		{"nothing between", []Chunk{{Text: []byte(sshLine), Origin: one}, {Text: nil, Origin: one}, {Text: []byte(last), Origin: one}}, 6},
 	} {
 		p := formatOf(t, "sshd").Parser("log", nil)
@@ -118,5 +132,29 @@ func TestRepeatedAtMost(t *testing.T) {
 	}
 	if counted != 100_000 || len(c.Events) > mostCopies+100 {
 		t.Errorf("%d events count for %d, want 100,000 in at most %d", len(c.Events), counted, mostCopies+100)
+	}
+}
+
+// TestSuppressedIsAFigure holds that lines which a daemon suppressed are told, count for nobody, and are no broken lines.
+func TestSuppressedIsAFigure(t *testing.T) {
+	const journald, web = "Nov 27 10:00:20 web-1 systemd-journald[311]: Suppressed 99 messages from ssh.service\n", "Nov 27 10:00:20 web-1 nginx: "
+	message := func(program, text string) string {
+		return fmt.Sprintf(`{"MESSAGE":"%s","SYSLOG_IDENTIFIER":"%s","__REALTIME_TIMESTAMP":"1455944446000000"}`+"\n", text, program)
+	}
+	for _, test := range []struct {
+		format, text string
+		want         uint64
+	}{
+		{"sshd", sshLine + journald + sshLine, 99},
+		{"combined", web + webBody + "\n" + journald + web + webBody + "\n", 99},
+		{"journald:sshd", message("sshd", "Failed password for root from 192.0.2.1 port 4711 ssh2") + message("systemd-journald", "Suppressed 98 messages from ssh.service") +
+			message("app", "Suppressed 97 messages from ssh.service") + message("sshd", "Failed password for root from 192.0.2.1 port 4711 ssh2"), 98},
+	} {
+		p := formatOf(t, test.format).Parser("log", nil)
+		p.SetLatest(time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC))
+		c := &Chunk{Text: []byte(test.text)}
+		if p.Parse(c); len(c.Events) != 2 || c.Skipped != 0 || c.Suppressed != test.want {
+			t.Errorf("%s: %d events, %d skipped %v, %d suppressed; want 2, 0, %d", test.format, len(c.Events), c.Skipped, c.Shown, c.Suppressed, test.want)
+		}
 	}
 }

@@ -280,7 +280,7 @@ func (s *logSource) figures() admin.Log {
 	if follower := s.follower.Load(); follower != nil {
 		t := (*follower).Stats()
 		f.Files, f.Lines, f.Last = t.Files, t.Lines, t.Last
-		f.Parsed, f.Skipped, f.Late, f.Early = t.Events, t.Skipped, t.Late, t.Early
+		f.Parsed, f.Skipped, f.Suppressed, f.Late, f.Early = t.Events, t.Skipped, t.Suppressed, t.Late, t.Early
 		f.Behind, f.LostBytes = t.Behind, t.Lost
 		f.Rotations, f.Truncations, f.Gaps = t.Rotations, t.Truncations, t.Gaps
 	}
@@ -288,7 +288,7 @@ func (s *logSource) figures() admin.Log {
 		t := listener.Stats()
 		f.Lines, f.Last = t.Lines, t.Last
 		f.Parsed, f.Skipped, f.Lost, f.Refused = t.Events, t.Skipped, t.Full+t.Dropped, t.Foreign
-		f.Late, f.Early, f.Dropped = t.Late, t.Early, s.dropped.Load()
+		f.Suppressed, f.Late, f.Early, f.Dropped = t.Suppressed, t.Late, t.Early, s.dropped.Load()
 	}
 	return f
 }

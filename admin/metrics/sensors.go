@@ -34,9 +34,9 @@ var sensorParts = []part{
 		}),
 	),
 	each(logs,
-		counter("log_lines_total", "Log lines: parsed, skipped, lost (sent to a socket, and dropped; by a unix datagram socket, at least so many), or refused (UDP from a sender that is not accepted, or without a header of syslog).",
+		counter("log_lines_total", "Log lines: parsed, skipped, suppressed (by a limit of a daemon, as the log says), lost (sent to a socket, and dropped; by a unix datagram socket, at least so many), or refused (UDP from a sender that is not accepted, or without a header of syslog).",
 			"source result", func(l admin.Log, to series) {
-				addBy(to, by{{"parsed", l.Parsed}, {"skipped", l.Skipped}, {"lost", l.Lost}, {"refused", l.Refused}}, l.Name)
+				addBy(to, by{{"parsed", l.Parsed}, {"skipped", l.Skipped}, {"suppressed", l.Suppressed}, {"lost", l.Lost}, {"refused", l.Refused}}, l.Name)
 			}),
 		counter("log_haproxy_dropped_total", "Lines that the HAProxy which writes a log could not send to a log server, by its stats socket: at most so many are lost.", "source",
 			func(l admin.Log, to series) { add(to, l.Dropped, l.Name) }),

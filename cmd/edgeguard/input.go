@@ -36,6 +36,7 @@ type inputStatus struct {
 	skipped       uint64
 	first         []string // the first skipped, with their places
 	bare          bool     // there were times without a zone
+	suppressed    uint64   // lines that never came, by what the log says
 	warning       string   // reading ended early
 	read, total   int64    // bytes
 }
@@ -119,7 +120,7 @@ func (o *inputOptions) openLog(name string) (*input, error) {
 	}
 	status := func() inputStatus {
 		s := r.Stats()
-		out := inputStatus{events: s.Events, units: s.Lines, skipped: s.Skipped, bare: s.Bare, read: s.Read, total: s.Total}
+		out := inputStatus{events: s.Events, units: s.Lines, skipped: s.Skipped, bare: s.Bare, suppressed: s.Suppressed, read: s.Read, total: s.Total}
 		for _, line := range s.First {
 			out.first = append(out.first, line.String())
 		}
@@ -204,6 +205,7 @@ func (all inputs) total() inputStatus {
 		sum.events += s.events
 		sum.units += s.units
 		sum.skipped += s.skipped
+		sum.suppressed += s.suppressed
 		sum.read += s.read
 		sum.total += s.total
 	}

@@ -79,7 +79,7 @@ func replayFiles(ctx context.Context, e *command.Env, s *settings, names []strin
 	if e.JSON {
 		job.printZone(e.Stderr)
 		job.printOrder(e.Stderr)
-		printer.summary(report, job.inputs.total().skipped, job.order == orderSorted)
+		printer.summary(report, job.inputs.total(), job.order == orderSorted)
 		if err := cmp.Or(printer.err, out.flush()); err != nil {
 			return err
 		}

@@ -47,6 +47,7 @@ type summaryJSON struct {
 	Late        uint64 `json:"late"`
 	Early       uint64 `json:"early"`
 	Skipped     uint64 `json:"skipped"`
+	Suppressed  uint64 `json:"suppressed,omitempty"`
 	Keys        uint64 `json:"keys"`
 	Blocks      int    `json:"blocks"`
 	BlockedKeys int    `json:"blocked_keys"`
@@ -117,7 +118,7 @@ func (p *jsonPrinter) crossing(c edgeguard.Crossing) {
 }
 
 // summary prints the last line. Keys and peaks are of all meters together.
-func (p *jsonPrinter) summary(r *replay.Report, skipped uint64, sorted bool) {
+func (p *jsonPrinter) summary(r *replay.Report, in inputStatus, sorted bool) {
 	var peaks tuning.Distribution
 	seen := make(map[*tuning.Tally]bool)
 	for i := range r.Rules {
@@ -132,7 +133,7 @@ func (p *jsonPrinter) summary(r *replay.Report, skipped uint64, sorted bool) {
 	}
 	p.outages(r)
 	held, lifted := heldKeys(r)
-	p.line(summaryJSON{Type: "summary", Events: r.Events, Late: r.Late, Early: r.Early, Skipped: skipped,
+	p.line(summaryJSON{Type: "summary", Events: r.Events, Late: r.Late, Early: r.Early, Skipped: in.skipped, Suppressed: in.suppressed,
 		Keys: peaks.Total(), Blocks: p.blocks, BlockedKeys: r.Keys.Blocked,
 		AlarmedKeys: r.Keys.Alarmed, ProtectedKeys: r.Keys.Protected, Denied: r.Denied, Evicted: r.Evicted, Peaks: tune.PeaksOf(&peaks), Sorted: sorted,
 		BlocksEvicted: r.BlocksEvicted, RowsDropped: r.RowsDropped, Approximate: r.Keys.About, Floods: len(r.Floods),

@@ -167,6 +167,9 @@ func (j *job) printWarnings(r *replay.Report) {
 		if s.warning != "" {
 			fmt.Fprintf(out, "warning: %s: %s\n", in.name, s.warning)
 		}
+		if s.suppressed > 0 {
+			fmt.Fprintf(out, "warning: %s: it says that %s\n", in.name, words.Suppressed(s.suppressed))
+		}
 		if s.skipped == 0 {
 			continue
 		}

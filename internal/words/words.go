@@ -119,3 +119,8 @@ func Seconds(seconds int) string {
 	}
 	return Length(d)
 }
+
+// Suppressed says how many lines a log names as suppressed, and what to do.
+func Suppressed(lines uint64) string {
+	return Plural(lines, "line was", "lines were") + " suppressed before they came, and counted for nobody: raise the limit of who did it (journald's RateLimitBurst, rsyslog's ratelimit.burst)"
+}

@@ -16,9 +16,10 @@ type envelopeParser struct {
 	inside scan.LineParser
 	pieces EnvelopePieces
 
-	scan.Dated             // inside
-	headed     scan.Headed // inside, if its lines may lack a header
-	clock      scan.Clock  // of the envelopes
+	scan.Dated                                // inside
+	headed     scan.Headed                    // inside, if its lines may lack a header
+	clock      scan.Clock                     // of the envelopes
+	last       struct{ program, text []byte } // line
 }
 
 const (
@@ -52,6 +53,9 @@ func (p *envelopeParser) Sure() netip.Addr {
 	return p.inside.Sure()
 }
 
+// Suppressed implements [scan.Suppresses].
+func (p *envelopeParser) Suppressed() uint64 { return scan.Suppressed(p.last.program, p.last.text) }
+
 // SetProgram implements [scan.Headed]: the envelope itself says it.
 func (p *envelopeParser) SetProgram([]byte) {}
 
@@ -63,7 +67,7 @@ func (p *envelopeParser) Stream() scan.Stream { return scan.NewWhole(p) }
 
 // Parse implements [scan.LineParser].
 func (p *envelopeParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
-	p.pieces.asked = false
+	p.pieces.asked, p.last.text = false, nil
 	var f inEnvelope
 	if why := p.members(line, &f); why != scan.Read {
 		return why
@@ -83,6 +87,7 @@ func (p *envelopeParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
 		p.pieces.pass(f.id(), f.partial)
 		return why
 	}
+	p.last.program, p.last.text = f.program, text
 	p.SetTime(bytes.Trim(f.time, `"`), &p.clock)
 	if p.headed != nil {
 		program := bytes.Trim(f.program, `"`)

@@ -85,6 +85,39 @@ func IsEmpty(line []byte) bool {
 	return true
 }
 
+// Suppresses is a parser that knows of the last line how many lines it says were suppressed, because
+// another program than the line itself names the daemon.
+type Suppresses interface {
+	Suppressed() uint64
+}
+
+// suppressions are how daemons say that a limit of theirs cost lines (journald's RateLimitBurst, rsyslog's
+// SysSock.RateLimit and imjournal's Ratelimit).
+var suppressions = []struct{ daemon, before, after string }{
+	{"systemd-journal", "Suppressed ", " messages from "},
+	{"rsyslogd", "lost ", " messages from "},
+	{"rsyslogd", ": ", " messages lost due to rate-limiting"},
+}
+
+// Suppressed returns how many lines a daemon's line says were suppressed, 0 if it says nothing of that. The
+// header names the daemon.
+func Suppressed(header, text []byte) uint64 {
+	for _, s := range suppressions {
+		if !bytes.Contains(header, []byte(s.daemon)) {
+			continue
+		}
+		after := max(bytes.Index(text, []byte(s.after)), 0)
+		from, v := after, 0
+		for from > 0 && after-from < 9 && IsDigit(text[from-1]) {
+			from--
+		}
+		if Number(text[from:], after-from, &v) > 0 && bytes.HasSuffix(text[:from], []byte(s.before)) {
+			return uint64(v)
+		}
+	}
+	return 0
+}
+
 // AfterMark returns the index after a byte order mark that may be at n.
 func AfterMark(b []byte, n int) int {
 	if HasPrefix(b[n:], "\xEF\xBB\xBF") {

@@ -207,3 +207,27 @@ func randomText(rng *rand.Rand) string {
 	}
 	return s.String()
 }
+
+// TestSuppressed reads how many lines daemons say they suppressed.
+func TestSuppressed(t *testing.T) {
+	for _, test := range []struct {
+		line string
+		want uint64
+	}{
+		{"Nov 27 10:00:20 web-1 systemd-journald[311]: Suppressed 1234 messages from ssh.service", 1234},
+		{"Nov 27 10:00:20 web-1 systemd-journal[311]: Suppressed 7 messages from /system.slice/sshd.service", 7},
+		{"2026-11-27T10:00:20+01:00 web-1 rsyslogd-2177: imuxsock lost 50 messages from pid 1234 due to rate-limiting", 50},
+		{"Nov 27 10:00:20 web-1 rsyslogd: imuxsock[pid: 12, name: /usr/sbin/sshd]: 51 messages lost due to rate-limiting (20000 allowed within 300 seconds)", 51},
+		{"<46>1 2026-11-27T10:00:20Z web-1 rsyslogd - - - imjournal: 3 messages lost due to rate-limiting", 3},
+		{"Nov 27 10:00:20 web-1 rsyslogd: imjournal: begin to drop messages due to rate-limiting", 0},
+		{"Nov 27 10:00:20 web-1 app: Suppressed 1234 messages from ssh.service", 0},
+		{"Nov 27 10:00:20 web-1 systemd-journald[311]: x Suppressed x1 messages from ssh.service", 0},
+		{"Nov 27 10:00:20 web-1 systemd-journald[311]: Suppressed 9999999999 messages from ssh.service", 0},
+		{"Nov 27 10:00:20 web-1 systemd-journald[311]: Suppressed  messages from ", 0},
+	} {
+		n := SyslogPrefix([]byte(test.line))
+		if got := Suppressed([]byte(test.line[:n]), []byte(test.line[n:])); got != test.want {
+			t.Errorf("%s: %d, want %d", test.line, got, test.want)
+		}
+	}
+}

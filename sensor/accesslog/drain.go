@@ -77,7 +77,7 @@ func (f *Follower) step(t *tail) (more bool) {
 
 // settle parses and decides the lines.
 func (f *Follower) settle(t *tail, lines []byte, next mark) {
-	f.page.Text, f.page.GoesOn, f.page.Long, f.page.Origin = lines, false, nil, t
+	f.page.Text, f.page.GoesOn, f.page.Long, f.page.Origin = lines, false, nil, t.text
 	now, events := f.config.Now(), f.page.Events[:0]
 	f.page.Uncounted = f.page.Uncounted[:0]
 	if len(lines) > 0 {
@@ -112,7 +112,7 @@ func (f *Follower) stream(t *tail, text []byte) {
 		text = text[:end+1]
 	}
 	next := t.from().after(text)
-	f.page.Text, f.page.GoesOn, f.page.Long, f.page.Origin = text, end < 0, &t.long, t
+	f.page.Text, f.page.GoesOn, f.page.Long, f.page.Origin = text, end < 0, &t.long, t.text
 	now, events := f.in.parse(&f.page)
 	if t.long.Streams() {
 		t.cursor, t.pending = next, int(next.offset-t.mark.offset)
@@ -190,7 +190,7 @@ func (f *Follower) rewind(t *tail) {
 		f.insert(copied, t)
 	}
 	f.stats.Lost += t.lost(saved)
-	*t = tail{file: t.file, name: t.name, info: t.info, mark: next, saved: max(t.reach, saved), half: half, last: t.last}
+	*t = tail{file: t.file, name: t.name, info: t.info, text: new(byte), mark: next, saved: max(t.reach, saved), half: half, last: t.last}
 }
 
 // insert puts a file before another, to be read first.

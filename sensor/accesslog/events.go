@@ -200,6 +200,7 @@ func (in *inlet) count(p *page, late, early uint64, newest, now time.Time) {
 	s.Events += uint64(len(p.Events))
 	s.Skipped += p.Skipped
 	s.Partial += p.Partial
+	s.Suppressed += p.Suppressed
 	s.Late += late
 	s.Early += early
 	s.Off = p.Off

@@ -16,6 +16,8 @@ type LiveStats struct {
 	// Partial is how many of the events lack fields, because their lines are cut
 	// short: rules that need those did not count them.
 	Partial uint64
+	// Suppressed is how many lines the log says never came to it, by a limit of a daemon.
+	Suppressed uint64
 	// Late and Early are the events that were older than Live.Late when they
 	// were decided, and those more than a second in the future, which were
 	// decided as if they happened now.

@@ -265,6 +265,7 @@ func (g *PatternFollower) Positions() map[string]Position {
 // add adds the figures of another follower.
 func (s *FollowStats) add(o *FollowStats) {
 	s.Lines, s.Events, s.Skipped, s.Partial = s.Lines+o.Lines, s.Events+o.Events, s.Skipped+o.Skipped, s.Partial+o.Partial
+	s.Suppressed += o.Suppressed
 	s.Late, s.Early = s.Late+o.Late, s.Early+o.Early
 	s.Behind, s.Rotations, s.Truncations = s.Behind+o.Behind, s.Rotations+o.Rotations, s.Truncations+o.Truncations
 	s.Lost, s.Gaps = s.Lost+o.Lost, s.Gaps+o.Gaps

@@ -14,6 +14,8 @@ type Stats struct {
 	// Passed is how many lines said nothing of a client, and Others the first of them.
 	Passed uint64
 	Others []logline.Skipped
+	// Suppressed is how many lines the log says never came to it, by a limit of a daemon.
+	Suppressed uint64
 	// Bare says that times which name no zone were read in that of the options.
 	Bare bool
 	// Read is how many bytes of the file were read, compressed as they are;

@@ -20,6 +20,7 @@ type tail struct {
 	name string // where it is, or was when it was opened, symbolic links resolved
 	info os.FileInfo
 	mark mark
+	text *byte // tells its text from another: one that is rewritten in place has another
 	// cursor is how far a line is read that is longer than a block and has no end
 	// yet; long holds its state. The mark stays at its beginning, so that the line is
 	// read again after a restart. Without such a line, cursor has no meaning.
@@ -71,7 +72,7 @@ func openTail(path string) (*tail, error) {
 	if abs, err := filepath.Abs(name); err == nil {
 		name = abs
 	}
-	return &tail{file: f, name: name, info: info, reach: info.Size(), last: time.Now()}, nil
+	return &tail{file: f, name: name, info: info, text: new(byte), reach: info.Size(), last: time.Now()}, nil
 }
 
 // lost returns how many bytes are known to have been in the file and neither read

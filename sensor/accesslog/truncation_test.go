@@ -10,6 +10,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/internal/program"
+	"edgeguard/logline"
 )
 
 // bytes returns how many bytes the lines below n have that were heard.
@@ -211,5 +212,35 @@ func tool(t *testing.T, name string, args ...string) {
 	}
 	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
 		t.Errorf("%s %v: %v: %s", name, args, err, out)
+	}
+}
+
+// TestFollowEmptiedIsAnotherText holds that "last message repeated" says nothing of a line that was emptied away before
+// it: a daemon may have written others in between.
+func TestFollowEmptiedIsAnotherText(t *testing.T) {
+	const again = "Nov 27 10:00:20 web-1 last message repeated 5 times\n"
+	for _, test := range []struct {
+		name    string
+		emptied bool
+		want    int
+	}{{"one text", false, 6}, {"emptied", true, 1}} {
+		l := newLog(t)
+		h := &heard{}
+		format, err := logline.ParseFormat("sshd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := follow(t, h, FollowConfig{File: l.path, Beginning: true, Live: Live{Format: format}})
+		l.text("Nov 27 10:00:20 web-1 sshd[17]: Failed password for root from 198.51.100.1 port 4711 ssh2\n")
+		program.Eventually(t, "the line is read", func() bool { return f.Stats().Events == 1 })
+		if test.emptied {
+			tool(t, "truncate", "--size=0", l.path)
+			program.Eventually(t, "the emptying is seen", func() bool { return f.Stats().Truncations == 1 })
+		}
+		l.text(again)
+		program.Eventually(t, "the second line is read", func() bool { return f.Stats().Lines == 2 })
+		if got := f.Stats().Events; got != uint64(test.want) {
+			t.Errorf("%s: %d events, want %d", test.name, got, test.want)
+		}
 	}
 }

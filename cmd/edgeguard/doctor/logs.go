@@ -63,7 +63,7 @@ func (x *examination) log(file, format string) {
 	p := parsed.Parser(file, nil)
 	p.SetLatest(info.ModTime().Add(time.Hour))
 	p.Parse(&chunk)
-	s := accesslog.Stats{Lines: chunk.Lines, Events: uint64(len(chunk.Events)), Skipped: chunk.Skipped, First: chunk.Shown, Others: chunk.Others}
+	s := accesslog.Stats{Lines: chunk.Lines, Events: uint64(len(chunk.Events)), Skipped: chunk.Skipped, First: chunk.Shown, Others: chunk.Others, Suppressed: chunk.Suppressed}
 	x.lines(about, "last", parsed, &s)
 	x.clients(about, chunk.Events)
 }
@@ -120,6 +120,9 @@ func FrontDoors(c *config.Config) []string {
 
 // lines says what was read of a log's first or last lines.
 func (x *examination) lines(about, which string, format *logline.Format, s *accesslog.Stats) {
+	if s.Suppressed > 0 {
+		x.note(doubt, about, "its %s lines say that %s", which, words.Suppressed(s.Suppressed))
+	}
 	switch {
 	case s.Lines == 0:
 		x.note(doubt, about, "is readable but empty: nothing is counted until the server writes to it")

@@ -210,6 +210,11 @@ func drawSources(out io.Writer, colour bool, s *admin.Stats) {
 	}
 	fmt.Fprintln(out)
 	t.Print(out, colour)
+	for i := range s.Logs {
+		if l := &s.Logs[i]; l.Suppressed > 0 {
+			fmt.Fprintf(out, "log %s: it says that %s\n", clean(l.Name), words.Suppressed(l.Suppressed))
+		}
+	}
 	for _, source := range s.Sources {
 		if source.FrontDoor != "" {
 			fmt.Fprintf(out, "%s: its clients are %s, so nobody in it is blocked. %s\n", source.Name, frontdoor.Whose(source.FrontDoor), frontdoor.Fix)

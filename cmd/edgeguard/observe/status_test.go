@@ -39,6 +39,15 @@ func TestStatusNamesFrontDoors(t *testing.T) {
 	}
 }
 
+// A log that says it lacks lines is named.
+func TestStatusNamesSuppressedLines(t *testing.T) {
+	var out bytes.Buffer
+	drawSources(&out, false, &admin.Stats{Sources: []admin.Source{{Name: "log /a.log"}, {Name: "log /b.log"}}, Logs: []admin.Log{{Name: "/a.log", Suppressed: 1200}, {Name: "/b.log"}}})
+	if got := out.String(); !strings.Contains(got, "log /a.log: it says that 1,200 lines were suppressed") || strings.Contains(got, "/b.log:") {
+		t.Error(got)
+	}
+}
+
 // Of lines that the kernel does not count, status says how many were lost at least, and where HAProxy is asked at most.
 func TestLostLines(t *testing.T) {
 	for want, l := range map[string]admin.Log{
