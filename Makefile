@@ -38,6 +38,7 @@ test-box: ## README.md and docs/operations.md, followed literally in a booted De
 	EDGEGUARD_BOX='$(CURDIR)/dist/box/*.deb' go test -count=1 -v -timeout 30m ./test/box
 
 # Not the tests that only start programs, a hundred commands among them: each start is slow with the detector, and what they run is raced in the packages below. Nor what computes in one goroutine and measures.
+# Nor tests that compute in one goroutine (fulltest.Only).
 # Nor what has nothing to race: these packages, what they import and their tests start no goroutine, which TestOneGoroutine holds. Those that call them from several are raced.
 ONE_GOROUTINE := aggregator/fleet aggregator/quarantine blocklist/imported crawlers detector/outage logline logline/formats logline/pattern logline/scan rules tuning
 race: ## the tests under the race detector

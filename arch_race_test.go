@@ -2,6 +2,7 @@ package edgeguard_test
 
 import (
 	"go/ast"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -57,6 +58,43 @@ func oneGoroutine(t *testing.T, way []string, seen map[string]bool) {
 			}
 		}
 	}
+}
+
+// TestOneGoroutineTests holds the same for a test that fulltest.Only leaves out of `make race`.
+func TestOneGoroutineTests(t *testing.T) {
+	found := 0
+	err := filepath.WalkDir(".", func(file string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		s, err := parse(file, nil)
+		if err != nil {
+			return err
+		}
+		for _, decl := range s.Decls {
+			only, starts := false, false
+			ast.Inspect(decl, func(n ast.Node) bool {
+				call, isCall := n.(*ast.SelectorExpr)
+				only, starts = only || isCall && isOnly(call), starts || startsGoroutine(n)
+				return true
+			})
+			if only {
+				found++
+			}
+			if only && starts {
+				t.Errorf("%s starts a goroutine: race it, without fulltest.Only", s.fset.Position(decl.Pos()))
+			}
+		}
+		return nil
+	})
+	if err != nil || found == 0 {
+		t.Fatal(found, err)
+	}
+}
+
+func isOnly(call *ast.SelectorExpr) bool {
+	x, ok := call.X.(*ast.Ident)
+	return ok && x.Name == "fulltest" && call.Sel.Name == "Only"
 }
 
 // starters are the functions and methods that call what they are given in another goroutine.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/internal/fulltest"
 )
 
 // slowBudget says which blocks may go next, by counting them all.
@@ -57,6 +58,7 @@ func (s *slowBudget) mayGo(blocks []edgeguard.Block) []netip.Prefix {
 // TestEvictionAgainstScan: whichever block goes, it is one that the plain
 // reading of the rule lets go; and the list never holds more than it may.
 func TestEvictionAgainstScan(t *testing.T) {
+	fulltest.Only(t)
 	d := newDice(t)
 	for range 10 {
 		const most = 24

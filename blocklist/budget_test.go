@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/internal/fulltest"
 )
 
 // flooder makes the prefixes of a flood, one after the other.
@@ -49,6 +50,7 @@ func v6Net(hi uint64, bits int) netip.Prefix {
 // asking, while 2,000 addresses a second spring a trap that blocks for a day. By
 // the end of the blocks the traps would push out every offender.
 func TestOffendersSurviveTraps(t *testing.T) {
+	fulltest.Only(t)
 	for name, flood := range floods {
 		for _, asks := range []int{1, 2} { // of each address of the flood, the one that blocks it included
 			t.Run(fmt.Sprintf("%s, %d requests each", name, asks), func(t *testing.T) {

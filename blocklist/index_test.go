@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"edgeguard"
+	"edgeguard/internal/fulltest"
 )
 
 func indexed(p netip.Prefix) *entry {
@@ -20,6 +21,7 @@ func indexed(p netip.Prefix) *entry {
 // TestIndexAgainstMap puts in, replaces and takes out, up to some thousands and
 // down to none, so that pages split and are joined.
 func TestIndexAgainstMap(t *testing.T) {
+	fulltest.Only(t)
 	d := newDice(t)
 	x := newIndex()
 	held := make(map[netip.Prefix]*entry)
@@ -87,6 +89,7 @@ func checkIndex(t *testing.T, x *index, held map[netip.Prefix]*entry) {
 // TestIndexOverfullBuckets makes every entry meet in few buckets, so that they
 // are passed more often than a bucket counts.
 func TestIndexOverfullBuckets(t *testing.T) {
+	fulltest.Only(t)
 	p, held := new(page), make(map[int]*entry)
 	at := func(i int) hash { return hash(i%3<<8 | i%5) }
 	r := rand.New(rand.NewPCG(3, 4))

@@ -13,6 +13,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"edgeguard"
+	"edgeguard/internal/fulltest"
 )
 
 // slowNewest is Newest as one would write it first: all blocks, sorted.
@@ -51,6 +52,7 @@ func checkKinds(t *testing.T, l *List) {
 
 // Of too many kinds there is no count, which would hold the lock for long.
 func TestTooManyKinds(t *testing.T) {
+	fulltest.Only(t)
 	l := New(Config{})
 	for i := range mostCommon + 1 {
 		b := edgeguard.Block{Prefix: host(i), Rule: "site", Origin: fmt.Sprint("n", i), Until: epoch.Add(time.Hour), Version: 1}
@@ -77,6 +79,7 @@ func prefixesOf(l *List, now time.Time, only Only, after Place) (out []netip.Pre
 // The newest blocks are those of a sorted list, whatever was merged, extended,
 // replaced, lifted, evicted, restored and swept before.
 func TestNewestOracle(t *testing.T) {
+	fulltest.Only(t)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))

@@ -13,6 +13,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/blocklist/width"
+	"edgeguard/internal/fulltest"
 )
 
 // slowList is the list as one would write it first: a slice that is scanned.
@@ -276,6 +277,7 @@ func sentinel(err error) error {
 }
 
 func TestListAgainstScan(t *testing.T) {
+	fulltest.Only(t)
 	d := newDice(t)
 	for range 20 {
 		now := epoch
@@ -419,6 +421,7 @@ func checkCounts(t *testing.T, l *List) {
 // orders, some twice, at different times within the retention, and with
 // sweeps in between: all must end with the same list.
 func TestMergeConverges(t *testing.T) {
+	fulltest.Only(t)
 	d := newDice(t)
 	for range 200 {
 		records := make([]edgeguard.Block, 1+d.IntN(12))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/internal/fulltest"
 )
 
 // An unblock outranks what was made before it was heard: the extension of the
@@ -78,6 +79,7 @@ type node struct {
 // block stands only if whoever made it had heard of as many unblocks in a row as
 // anybody.
 func TestUnblockInAnyOrder(t *testing.T) {
+	fulltest.Only(t)
 	d := newDice(t)
 	for range 300 {
 		playOrders(t, d.Rand)

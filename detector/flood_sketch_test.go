@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"testing"
+
+	"edgeguard/internal/fulltest"
 )
 
 // threeBits is the naive twin of a generation: a Bloom filter as large, with three bits
@@ -28,6 +30,7 @@ func (f *threeBits) add() bool {
 // them for known that a filter with three bits anywhere would not, in sum, and of the last
 // ones, where it is fullest, not one in two hundred.
 func TestSourcesTakenForKnown(t *testing.T) {
+	fulltest.Only(t)
 	const last = sketchMost / 8
 	six := netip.MustParseAddr("2001:db8::1").As16()
 	for name, source := range map[string]func(n uint32) netip.Addr{

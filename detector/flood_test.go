@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/internal/fulltest"
 )
 
 var begin = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
@@ -76,6 +77,7 @@ func near(got, exact uint64) bool { return got <= exact && got >= exact-exact/10
 // A flash crowd of any size is quiet, if its handshakes are completed, be it a
 // moment later or after a lost packet.
 func TestFlashCrowd(t *testing.T) {
+	fulltest.Only(t)
 	w, next := NewFloodWatch(FloodConfig{Sources: 1000, Times: 10}, 2), uint32(0)
 	const crowd = 20_000
 	for second := range 30 {
@@ -149,6 +151,7 @@ func TestUsual(t *testing.T) {
 
 // What goes on for hours becomes usual; what is over the floor never does.
 func TestNewUsual(t *testing.T) {
+	fulltest.Only(t)
 	w, next := NewFloodWatch(FloodConfig{Sources: 1000, Times: 10}, 5), uint32(0)
 	feed(w, 0, fresh(&next, 2)...)
 	second := 0
@@ -202,6 +205,7 @@ func TestLook(t *testing.T) {
 
 // Sources that are seen again and again are not fresh, and an IPv6 /64 is one.
 func TestKnownSources(t *testing.T) {
+	fulltest.Only(t)
 	w := NewFloodWatch(FloodConfig{Sources: 100}, 7)
 	b := netip.MustParseAddr("2001:db8::").As16()
 	for second := range 1000 {
@@ -219,6 +223,7 @@ func TestKnownSources(t *testing.T) {
 
 // A flood that is larger than the sketches stays visible, in the same memory.
 func TestFloodLargerThanTheSketches(t *testing.T) {
+	fulltest.Only(t)
 	w, next := NewFloodWatch(FloodConfig{Sources: 1000}, 8), uint32(0)
 	for second := range 30 {
 		feed(w, second, fresh(&next, 50_000)...)

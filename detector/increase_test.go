@@ -15,6 +15,7 @@ import (
 	"edgeguard"
 	"edgeguard/blocklist"
 	"edgeguard/detector"
+	"edgeguard/internal/fulltest"
 	"edgeguard/ring"
 	"edgeguard/rules"
 	"edgeguard/shard"
@@ -94,6 +95,7 @@ func columned(t *testing.T, r *rand.Rand) *rules.Set {
 // TestIncreasesOracle: an increase of n is n events, in all that comes of it: verdicts,
 // counts, crossings with their counts, evidence, blocks, steps and figures.
 func TestIncreasesOracle(t *testing.T) {
+	fulltest.Only(t)
 	for round := range rounds(60) {
 		seed := rand.Uint64()
 		r := rand.New(rand.NewPCG(seed, 3))

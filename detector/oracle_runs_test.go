@@ -11,6 +11,7 @@ import (
 	"edgeguard"
 	"edgeguard/blocklist"
 	"edgeguard/detector"
+	"edgeguard/internal/fulltest"
 	"edgeguard/rules"
 	"edgeguard/shard"
 )
@@ -153,6 +154,7 @@ func compareTold(t *testing.T, about string, got, want []edgeguard.Crossing) {
 // TestOracleOfBlocks is TestOracle with random rules whose blocks meet: of other
 // lengths and widths, with steps, and while the count is over.
 func TestOracleOfBlocks(t *testing.T) {
+	fulltest.Only(t)
 	for round := range rounds(15) {
 		seed := rand.Uint64()
 		holdAgainstOracle(t, randomBlocks(t, rand.New(rand.NewPCG(seed, 2))), seed, round, nil)
@@ -189,6 +191,7 @@ func randomBlocks(t *testing.T, r *rand.Rand) *rules.Set {
 // TestOracleOfPaths is TestOracle with rules of which an event's path leaves most out,
 // in a fleet in every other round.
 func TestOracleOfPaths(t *testing.T) {
+	fulltest.Only(t)
 	for round := range rounds(12) {
 		seed := rand.Uint64()
 		set := randomPaths(t, rand.New(rand.NewPCG(seed, 3)))

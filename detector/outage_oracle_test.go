@@ -11,6 +11,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/detector/outage"
+	"edgeguard/internal/fulltest"
 	"edgeguard/rules"
 )
 
@@ -320,6 +321,7 @@ func (o *oracle) decideBatch(nows []time.Time, events []edgeguard.Event, decided
 // TestOracleOfOutages is TestOracle with a site that fails now and then, alone and in a
 // fleet.
 func TestOracleOfOutages(t *testing.T) {
+	fulltest.Only(t)
 	failed := 0
 	for round := range rounds(16) {
 		seed := rand.Uint64()

@@ -8,12 +8,14 @@ import (
 
 	"edgeguard/blocklist"
 	"edgeguard/detector"
+	"edgeguard/internal/fulltest"
 	"edgeguard/rules"
 )
 
 // A /56 is blocked with the 64th of its 256 /64, and only if that is wanted; a /48
 // never is. (The rule counts no /56 itself: that would block it at the 17th.)
 func TestRollUp(t *testing.T) {
+	fulltest.Only(t)
 	for _, on := range []bool{true, false} {
 		t.Run(fmt.Sprint(on), func(t *testing.T) {
 			b := newBench(t, rules.Spec{Name: "trap", Threshold: 1, Guard: "1", BlockFor: time.Hour, Wide: rules.WideOff})

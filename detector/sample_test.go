@@ -10,6 +10,7 @@ import (
 	"edgeguard"
 	"edgeguard/blocklist"
 	"edgeguard/detector"
+	"edgeguard/internal/fulltest"
 	"edgeguard/rules"
 	"edgeguard/shard"
 )
@@ -43,6 +44,7 @@ type asked struct {
 // The shares of a sample are those of the requests of the last five minutes, to
 // what its doc says: six standard errors of its least n, whatever was drawn.
 func TestSampleOracle(t *testing.T) {
+	fulltest.Only(t)
 	seed := uint64(time.Now().UnixNano())
 	rng := rand.New(rand.NewPCG(seed, seed))
 	for round := range 6 {
@@ -88,6 +90,7 @@ func TestSampleOracle(t *testing.T) {
 // as evenly as others: the mean square of the error is that of the 256 addresses kept.
 // Crowds that draw alike choose alike in time, and so in address.
 func TestSampleOfASweep(t *testing.T) {
+	fulltest.Only(t)
 	const clients, networks, sweeps = 12_000, 16, 200
 	d := sampler(t, nil, shard.NewMemory(16<<20), blocklist.New(blocklist.Config{}))
 	now, squares, want := time.Unix(1_800_000_000, 0), 0.0, networks*256./clients

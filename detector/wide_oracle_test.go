@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/internal/fulltest"
 	"edgeguard/rules"
 )
 
@@ -81,6 +82,7 @@ func (o *oracle) wideAction(r *rules.Rule, bits int) edgeguard.Action {
 // TestWideOracle holds the counts of networks against a naive map of all events
 // by prefix, one by one and in batches.
 func TestWideOracle(t *testing.T) {
+	fulltest.Only(t)
 	path := rules.Match{Path: []string{"/login*"}}
 	set := compile(t,
 		rules.Spec{Name: "site", Threshold: 7, Guard: "1", BlockFor: time.Minute, Escalate: []time.Duration{2 * time.Minute, time.Hour}},

@@ -10,6 +10,7 @@ import (
 	"edgeguard"
 	"edgeguard/blocklist"
 	"edgeguard/detector"
+	"edgeguard/internal/fulltest"
 	"edgeguard/rules"
 	"edgeguard/shard"
 )
@@ -114,6 +115,7 @@ func wantCrossings(t *testing.T, crossings []edgeguard.Crossing, wide rules.Wide
 // /64 of its own, ask for 120 pages within one window, and one in a hundred
 // logs in. Nobody is refused.
 func TestCarrier(t *testing.T) {
+	fulltest.Only(t)
 	for _, wide := range []rules.Wide{rules.WideDefault, rules.WideStrict} {
 		spec := loginRule()
 		spec.Wide = wide
@@ -434,6 +436,7 @@ func TestWideReload(t *testing.T) {
 // may be too low in a burst, and is never too high; over several slots it
 // comes to what it must.
 func TestWideSaturation(t *testing.T) {
+	fulltest.Only(t)
 	const limit = 2000 // of the /56: 32,000; of the /48: 128,000, more than a slot holds
 	b := newBench(t, rules.Spec{Name: "r", Threshold: limit, Guard: "1", Action: edgeguard.ActionDeny, Match: rules.Match{Path: []string{"/login"}}})
 	sent, first := 0, 0

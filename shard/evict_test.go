@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"edgeguard/internal/fulltest"
 	"edgeguard/ring"
 )
 
@@ -83,6 +84,7 @@ func TestNoRoomAtAll(t *testing.T) {
 // TestNobodyIsPinned fills a table with hot keys, lets them go idle, and
 // expects that others find room without a sweep.
 func TestNobodyIsPinned(t *testing.T) {
+	fulltest.Only(t)
 	mem := NewMemory(512 << 10)
 	table := New(mem, Config{})
 	for i := range uint32(60_000) {
@@ -103,6 +105,7 @@ func TestNobodyIsPinned(t *testing.T) {
 
 // TestSecondTable starts a table after another has filled the budget.
 func TestSecondTable(t *testing.T) {
+	fulltest.Only(t)
 	mem := NewMemory(4 << 20)
 	first, second := New(mem, Config{Seed: 1}), New(mem, Config{Seed: 2})
 	for i := range uint32(400_000) {

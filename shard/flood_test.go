@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"testing"
+
+	"edgeguard/internal/fulltest"
 )
 
 // flood is design §6's: fresh addresses in a budget that cannot hold them,
@@ -126,6 +128,7 @@ func numbered(first byte, i int) netip.Addr {
 
 // TestFlood is the flood at a fiftieth.
 func TestFlood(t *testing.T) {
+	fulltest.Only(t)
 	for _, each := range []int{1, 5} {
 		t.Run(fmt.Sprint(each), func(t *testing.T) {
 			f := flood{memory: 256 << 20 / floodPart, addresses: 20_000_000 / floodPart, each: each, limits: []uint32{2000, 20}}

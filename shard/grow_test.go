@@ -6,12 +6,14 @@ import (
 	"sync"
 	"testing"
 
+	"edgeguard/internal/fulltest"
 	"edgeguard/ring"
 )
 
 // TestGrowAndShrink fills a table, lets it go idle, and expects the memory
 // back, time after time.
 func TestGrowAndShrink(t *testing.T) {
+	fulltest.Only(t)
 	mem := NewMemory(256 << 20)
 	table := New(mem, Config{Seed: 7})
 	now := uint32(1000)
@@ -62,6 +64,7 @@ func TestSweepTakesTurns(t *testing.T) {
 // entries, whatever the table holds: pages in use grow by one at a time, and
 // a split takes what stood in one page.
 func TestGrowthIsBounded(t *testing.T) {
+	fulltest.Only(t)
 	mem := NewMemory(256 << 20)
 	table := New(mem, Config{Seed: 8})
 	before := 0
@@ -88,6 +91,7 @@ func TestGrowthIsBounded(t *testing.T) {
 // TestEvenPages holds that keys in any simple order spread evenly, so that
 // nobody can choose addresses that meet in one page.
 func TestEvenPages(t *testing.T) {
+	fulltest.Only(t)
 	orders := map[string]func(i uint32) uint32{
 		"in sequence":     func(i uint32) uint32 { return i },
 		"steps of 256":    func(i uint32) uint32 { return i << 8 },

@@ -4,12 +4,15 @@ import (
 	"fmt"
 	"net/netip"
 	"testing"
+
+	"edgeguard/internal/fulltest"
 )
 
 // TestMarksFlood is a flood of fresh addresses with one and with five values each, in a
 // budget that cannot hold them, at a part of 10 million addresses in 256 MiB. Among them
 // are scanners of 31 values, and readers who see their 3 values again and again.
 func TestMarksFlood(t *testing.T) {
+	fulltest.Only(t)
 	const limit, scanned, read, passes = 20, 31, 3, 31
 	for _, each := range []int{1, 5} {
 		t.Run(fmt.Sprint(each), func(t *testing.T) {

@@ -6,12 +6,14 @@ import (
 	"slices"
 	"testing"
 
+	"edgeguard/internal/fulltest"
 	"edgeguard/ring"
 )
 
 // TestMarksFull drives tables of marks into a budget that cannot hold them: no count is
 // above the twin's, the cap holds, and no block is lost.
 func TestMarksFull(t *testing.T) {
+	fulltest.Only(t)
 	var sum Stats
 	for _, run := range []struct {
 		budget       int64
@@ -95,6 +97,7 @@ func TestSaturation(t *testing.T) {
 // values have one fingerprint in n(n-1)/2 of 2^26 keys: 4.8 of these 4,000, and 19 if a
 // fingerprint had 24 bits.
 func TestSeldomLow(t *testing.T) {
+	fulltest.Only(t)
 	const keys, values = 4000, MaxDistinct
 	table := New(NewMemory(64<<20), Config{Distinct: true, Seed: 7})
 	var paths [values]string

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"edgeguard/aggregator"
+	"edgeguard/internal/fulltest"
 	"edgeguard/shard"
 )
 
@@ -139,7 +140,7 @@ func (d *denial) step(by time.Duration) {
 
 // TestDenyWithEvents: nothing that happens to a fleet has it deny what is not over the limit.
 func TestDenyWithEvents(t *testing.T) {
-	t.Parallel()
+	fulltest.Only(t)
 	falls := 0
 	for seed := range uint64(*denyRuns) {
 		rnd := rand.New(rand.NewPCG(seed, 3))

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"edgeguard/internal/fulltest"
 	"edgeguard/ring"
 	"edgeguard/shard"
 )
@@ -89,7 +90,7 @@ func (r *retries) compare(d *denial, n *Node, rest uint32) {
 // was told of the others, and does not wait much longer than he has to; where there are no
 // others, not at all.
 func TestRetry(t *testing.T) {
-	t.Parallel()
+	fulltest.Only(t)
 	for _, d := range []denial{
 		{nodes: 1, times: 3, limit: 100}, {nodes: 1, times: 1.2, limit: 20},
 		{nodes: 2, times: 3, limit: 20, spread: "in turn"}, {nodes: 2, times: 10, limit: 100, spread: "random"},
@@ -113,7 +114,7 @@ func TestRetry(t *testing.T) {
 // TestRetryRuns: what refusals say while all nodes go on counting, of what they have not pushed
 // yet: it is early by that.
 func TestRetryRuns(t *testing.T) {
-	t.Parallel()
+	fulltest.Only(t)
 	for _, d := range []denial{
 		{nodes: 1, times: 3, limit: 100}, {nodes: 2, times: 10, limit: 100, spread: "random"},
 		{nodes: 8, times: 1.2, limit: 100, spread: "random"}, {nodes: 8, times: 3, limit: 100, spread: "in turn"},

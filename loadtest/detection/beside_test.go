@@ -7,12 +7,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"edgeguard/internal/fulltest"
 )
 
 // TestBeside holds that who has one part of the site fail on purpose keeps no outage of another
 // from being seen. The docs have its table.
 func TestBeside(t *testing.T) {
-	skipFigures(t)
+	fulltest.Only(t)
 	sets, err := named([]string{packaged})
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/internal/fulltest"
 	"edgeguard/internal/realdata"
 	"edgeguard/loadtest/scenes"
 	"edgeguard/packaging"
@@ -21,7 +22,7 @@ import (
 // TestWithoutData runs where there is no labelled log: it says so, and judges the
 // scenes.
 func TestWithoutData(t *testing.T) {
-	skipFigures(t)
+	fulltest.Only(t)
 	var out, notes bytes.Buffer
 	err := run(context.Background(), []string{"-data", t.TempDir(), "-seeds", "1", "-all"}, &out, &notes)
 	if err != nil {
@@ -117,7 +118,7 @@ func TestUsage(t *testing.T) {
 // TestBaselines holds the figures of what shipped before the presets did: they
 // are what later figures are compared with.
 func TestBaselines(t *testing.T) {
-	skipFigures(t)
+	fulltest.Only(t)
 	data := filepath.Dir(realdata.Path(t, labelsFile))
 	l, err := openLabels(data)
 	if err != nil {
@@ -178,7 +179,7 @@ func TestFormats(t *testing.T) {
 // attackers found, also in the half that is only reported, no benign address blocked,
 // and how soon.
 func TestPresets(t *testing.T) {
-	skipFigures(t)
+	fulltest.Only(t)
 	data := filepath.Dir(realdata.Path(t, labelsFile))
 	l, err := openLabels(data)
 	if err != nil {
@@ -239,7 +240,7 @@ var passesToday = []string{"residential", "scrapers", "agent-payload"}
 // stopped but where it is known, attackers in outages are, and where all is as it
 // should be the counts keep away from the limits.
 func TestScenes(t *testing.T) {
-	skipFigures(t)
+	fulltest.Only(t)
 	text := strings.Replace(packaging.Config, "presets:\n", "presets:\n  - api@1\n", 1)
 	r, err := parse("packaged and api", []byte(text))
 	if err != nil {
@@ -276,31 +277,18 @@ func TestScenes(t *testing.T) {
 
 // TestScenesCanFail plays the scenes to rules that are known to be too strict.
 func TestScenesCanFail(t *testing.T) {
-	skipFigures(t)
+	fulltest.Only(t)
 	sets, err := named([]string{"examples"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := []judged{{ruleset: sets[0], all: newSplit()}}
-	if err := judgeScenes(context.Background(), all, 1); err != nil {
-		t.Fatal(err)
-	}
-	isBlocked := make(map[string]bool)
-	for _, s := range all[0].scenes {
-		isBlocked[s.scene.Name] = s.visitors.by[blocked] > 0
-	}
 	for _, name := range []string{"hot-linked", "forum", "phone", "jetpack", "joomla"} {
-		if !isBlocked[name] {
+		v, err := visitorsOf(context.Background(), sets[0], sceneOf(name), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.by[blocked] == 0 {
 			t.Errorf("%s: the examples of old block nobody", name)
 		}
-	}
-}
-
-// skipFigures skips what takes minutes and has the same result on every machine: one
-// run of it is enough.
-func skipFigures(t *testing.T) {
-	t.Helper()
-	if raceEnabled || testing.Short() {
-		t.Skip("figures are the same under the race detector, where they take ten times as long, and on every machine")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"edgeguard"
+	"edgeguard/internal/fulltest"
 	"edgeguard/presets"
 	"edgeguard/rules"
 )
@@ -30,7 +31,7 @@ var overLimit = map[string][]string{"web/scripts-any": {"crawler-migration"}, "j
 // TestPeople measures what people count by each rule, and holds that the presets say so. It
 // goes by both halves of the scenes: tune suggests no limit that is lower.
 func TestPeople(t *testing.T) {
-	skipFigures(t)
+	fulltest.Only(t)
 	sets, err := named([]string{measuredPresets})
 	if err != nil {
 		t.Fatal(err)

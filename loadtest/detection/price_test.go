@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"edgeguard/detector"
+	"edgeguard/internal/fulltest"
 )
 
 // TestPrice holds what a day of guessing gains by a scope that fails on purpose: no more than
 // what a client may be spared, whoever arms it, and two limits: those of the lift with which that
 // is used up, and of a block that begins later than it would have. The docs have its table.
 func TestPrice(t *testing.T) {
-	skipFigures(t)
+	fulltest.Only(t)
 	sets, err := named([]string{packaged})
 	if err != nil {
 		t.Fatal(err)

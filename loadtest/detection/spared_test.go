@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"edgeguard/detector"
+	"edgeguard/internal/fulltest"
 	"edgeguard/rules"
 )
 
@@ -13,7 +14,7 @@ import (
 // and again, and that half of it is not; and that a log without hosts is guarded
 // the same whether own_hosts is set or not.
 func TestSpared(t *testing.T) {
-	skipFigures(t)
+	fulltest.Only(t)
 	sets, err := named([]string{packaged})
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/internal/fulltest"
 	"edgeguard/internal/realdata"
 	"edgeguard/loadtest/scenes"
 	"edgeguard/loadtest/traffic"
@@ -23,7 +24,7 @@ var weblogs = []string{"weblog-wordpress-2016", "weblog-joomla-almhuette-2019", 
 
 // TestRealLogs compares the proposals with the rules as they are, by the labels.
 func TestRealLogs(t *testing.T) {
-	skipFigures(t)
+	fulltest.Only(t)
 	labels, err := ReadLabels(realdata.Path(t, "labels-web.tsv"))
 	if err != nil {
 		t.Fatal(err)
@@ -117,12 +118,12 @@ func TestNobodyIsProposed(t *testing.T) {
 }
 
 // wanted is a log of traffic that a site wants, and of one that attacks it as well.
-func wanted(t *testing.T, played []scenes.Scene, seed uint64, attacked bool) (func() (replay.Source, error), map[string]Label) {
+func wanted(t *testing.T, played []scenes.Scene, of map[string][]edgeguard.Event, attacked bool) (func() (replay.Source, error), map[string]Label) {
 	t.Helper()
 	labels := make(map[string]Label)
 	var all []edgeguard.Event
 	for i, scene := range played {
-		for _, ev := range parsed(t, scene.Play(seed).Log) {
+		for _, ev := range of[scene.Name] {
 			ev.Addr = moved(ev.Addr, byte(i))
 			all = append(all, ev)
 		}
@@ -185,7 +186,7 @@ var harmed = []string{"administrator", "administrator-php"}
 // TestWantedTraffic: of traffic that a site wants no proposal refuses an address, each
 // kind alone and all together, with an attack and without.
 func TestWantedTraffic(t *testing.T) {
-	skipFigures(t)
+	fulltest.Only(t)
 	sets := make(map[string][]scenes.Scene)
 	for _, scene := range scenes.Scenes() {
 		if scene.Kind == scenes.Wanted && !slices.Contains(harmed, scene.Name) {
@@ -193,10 +194,13 @@ func TestWantedTraffic(t *testing.T) {
 			sets["all"] = append(sets["all"], scene)
 		}
 	}
-	const seed = 1
+	events := make(map[string][]edgeguard.Event)
+	for _, scene := range sets["all"] {
+		events[scene.Name] = parsed(t, scene.Play(1).Log)
+	}
 	for name, played := range sets {
 		for _, attacked := range []bool{false, true} {
-			open, labels := wanted(t, played, seed, attacked)
+			open, labels := wanted(t, played, events, attacked)
 			pairs, err := one(context.Background(), name, open, Rules(), labels)
 			if err != nil {
 				t.Fatal(err)
@@ -213,14 +217,5 @@ func TestWantedTraffic(t *testing.T) {
 				t.Errorf("%s: the proposals find %d", name, attackers)
 			}
 		}
-	}
-}
-
-// skipFigures skips what takes minutes and has the same result on every machine: one
-// run of it is enough.
-func skipFigures(t *testing.T) {
-	t.Helper()
-	if raceEnabled || testing.Short() {
-		t.Skip("figures are the same under the race detector, where they take ten times as long, and on every machine")
 	}
 }

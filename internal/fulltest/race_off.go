@@ -1,0 +1,5 @@
+//go:build !race
+
+package fulltest
+
+const raced = false

@@ -1,7 +1,0 @@
-//go:build race
-
-package main
-
-// raceEnabled: a replay decides on one goroutine, and the long ones show the
-// race detector nothing.
-const raceEnabled = true

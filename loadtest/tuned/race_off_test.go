@@ -1,5 +1,0 @@
-//go:build !race
-
-package tuned
-
-const raceEnabled = false
