@@ -2,6 +2,10 @@ package replay_test
 
 import (
 	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,6 +32,24 @@ func openLog(t *testing.T, format string, elem ...string) replay.Source {
 	}
 	t.Cleanup(func() { r.Close() })
 	return r
+}
+
+// eventsOf reads a log that is replayed several times.
+func eventsOf(t *testing.T, source replay.Source) (all []edgeguard.Event) {
+	t.Helper()
+	for {
+		events, err := source.Next()
+		for i := range events {
+			events[i].KeepTexts(strings.Clone)
+		}
+		all = append(all, events...)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // openCapture opens a capture of the real data.
@@ -107,12 +129,13 @@ func TestLogs(t *testing.T) {
 			name += " sorted"
 		}
 		t.Run(name, func(t *testing.T) {
+			source := openLog(t, test.format, test.folder, test.file)
+			if test.sort {
+				source = replay.Sort(source, 0)
+			}
+			events := eventsOf(t, source)
 			for _, s := range shortened(test.steps) {
-				source := openLog(t, test.format, test.folder, test.file)
-				if test.sort {
-					source = replay.Sort(source, 0)
-				}
-				r := reaching(t, source, s.threshold, rules.Spec{Key: exact})
+				r := reaching(t, &once{slices.Clone(events)}, s.threshold, rules.Spec{Key: exact})
 				if got := len(r.Rules[0].Offenders); got != s.keys {
 					t.Errorf("T = %d: %d keys, want %d", s.threshold, got, s.keys)
 				}

@@ -3,4 +3,4 @@
 package peers
 
 // runs is how many random runs of each kind there are.
-const runs = 60
+const runs = 30
