@@ -1,6 +1,8 @@
 package fleet
 
 import (
+	"flag"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -16,6 +18,10 @@ import (
 var full = os.Getenv("TORTURE") != ""
 
 func TestMain(m *testing.M) {
+	if flag.Parse(); testing.Short() {
+		fmt.Println("skipped with -short: that a Redis and a node are there show the tests of aggregator/redis and node")
+		os.Exit(0)
+	}
 	program.Parallel(size(10, 2))
 	// A pool that could not connect tries on by itself, and notices within a
 	// second that it was closed.

@@ -1,6 +1,7 @@
 package torture
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -19,6 +20,10 @@ func TestMain(m *testing.M) { os.Exit(run(m)) }
 func run(m *testing.M) int {
 	if underRace {
 		fmt.Println("skipped under the race detector: what is tried here is another process, built without it; its parts' own tests run under it")
+		return 0
+	}
+	if flag.Parse(); testing.Short() {
+		fmt.Println("skipped with -short: it starts no program that other tests do not start")
 		return 0
 	}
 	defer program.Clean()
