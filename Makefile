@@ -43,7 +43,7 @@ test-box: ## README.md and docs/operations.md, followed literally in a booted De
 ONE_GOROUTINE := aggregator/fleet aggregator/quarantine blocklist/imported crawlers detector/outage logline logline/formats logline/pattern logline/scan rules tuning
 race: ## the tests under the race detector
 	@scripts/need gcc /usr/include/stdint.h:libc6-dev
-	@scripts/gotest -p 3 -race -timeout 20m $$(go list ./... | sed 's|^edgeguard|.|' | grep -v -x -e ./cmd/edgeguard -e './loadtest/\(algorithms/overredis\|fleet\|fleet/real\|gen\|limiter/redis\|report\|report/plot\|scenes\|scenes/record\|tools\|traffic\|tuned\)' -e './test/\(bouncers\|box\|console\|differential\|haproxy\|haproxypeers\|recipes\|torture\)' | grep -v -x -F $(ONE_GOROUTINE:%=-e ./%))
+	@scripts/gotest -p 3 -race -timeout 20m $$(go list ./... | sed 's|^edgeguard|.|' | grep -v -x -e ./cmd/edgeguard -e './loadtest/\(algorithms/overredis\|fleet\|fleet/real\|gen\|limiter/redis\|report\|report/plot\|scenes\|tools\|traffic\|tuned\)' -e './test/\(bouncers\|box\|console\|differential\|haproxy\|haproxypeers\|recipes\|torture\)' | grep -v -x -F $(ONE_GOROUTINE:%=-e ./%))
 
 lint: ## gofmt, go vet, staticcheck, unchecked errors, comments without a full stop
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (gofmt -w):"; gofmt -l .; exit 1; }

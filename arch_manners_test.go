@@ -20,7 +20,7 @@ var modules = map[string]string{
 	"github.com/google/nftables":          "enforce/nftables",
 	"github.com/mdlayher/netlink":         "enforce/nftables",
 	"github.com/prometheus/client_golang": "admin/metrics",
-	"github.com/redis/go-redis/v9":        "aggregator/redis cmd internal/redistest loadtest/limiter/redis replay",
+	"github.com/redis/go-redis/v9":        "aggregator/redis cmd internal/redistest loadtest/algorithms/overredis replay",
 	"github.com/spf13/cobra":              "cmd",
 	"github.com/spf13/pflag":              "cmd",
 	"github.com/valyala/fasthttp":         "sensor/httpauth",

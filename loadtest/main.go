@@ -3,7 +3,7 @@
 //
 //	go run ./loadtest algorithms    ways to limit a rate, in memory and over a Redis
 //	go run ./loadtest fleet         nodes that share a Redis, from 1 to 1,000
-//	go run ./loadtest report        both, other programs and the benchmarks; pages and plots
+//	go run ./loadtest report        both, other programs and the benchmarks; the pages of docs/
 //
 // The same seed gives the same output but for times. Below it are:
 //
@@ -14,7 +14,7 @@
 //	instructions  what one operation costs the processor, counted and not timed
 //	gen           writes traffic: go run ./loadtest/gen log > access.log
 //
-// and programs of their own, each with its comment: detection, busy, scenes/record.
+// and detection, a program of its own, which says whom rules find.
 // Nothing of edgeguard imports them.
 package main
 
@@ -26,6 +26,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"edgeguard/loadtest/report"
@@ -38,16 +39,16 @@ const (
 	interrupted = 130
 )
 
-// command is one that the program knows.
+// command is one that the program knows: it measures these parts, or what its flag says.
 type command struct {
 	name, does string
-	run        func(ctx context.Context, flags *flag.FlagSet, args []string, out, notes io.Writer) error
+	parts      []string
 }
 
 var commands = []command{
-	{"algorithms", "compare ways to limit a rate, in memory and over a Redis", part(report.Algorithms, report.OverRedis)},
-	{"fleet", "run fleets from 1 to 1,000 nodes in virtual time, and eight processes beside them", part(report.Fleet, report.Processes)},
-	{"report", "measure all of it beside its goals; write tables, JSON, HTML and the pages of docs/", reportCommand},
+	{"algorithms", "compare ways to limit a rate, in memory and over a Redis", []string{report.Algorithms, report.OverRedis}},
+	{"fleet", "run fleets from 1 to 1,000 nodes in virtual time, and eight processes beside them", []string{report.Fleet, report.Processes}},
+	{"report", "measure all of it beside its goals, and write the pages of docs/", nil},
 }
 
 func main() {
@@ -132,6 +133,46 @@ func help(out io.Writer) {
 	fmt.Fprintf(out, "\ngo run ./loadtest COMMAND -h lists its flags.\n")
 }
 
+// run measures and prints what came out.
+func (c *command) run(ctx context.Context, flags *flag.FlagSet, args []string, out, notes io.Writer) error {
+	o := report.Options{Root: ".", Only: c.parts}
+	flags.Uint64Var(&o.Seed, "seed", 1, "of all traffic: the same `number` gives the same traffic")
+	flags.BoolVar(&o.Full, "full", false, "at length: some half an hour for the report; without it some five minutes")
+	only, docs := "", ""
+	if c.parts == nil {
+		flags.StringVar(&only, "only", "", "the `names` of parts and groups to measure, with commas between: "+strings.Join(report.Names(), ", "))
+		flags.StringVar(&docs, "write", "", "the `folder` (docs) in which to write benchmarks.md, figures.md and img/, each whole")
+	}
+	if err := parse(flags, args); err != nil {
+		return err
+	}
+	if only != "" {
+		for name := range strings.SplitSeq(only, ",") {
+			o.Only = append(o.Only, strings.TrimSpace(name))
+		}
+	}
+	if err := o.Check(); err != nil {
+		return usageError{err}
+	}
+	if docs != "" { // before minutes are spent on what cannot be written
+		if there, err := os.Stat(docs); err != nil || !there.IsDir() {
+			return usagef("-write %s: name the folder of benchmarks.md", docs)
+		}
+	}
+	r, err := report.Run(ctx, o, notes)
+	if err != nil {
+		return err
+	}
+	if docs != "" {
+		err = r.WritePages(docs)
+	}
+	r.Print(out)
+	if failed := r.Parts.Failed; err == nil && len(failed) > 0 {
+		err = fmt.Errorf("not all was measured: %s", failed[0])
+	}
+	return err
+}
+
 // parse reads the flags of a command that takes no other arguments.
 func parse(flags *flag.FlagSet, args []string) error {
 	err := flags.Parse(args)
@@ -143,7 +184,7 @@ func parse(flags *flag.FlagSet, args []string) error {
 	case flags.NArg() > 0:
 		return usagef("%s takes flags and no other argument, and got %q", flags.Name(), flags.Arg(0))
 	}
-	flags.Visit(func(f *flag.Flag) { // -compare "$BASE", say, of a BASE that is not set
+	flags.Visit(func(f *flag.Flag) { // -only "$GROUP", say, of a GROUP that is not set
 		if f.Value.String() == "" {
 			err = usagef("-%s is empty: write what it is to be, or leave it out", f.Name)
 		}

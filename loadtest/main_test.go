@@ -3,8 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -17,40 +15,14 @@ func TestWrongCommandLines(t *testing.T) {
 		{"report song", `takes flags and no other argument, and got "song"`},
 		{"report -seed x", `invalid value "x" for flag -seed`},
 		{"report -only song", `no part or group "song"`},
-		{"report -rounds -1", "at least one"},
-		{"report -compare=", "-compare is empty"},
 		{"report -only=", "-only is empty"},
-		{"report -from x -seed 2", "-seed has no meaning beside -from, which goes with -json, -html, -write"},
-		{"report -from x -compare HEAD", "has no meaning beside"},
-		{"report -goals -write docs", "-write has no meaning beside -goals"},
-		{"report -from x -json no/such/x.json", "-json no/such/x.json: "},
-		{"report -from x -html .", "-html .: it is a folder"},
-		{"report -from x -write no/such", "-write no/such: "},
-		{"fleet -record x", "flag provided but not defined: -record"},
+		{"fleet -only add", "flag provided but not defined: -only"},
 		{"fleet", "this is not edgeguard's folder"},
 	} {
 		var out, notes bytes.Buffer
 		exit := start(t.Context(), strings.Fields(tt.args), &out, &notes)
 		if text := notes.String(); exit != wrong || !strings.Contains(text, tt.want) || strings.Count(text, "\n") != 1 || out.Len() > 0 {
 			t.Errorf("%q: exit %d, %q; want one line with %q and exit %d", tt.args, exit, text, tt.want, wrong)
-		}
-	}
-}
-
-// A file that is no report is not shown as an empty one, and what is there stays.
-func TestNoReport(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "x.json")
-	for _, text := range []string{"", "{}", "null", "[]", `{"a": 1}`, `{"seed": 1`} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		var out, notes bytes.Buffer
-		exit := start(t.Context(), []string{"report", "-from", file, "-html", file}, &out, &notes)
-		if said := notes.String(); exit != failed || !strings.HasPrefix(said, "loadtest: "+file+": ") || strings.Count(said, "\n") != 1 || out.Len() > 0 {
-			t.Errorf("%s: exit %d, %q, %q", text, exit, said, out.String())
-		}
-		if left, err := os.ReadFile(file); err != nil || string(left) != text {
-			t.Errorf("%s: the file is %q now, %v", text, left, err)
 		}
 	}
 }

@@ -21,65 +21,45 @@ type Options struct {
 	// Full takes a botnet of 2 million addresses, tables of 10 and 20 million keys
 	// and the instructions of everything, which takes minutes; else the run is short.
 	Full bool
-	// Record is a folder with an access log; empty leaves that scenario out.
-	Record string
 	// Botnet is how many addresses the botnet has; 0 means 200,000, and 2 million
 	// in a full run.
 	Botnet int
 }
 
-// Result is what was found. Limiters, scenarios and the first claims follow from
-// the seed; the rest is measured, and its last digits differ from run to run.
+// Result is what was found. Scenarios and the first claims follow from the seed; the
+// rest is measured, and its last digits differ from run to run.
 type Result struct {
-	Seed      uint64        `json:"seed"`
-	Full      bool          `json:"full"`
-	Limiters  []LimiterInfo `json:"limiters"`
-	Scenarios []Played      `json:"scenarios"`
-	Claims    []Claim       `json:"claims"`
-	Memory    []Held        `json:"memory"`
-	Speed     []Speed       `json:"speed"`
-	Scale     []Scale       `json:"scale"`
-	Costs     []Cost        `json:"costs"`
-	// Notes say what follows, and what was not measured and why.
-	Notes []string `json:"notes"`
-}
+	Limiters  []limiter.Algorithm
+	Scenarios []Played
+	Claims    []Claim
+	Memory    []Held
+	Speed     []Speed
+	Costs     []Cost
 
-// LimiterInfo is one way to limit a rate.
-type LimiterInfo struct {
-	Name   string `json:"name"`
-	What   string `json:"what"`
-	Stated string `json:"stated_error"`
+	notes io.Writer
 }
 
 // Played is one traffic with what each limiter made of it.
 type Played struct {
-	Name    string `json:"name"`
-	What    string `json:"what"`
-	SlotS   int    `json:"slot_s"`
-	WindowS int    `json:"window_s"`
-	Limit   uint32 `json:"limit"`
-	Nodes   int    `json:"nodes"`
-	Clients int    `json:"clients"`
-	Rows    []Row  `json:"rows"`
+	Name  string
+	SlotS int
+	Nodes int
+	Rows  []Row
 }
 
 // Row is one limiter on one scenario.
 type Row struct {
-	Limiter string `json:"limiter"`
+	Limiter string
 	judge.Sentence
 }
 
 // slots are those that are compared, in seconds.
 var slots = []int{1, 5, 10}
 
-// Run judges, measures and counts. Notes gets a line for each step. What cannot
-// be measured here is said in the result, and the rest goes on.
+// Run judges, measures and counts. Notes gets a line for each step, and for what cannot
+// be measured here: the rest goes on.
 func Run(ctx context.Context, o Options, notes io.Writer) (*Result, error) {
-	r := &Result{Seed: o.Seed, Full: o.Full}
-	for _, k := range limiter.Algorithms() {
-		r.Limiters = append(r.Limiters, LimiterInfo{k.Name, k.What, k.Stated})
-	}
-	r.Claims = claims()
+	r := &Result{Limiters: limiter.Algorithms(), Claims: claims(), notes: notes}
 	for _, step := range []struct {
 		does string
 		do   func(context.Context, Options) error
@@ -87,7 +67,6 @@ func Run(ctx context.Context, o Options, notes io.Writer) (*Result, error) {
 		{"judging every limiter on every scenario", r.judgeAll},
 		{"measuring the bytes of a key", r.measureMemory},
 		{"timing decisions by turns", r.timeDecisions},
-		{"timing edgeguard's decision on several processors", r.timeScale},
 		{"counting the instructions of a decision", r.countInstructions},
 	} {
 		fmt.Fprintf(notes, "algorithms: %s\n", step.does)
@@ -99,7 +78,6 @@ func Run(ctx context.Context, o Options, notes io.Writer) (*Result, error) {
 		}
 	}
 	r.Claims = append(r.Claims, r.memoryClaims()...)
-	r.Notes = append(r.conclusions(), r.Notes...)
 	return r, nil
 }
 

@@ -1,18 +1,15 @@
 package algorithms
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-	"unicode/utf8"
 
-	"edgeguard/internal/realdata"
 	"edgeguard/loadtest/limiter"
 	"edgeguard/loadtest/traffic"
 	"edgeguard/rules"
@@ -30,10 +27,7 @@ func judgedSlots() []int {
 
 // judgedBy judges with a botnet that a test has time for.
 func judgedBy(seed uint64, slots ...int) *Result {
-	r := &Result{Seed: seed, Claims: claims()}
-	for _, a := range limiter.Algorithms() {
-		r.Limiters = append(r.Limiters, LimiterInfo{a.Name, a.What, a.Stated})
-	}
+	r := &Result{Limiters: limiter.Algorithms()}
 	for _, slot := range slots {
 		if err := r.judgeSlot(context.Background(), Options{Seed: seed, Botnet: 5000}, slot); err != nil {
 			panic(err)
@@ -44,27 +38,13 @@ func judgedBy(seed uint64, slots ...int) *Result {
 
 // Claims are what the documents get wrong, by figures.
 func TestClaims(t *testing.T) {
-	var got []map[string]float64
-	for _, c := range claims() {
-		got = append(got, c.Figures)
-		if c.Says == "" || c.Found == "" {
-			t.Errorf("%+v", c)
-		}
-	}
-	for i, want := range []map[string]float64{
-		{"first_refused_guard_1": 2001, "first_refused_guard_0.95": 1901, "refused_below_the_threshold_guard_0.95": 100},
-		{"counted": 1, "exact": 1001},
-		{"counted": 1001, "exact": 1},
-		{"least": -499, "greatest": 0},
-		{"admitted": 200, "limit": 100},
-		{"said_s": 29, "true_s": 59},
-		{"requests": 2, "counted": 1},
-		{"admitted": 200, "limit": 100},
+	all := claims()
+	for i, want := range []string{
+		"from request 2001 on; guard 0.95, which the document asks for too, from 1901 on",
+		"it counts 1, exact is 1,001", "it counts 1001, exact is 1", "off by -499 to +0", "119.89 s: 200 inside", "200 within two seconds",
 	} {
-		for name, n := range want {
-			if got[i][name] != n || len(got[i]) != len(want) {
-				t.Errorf("claim %d: %v, want %v", i, got[i], want)
-			}
+		if !strings.Contains(all[i].Found, want) || all[i].Says == "" || all[i].True != (i == 0 || i == 5) {
+			t.Errorf("claim %d: %+v, want %s", i, all[i], want)
 		}
 	}
 }
@@ -118,7 +98,7 @@ func TestWorst(t *testing.T) {
 		{"brute-under", "ring-0.95", 90, 100},
 	} {
 		for _, s := range r.Scenarios {
-			v := s.Rows[r.limiterAt(want.limiter)]
+			v := s.Rows[slices.IndexFunc(r.Limiters, func(a limiter.Algorithm) bool { return a.Name == want.limiter })]
 			if most := v.Most * 100 / v.Limit; s.Name == want.scenario && (most < want.least || most > want.greatest) {
 				t.Errorf("%s, slots of %d s: %s admits %d %%, want %d to %d", s.Name, s.SlotS, want.limiter, most, want.least, want.greatest)
 			}
@@ -129,11 +109,7 @@ func TestWorst(t *testing.T) {
 // 60 slots that begin anywhere have a limit and no more: who knows the slots gains
 // nothing by it over time.
 func TestNoMoreOverTime(t *testing.T) {
-	all, err := traffic.Scenarios(traffic.Options{Slot: 5 * time.Second, Botnet: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range all {
+	for _, s := range traffic.Scenarios(traffic.Options{Slot: 5 * time.Second, Botnet: 100}) {
 		if s.Nodes > 1 {
 			continue
 		}
@@ -160,62 +136,17 @@ func TestNoMoreOverTime(t *testing.T) {
 	}
 }
 
-// The same seed gives the same bytes, another seed others.
+// The same seed gives the same, another seed other figures.
 func TestTheSeedIsAll(t *testing.T) {
-	text := func(r *Result) []byte {
-		b, err := json.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var printed bytes.Buffer
-		r.Print(&printed)
-		return append(b, printed.Bytes()...)
-	}
 	if raceEnabled {
 		t.Skip("three runs more show the race detector nothing")
 	}
-	first := text(judgedBy(1, printedSlot))
-	if !bytes.Equal(first, text(judgedBy(1, printedSlot))) {
+	first := judgedBy(1, usualSlot).Scenarios
+	if !reflect.DeepEqual(first, judgedBy(1, usualSlot).Scenarios) {
 		t.Error("the same seed gives another output")
 	}
-	if bytes.Equal(first, text(judgedBy(2, printedSlot))) {
+	if reflect.DeepEqual(first, judgedBy(2, usualSlot).Scenarios) {
 		t.Error("another seed gives the same output")
-	}
-}
-
-// What follows is added up of all scenarios on one node.
-func TestConclusions(t *testing.T) {
-	r := &Result{}
-	allowed := map[string]int{"sliding-log": 20, ring: 25, "ring-0.95": 19, "fixed-window": 40, "two-counters": 21}
-	one, spread := Played{Nodes: 1, WindowS: 60}, Played{Nodes: 8, WindowS: 60}
-	for _, a := range limiter.Algorithms() {
-		r.Limiters = append(r.Limiters, LimiterInfo{Name: a.Name})
-		row := Row{Limiter: a.Name}
-		row.Requests, row.Allowed, row.Over, row.Limit, row.Most, row.ShortestMS = 50, allowed[a.Name], 3, 10, 15, 59_000
-		one.Rows = append(one.Rows, row)
-		row.Allowed = 50
-		spread.Rows = append(spread.Rows, row)
-	}
-	r.Scenarios = []Played{one, spread, one}
-	got := strings.Join(r.conclusions(), "\n")
-	for _, want := range []string{"Of 100 requests on one node the exact log admits 40. The ring admits +10 (+25.0 %) with guard 1, -2 (-5.0 %) with guard 0.95; " +
-		"a fixed window +40 (+100.0 %); two counters +2 (+5.0 %).", "gets 150 % of the limit", "no less than 98.3 % of a window"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("%q is not in:\n%s", want, got)
-		}
-	}
-}
-
-// A recorded log is judged as the others are.
-func TestRecorded(t *testing.T) {
-	all, err := traffic.Scenarios(traffic.Options{Record: realdata.Path(t, "weblog-wordpress-2016")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := all[len(all)-1]
-	played, err := playAll(t.Context(), 1, &s)
-	if err != nil || s.Name != "recorded" || played.Clients < 100 {
-		t.Errorf("%s: %+v, %v", s.Name, played, err)
 	}
 }
 
@@ -231,23 +162,6 @@ func TestMemory(t *testing.T) {
 		const clients, most = 200_000, 200
 		if held := heldBy(a, filling{clients, 1, cost}) / clients; held >= most {
 			t.Errorf("%d bytes a key at a cost of %d, want less than %d: 10 million would take %.1f GB", held, cost, most, float64(held)/100)
-		}
-	}
-}
-
-// What is printed fits a terminal.
-func TestPrint(t *testing.T) {
-	r := *judged()
-	r.Memory = []Held{{ring, 10_000_000, 60, 156.4, 1_564_000_000}}
-	r.Speed = []Speed{{"fixed-window", "mixed", 1 << 20, Spread{100, 90, 12345}}}
-	r.Scale = []Scale{{"a decision by one rule", 8, Spread{100, 90, 12345}}}
-	r.Costs = []Cost{{"Rules/20-hostile-stars", "", 595603, true}}
-	r.Claims, r.Notes = append(r.Claims, r.memoryClaims()...), r.conclusions()
-	var out strings.Builder
-	r.Print(&out)
-	for line := range strings.Lines(out.String()) {
-		if utf8.RuneCountInString(line) > 101 {
-			t.Errorf("%d columns: %s", len(line), line)
 		}
 	}
 }

@@ -15,12 +15,11 @@ import (
 type Cost struct {
 	// Name is that of the operation: Take is a limiter's decision, Add a count in
 	// edgeguard's table, Decide a verdict, Rules one by many rules.
-	Name         string  `json:"name"`
-	What         string  `json:"what"`
-	Instructions float64 `json:"instructions"`
+	Name         string
+	Instructions float64
 	// Committed says that the figure is that of the committed table, which is held
 	// to 5 %, and was not counted in this run.
-	Committed bool `json:"committed"`
+	Committed bool
 }
 
 // countInstructions counts the limiters' decisions; those of edgeguard's own
@@ -33,12 +32,12 @@ func (r *Result) countInstructions(ctx context.Context, o Options) error {
 		r.committedCosts()
 	}
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-		r.Notes = append(r.Notes, "instructions are not counted: they are linux/amd64's, this is "+runtime.GOOS+"/"+runtime.GOARCH)
+		fmt.Fprintf(r.notes, "instructions are not counted: they are linux/amd64's, this is %s/%s\n", runtime.GOOS, runtime.GOARCH)
 		return nil
 	}
 	for _, program := range []string{"valgrind", "go"} {
 		if _, err := exec.LookPath(program); err != nil {
-			r.Notes = append(r.Notes, "instructions are not counted: "+program+" is not installed")
+			fmt.Fprintf(r.notes, "instructions are not counted: %s is not installed\n", program)
 			return nil
 		}
 	}
@@ -47,7 +46,7 @@ func (r *Result) countInstructions(ctx context.Context, o Options) error {
 		return err
 	}
 	for i := range ops {
-		r.Costs = append(r.Costs, Cost{ops[i].Name, ops[i].Does, math.Round(figures[ops[i].Name][0]), false})
+		r.Costs = append(r.Costs, Cost{ops[i].Name, math.Round(figures[ops[i].Name][0]), false})
 	}
 	return nil
 }
@@ -56,17 +55,17 @@ func (r *Result) countInstructions(ctx context.Context, o Options) error {
 func (r *Result) committedCosts() {
 	text, err := os.ReadFile(count.File)
 	if err != nil {
-		r.Notes = append(r.Notes, fmt.Sprintf("edgeguard's own instructions are left out: %v: start at the root of the project", err))
+		fmt.Fprintf(r.notes, "edgeguard's own instructions are left out: %v: start at the root of the project\n", err)
 		return
 	}
 	table, err := count.ParseTable(string(text))
 	if err != nil {
-		r.Notes = append(r.Notes, fmt.Sprintf("edgeguard's own instructions are left out: %v", err))
+		fmt.Fprintf(r.notes, "edgeguard's own instructions are left out: %v\n", err)
 		return
 	}
 	for _, o := range count.Operations() {
 		if row, ok := table.Rows[o.Name]; ok {
-			r.Costs = append(r.Costs, Cost{o.Name, o.Does, row[0], true})
+			r.Costs = append(r.Costs, Cost{o.Name, row[0], true})
 		}
 	}
 }

@@ -14,12 +14,12 @@ import (
 // Held is what a limiter's clients take of the heap, as the runtime reports it.
 // The last figures of it differ from run to run: a map's hash has a seed.
 type Held struct {
-	Limiter string `json:"limiter"`
-	Clients int    `json:"clients"`
+	Limiter string
+	Clients int
 	// Slots is in how many of the window's slots each client sent a request.
-	Slots      int     `json:"slots"`
-	BytesAKey  float64 `json:"bytes_a_key"`
-	TotalBytes int64   `json:"total_bytes"`
+	Slots      int
+	BytesAKey  float64
+	TotalBytes int64
 }
 
 // documented is the case that document 000 computes to take 2 to 3 GB.

@@ -20,6 +20,9 @@ const (
 	botnetJudged = 2_000_000
 )
 
+// usualSlot is the default's, in seconds.
+const usualSlot = 5
+
 // judgeAll fills the scenarios, as many limiters at once as there are
 // processors.
 func (r *Result) judgeAll(ctx context.Context, o Options) error {
@@ -33,14 +36,11 @@ func (r *Result) judgeAll(ctx context.Context, o Options) error {
 
 // judgeSlot does so with slots of so many seconds.
 func (r *Result) judgeSlot(ctx context.Context, o Options, slot int) error {
-	options := traffic.Options{Slot: time.Duration(slot) * time.Second, Botnet: o.Botnet, Record: o.Record}
-	if o.Full && o.Botnet == 0 && slot == printedSlot { // once is enough
+	options := traffic.Options{Slot: time.Duration(slot) * time.Second, Botnet: o.Botnet}
+	if o.Full && o.Botnet == 0 && slot == usualSlot { // once is enough
 		options.Botnet = botnetJudged
 	}
-	all, missing := traffic.Scenarios(options)
-	if missing != nil && slot == slots[0] {
-		r.Notes = append(r.Notes, missing.Error())
-	}
+	all := traffic.Scenarios(options)
 	for i := range all {
 		played, err := playAll(ctx, o.Seed, &all[i])
 		if err != nil {
@@ -54,14 +54,10 @@ func (r *Result) judgeSlot(ctx context.Context, o Options, slot int) error {
 // playAll judges all limiters on one scenario.
 func playAll(ctx context.Context, seed uint64, s *traffic.Scenario) (Played, error) {
 	algorithms := limiter.Algorithms()
-	out := Played{Name: s.Name, What: s.What, SlotS: int(s.Window/time.Second) / 60, WindowS: int(s.Window / time.Second), Limit: s.Limit,
-		Nodes: s.Nodes, Rows: make([]Row, len(algorithms))}
+	out := Played{Name: s.Name, SlotS: int(s.Window/time.Second) / 60, Nodes: s.Nodes, Rows: make([]Row, len(algorithms))}
 	requests := s.Requests(seed)
 	if s.Attackers <= botnetJudged { // what fits is drawn once
 		requests = slices.Values(slices.Collect(requests))
-	}
-	for q := range requests {
-		out.Clients = max(out.Clients, int(q.Client)+1)
 	}
 	errs := make([]error, len(algorithms))
 	var all sync.WaitGroup

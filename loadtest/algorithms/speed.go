@@ -2,43 +2,26 @@ package algorithms
 
 import (
 	"context"
-	"fmt"
 	"math"
-	"net/netip"
 	"slices"
-	"sync"
 	"time"
 
 	"edgeguard"
-	"edgeguard/blocklist"
-	"edgeguard/detector"
-	"edgeguard/loadtest/traffic"
-	"edgeguard/rules"
-	"edgeguard/shard"
 )
 
 // Spread is the time of a decision over several turns, in nanoseconds.
 type Spread struct {
-	MedianNS float64 `json:"median_ns"`
-	LeastNS  float64 `json:"least_ns"`
-	MostNS   float64 `json:"most_ns"`
+	MedianNS float64
+	LeastNS  float64
+	MostNS   float64
 }
 
 // Speed is what a decision of one limiter takes.
 type Speed struct {
-	Limiter string `json:"limiter"`
+	Limiter string
 	// Keys is cold for clients who came once, dense for those who came in each of
-	// 60 slots, mixed for one dense among nine cold.
-	Keys    string `json:"keys"`
-	Clients int    `json:"clients"`
-	Spread
-}
-
-// Scale is what a decision takes on several goroutines: the time that passes
-// over all decisions made in it.
-type Scale struct {
-	What       string `json:"what"`
-	Goroutines int    `json:"goroutines"`
+	// 60 slots.
+	Keys string
 	Spread
 }
 
@@ -86,8 +69,8 @@ func (r *Result) timeDecisions(ctx context.Context, o Options) error {
 	clients, decisions := size(o.Full)
 	var all []*timed
 	for _, k := range measured() {
-		for _, keys := range []string{"cold", "mixed", "dense"} {
-			dense := map[string]int{"mixed": clients / 10, "dense": clients}[keys]
+		for _, keys := range []string{"cold", "dense"} {
+			dense := map[string]int{"dense": clients}[keys]
 			l, now := filled(k, filling{dense, edgeguard.Slots, 1}), lastSlot(edgeguard.Slots)
 			for client := dense; client < clients; client++ {
 				_, _ = l.Take(now, uint32(client), 1)
@@ -97,7 +80,7 @@ func (r *Result) timeDecisions(ctx context.Context, o Options) error {
 					_, _ = l.Take(now, uint32(i*7919%clients), 1)
 				}
 			}})
-			r.Speed = append(r.Speed, Speed{Limiter: k.Name, Keys: keys, Clients: clients})
+			r.Speed = append(r.Speed, Speed{Limiter: k.Name, Keys: keys})
 		}
 	}
 	err := byTurns(ctx, all, decisions)
@@ -107,52 +90,4 @@ func (r *Result) timeDecisions(ctx context.Context, o Options) error {
 		}
 	}
 	return err
-}
-
-// timeScale times edgeguard's own decision, which is safe for goroutines.
-func (r *Result) timeScale(ctx context.Context, o Options) error {
-	clients, decisions := size(o.Full)
-	table := shard.New(shard.NewMemory(1<<30), shard.Config{Seed: 1})
-	slot := uint32(traffic.Start.Unix() / 5)
-	set, problems := rules.Compile([]rules.Spec{{Name: "site", Threshold: 60_000}})
-	if len(problems) > 0 {
-		return fmt.Errorf("%v", problems)
-	}
-	d := detector.New(detector.Config{Rules: set, Memory: shard.NewMemory(1 << 30), List: blocklist.New(blocklist.Config{}), Seed: 1})
-	count := func(addr netip.Addr) { table.Add(&shard.Op{Addr: addr, Now: slot, Slot: slot, Cost: 1}) }
-	decide := func(addr netip.Addr) {
-		ev := edgeguard.Event{Time: traffic.Start, Addr: addr, Kind: edgeguard.KindRequest, Verified: edgeguard.KindRequest}
-		d.Decide(traffic.Start, &ev)
-	}
-	var all []*timed
-	for _, one := range []struct {
-		what string
-		do   func(netip.Addr)
-	}{{"a count in the table", count}, {"a decision by one rule", decide}} {
-		for _, goroutines := range []int{1, 2, 4, 8} {
-			together(1, clients, clients, one.do) // all are known
-			all = append(all, &timed{run: func(n int) { together(goroutines, n, clients, one.do) }})
-			r.Scale = append(r.Scale, Scale{What: one.what, Goroutines: goroutines})
-		}
-	}
-	err := byTurns(ctx, all, decisions)
-	for i, t := range all {
-		if err == nil {
-			r.Scale[i].Spread = t.spread()
-		}
-	}
-	return err
-}
-
-// together makes n decisions on several goroutines, each about all clients.
-func together(goroutines, n, clients int, do func(netip.Addr)) {
-	var all sync.WaitGroup
-	for g := range goroutines {
-		all.Go(func() {
-			for i := g; i < n; i += goroutines {
-				do(traffic.Request{Client: uint32(i * 7919 % clients)}.Addr())
-			}
-		})
-	}
-	all.Wait()
 }

@@ -20,13 +20,13 @@ type Options struct {
 
 // Result is what came of all runs. The same options give the same.
 type Result struct {
-	Seed uint64 `json:"seed"`
-	Full bool   `json:"full"`
+	Seed uint64
+	Full bool
 	// Costs says where the costs of commands were measured that Redis' share of a core is
 	// computed from.
-	Costs string `json:"costs"`
-	Rows  []Row  `json:"rows"`
-	Ends  []End  `json:"ends"`
+	Costs string
+	Rows  []Row
+	Ends  []End
 }
 
 // The parts of a result.
@@ -39,50 +39,50 @@ const (
 
 // Row is one run.
 type Row struct {
-	Part     string `json:"part"`
-	Scenario string `json:"scenario"`
-	What     string `json:"what"`
-	Fault    string `json:"fault,omitempty"`
+	Part     string
+	Scenario string
+	What     string
+	Fault    string
 	// Percent is what a client sends in a window, of the threshold.
-	Percent float64 `json:"percent,omitempty"`
-	WindowS int     `json:"window_s"`
-	Nodes   int     `json:"nodes"`
-	Home    bool    `json:"home"` // each client has its node
-	Quiet   bool    `json:"quiet"`
-	Guard   string  `json:"guard"`
-	SkewMS  int64   `json:"skew_ms"`
+	Percent float64
+	WindowS int
+	Nodes   int
+	Home    bool // each client has its node
+	Quiet   bool
+	Guard   string
+	SkewMS  int64
 
-	Requests     uint64  `json:"requests"`
-	LastedS      float64 `json:"lasted_s"` // of virtual seconds
-	Clients      int     `json:"clients"`
-	Crossed      int     `json:"crossed"`
-	Caught       int     `json:"caught"`
-	Missed       int     `json:"missed"`
-	Early        int     `json:"early"`
-	FalseBlocks  int     `json:"false_blocks"`
-	OverAdmitted uint64  `json:"over_admitted"`
-	MostOver     uint64  `json:"most_over"`
-	RefusedEarly uint64  `json:"refused_early"`
-	MedianMS     float64 `json:"block_median_ms"`
-	MostMS       float64 `json:"block_most_ms"`
+	Requests     uint64
+	LastedS      float64 // of virtual seconds
+	Clients      int
+	Crossed      int
+	Caught       int
+	Missed       int
+	Early        int
+	FalseBlocks  int
+	OverAdmitted uint64
+	MostOver     uint64
+	RefusedEarly uint64
+	MedianMS     float64
+	MostMS       float64
 
-	Reported int     `json:"reported_clients"`
-	Keys     float64 `json:"keys_a_second"`
-	Calls    float64 `json:"calls_a_second"`
-	In       float64 `json:"in_bytes_a_second"`
-	Out      float64 `json:"out_bytes_a_second"`
+	Reported int
+	Keys     float64
+	Calls    float64
+	In       float64
+	Out      float64
 	// Core is Redis' share of a core in percent, computed.
-	Core float64 `json:"core_percent"`
+	Core float64
 }
 
 // End is at how many nodes a Redis has used up 80 % of a core, by the runs of one kind.
 type End struct {
-	Quiet   bool    `json:"quiet"`
-	Home    bool    `json:"home"`
-	PerNode int     `json:"requests_a_second_at_a_node"`
-	Nodes   float64 `json:"nodes"`
+	Quiet   bool
+	Home    bool
+	PerNode int
+	Nodes   float64
 	// Beyond says that there was no run with so many: by the two largest it would be.
-	Beyond bool `json:"beyond"`
+	Beyond bool
 }
 
 // session is a Run as it goes.

@@ -8,58 +8,58 @@ import (
 
 // Simulated is what came of one run. Times are since the scenario's start.
 type Simulated struct {
-	Requests uint64 `json:"requests"`
-	Clients  int    `json:"clients"`
+	Requests uint64
+	Clients  int
 	// Crossed is how many clients had more than the threshold in some window, by the
 	// exact count over true time. Caught are those of them that were blocked, Missed
 	// those that were not though they went on for longer than two pushes, FalseBlocks the
 	// clients that were blocked and never crossed, and Early those that were blocked
 	// before they crossed.
-	Crossed     int `json:"crossed"`
-	Caught      int `json:"caught"`
-	Missed      int `json:"missed"`
-	Early       int `json:"early"`
-	FalseBlocks int `json:"false_blocks"`
+	Crossed     int
+	Caught      int
+	Missed      int
+	Early       int
+	FalseBlocks int
 	// OverAdmitted is how many requests all nodes let pass of clients that had crossed:
 	// from the request that crossed on. MostOver is the most of one client.
-	OverAdmitted uint64 `json:"over_admitted"`
-	MostOver     uint64 `json:"most_over"`
+	OverAdmitted uint64
+	MostOver     uint64
 	// RefusedEarly is how many requests of clients that had not crossed yet, or never
 	// did, were refused.
-	RefusedEarly uint64 `json:"refused_early"`
+	RefusedEarly uint64
 	// ToBlock are the times from crossing until every node refuses, sorted; 0 where
 	// the block was there before.
-	ToBlock []time.Duration `json:"to_block_ns"`
+	ToBlock []time.Duration
 	// Blocks are who refused whom from when on, by client and node: of the clients
 	// that were blocked.
-	Blocks []Refusal `json:"blocks,omitempty"`
+	Blocks []Refusal
 	// Loads are what Redis was asked, by function.
-	Loads []Load `json:"loads"`
+	Loads []Load
 	// Full and Reconciled are how many of the pushed keys had all slots, or compared
 	// a sum only.
-	Full       uint64 `json:"full"`
-	Reconciled uint64 `json:"reconciled"`
+	Full       uint64
+	Reconciled uint64
 	// Pushed is how many clients were pushed at all.
-	Pushed int           `json:"pushed_clients"`
-	Lasted time.Duration `json:"lasted_ns"`
+	Pushed int
+	Lasted time.Duration
 }
 
 // Refusal is from when on a node refuses a client.
 type Refusal struct {
-	Client uint32        `json:"client"`
-	Node   int           `json:"node"`
-	At     time.Duration `json:"at_ns"`
+	Client uint32
+	Node   int
+	At     time.Duration
 }
 
 // Load is what one kind of command brings to Redis.
 type Load struct {
-	Function string `json:"function"`
-	Calls    uint64 `json:"calls"`
-	Keys     uint64 `json:"keys"`
-	In       uint64 `json:"in_bytes"`  // of whole commands, in RESP
-	Out      uint64 `json:"out_bytes"` // of whole answers
+	Function string
+	Calls    uint64
+	Keys     uint64
+	In       uint64 // of whole commands, in RESP
+	Out      uint64 // of whole answers
 	// CPU is computed, see [Costs].
-	CPU time.Duration `json:"cpu_ns"`
+	CPU time.Duration
 }
 
 // Load returns what one kind of command brought.

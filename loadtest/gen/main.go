@@ -3,7 +3,6 @@
 //
 //	go run ./loadtest/gen log -lines 2000000 -addresses 100000 -seed 1 > access.log
 //	go run ./loadtest/gen pcap -packets 2000000 -seed 1 > flood.pcap
-//	go run ./loadtest/gen sample > attack.log
 package main
 
 import (
@@ -16,7 +15,7 @@ import (
 	"edgeguard/loadtest/traffic"
 )
 
-const usage = "usage: gen log|pcap|sample [flags]; gen log -h lists the flags of log"
+const usage = "usage: gen log|pcap [flags]; gen log -h lists the flags of log"
 
 var errUsage = errors.New(usage)
 
@@ -58,10 +57,8 @@ func run(args []string, out, notes io.Writer) error {
 		write = func(w io.Writer) error {
 			return traffic.Capture{Packets: *packets, Sources: *sources, Rate: *rate, Seed: *seed}.Write(w)
 		}
-	case "sample":
-		write = traffic.Sample
 	default:
-		return fmt.Errorf("%q is none of log, pcap, sample; %w", args[0], errUsage)
+		return fmt.Errorf("%q is none of log, pcap; %w", args[0], errUsage)
 	}
 	if err := parse(flags, args[1:]); err != nil {
 		return err

@@ -18,28 +18,23 @@ func (r *Report) full() string {
 
 // request is what a request pays by each way.
 func (r *Report) request() section {
-	s := section{ID: "request", Question: "What does a request pay, by each way?", Command: "go run ./loadtest report -only tools" + r.full()}
+	s := section{Question: "What does a request pay, by each way?", Command: "go run ./loadtest report -only tools" + r.full()}
 	t := r.Parts.Tools
 	if t == nil {
 		return s
 	}
 	s.Table = &grid{Head: []string{"way", "CPU of both, µs", "of it added", "added p50, ms", "added p99, ms", "caught", "visitors hit"}}
-	bars := plot.Bars{Title: "Processor time that a request pays more, µs"}
 	s.Says = []string{fmt.Sprintf("The same traffic (%s) to each, limit %d in %d s, on the cores that also make it: processor time is of as many requests as fit over %d connections, "+
 		"and what a request waits more is at %s a second. Medians of %d rounds by turns, with the least and the most.",
 		t.Scenario, t.Limit, t.Window, t.Conns, whole(float64(t.Rate)), t.Rounds)}
 	for i := range t.Arms {
 		a := &t.Arms[i]
 		row := []string{armLabel(a), "-", "-", "-", "-", "-", "-"}
-		bar := plot.Bar{Label: armLabel(a), Ours: oursArm(a)}
 		if c := a.Cost; c != nil {
 			row[1] = withUnit(c.ServerCPU.Median+c.ToolCPU.Median, "")
 			if a.Base != "" {
 				row[2], row[3], row[4] = spreadCell(c.AddedCPU), spreadCell(c.AddedP50), spreadCell(c.AddedP99)
-				bar.Value, bar.Text = max(0, c.AddedCPU.Median), withUnit(c.AddedCPU.Median, "")
 			}
-		} else {
-			bar.None, bar.Text = true, "not measured"
 		}
 		if a.Missing != "" {
 			s.Says = append(s.Says, "Of "+armLabel(a)+" not all was measured: "+a.Missing+".")
@@ -48,11 +43,7 @@ func (r *Report) request() section {
 			row[5], row[6] = fmt.Sprintf("%d of %d", j.Caught, j.Over), fmt.Sprintf("%d of %d", j.Hit, j.Visitors)
 		}
 		s.Table.add(row...)
-		if a.Base != "" {
-			bars.Rows = append(bars.Rows, bar)
-		}
 	}
-	s.Charts = []plot.Chart{bars}
 	return s
 }
 
@@ -71,25 +62,23 @@ func armLabel(a *tools.Arm) string {
 	return a.Name
 }
 
-func oursArm(a *tools.Arm) bool { return strings.HasPrefix(armLabel(a), "edgeguard") }
-
 func spreadCell(s tools.Spread) string {
 	return fmt.Sprintf("%s (%s to %s)", withUnit(s.Median, ""), withUnit(s.Least, ""), withUnit(s.Most, ""))
 }
 
-// blockTimes is how soon each program refuses; nil if none was measured.
-func (r *Report) blockTimes() plot.Chart {
+// blockTimes is how soon each program refuses; without rows if none was measured.
+func (r *Report) blockTimes() plot.Bars {
+	bars := plot.Bars{Title: "From the request that crosses the limit to the first refusal (logarithmic)"}
 	t := r.Parts.Tools
 	if t == nil {
-		return nil
+		return bars
 	}
-	bars := plot.Bars{Title: "From the request that crosses the limit to the first refusal (logarithmic)", Log: true}
 	for i := range t.Arms {
 		a := &t.Arms[i]
 		if a.Base == "" {
 			continue // nothing limits there
 		}
-		bar := plot.Bar{Label: armLabel(a), Ours: oursArm(a)}
+		bar := plot.Bar{Label: armLabel(a), Ours: strings.HasPrefix(armLabel(a), "edgeguard")}
 		switch {
 		case a.Judged == nil:
 			bar.None, bar.Text = true, "not measured"
@@ -99,9 +88,6 @@ func (r *Report) blockTimes() plot.Chart {
 			bar.Value, bar.Text = 1000*a.Judged.Block.Median, seconds(a.Judged.Block.Median)
 		}
 		bars.Rows = append(bars.Rows, bar)
-	}
-	if len(bars.Rows) == 0 {
-		return nil
 	}
 	return bars
 }
@@ -120,20 +106,17 @@ func seconds(s float64) string {
 
 // block is how soon a block is in force.
 func (r *Report) block() section {
-	s := section{ID: "block", Question: "How fast does a block reach everybody?", Table: &grid{Head: quoted, Texts: true}, Command: "go run ./loadtest report -only tools,crossing,kernel" + r.full()}
-	s.Says = []string{"In the path, the request that crosses is the first refused; but limit_req is a bucket that leaks: what has leaked since the first request passes, too. From a log or a table it is as soon as that is read, and in a fleet as soon as the count is pushed."}
-	if c := r.blockTimes(); c != nil {
-		s.Charts = append(s.Charts, c)
-		for i := range r.Parts.Tools.Arms {
-			a := &r.Parts.Tools.Arms[i]
+	s := section{Question: "How fast does a block reach everybody?", Table: &grid{Head: quoted}, Command: "go run ./loadtest report -only tools,crossing,kernel" + r.full()}
+	s.Says = []string{"From the request that crosses the limit, of that client. limit_req is a bucket that leaks: it has no such request, and lets pass what has leaked since the first. From a log or a table a block comes when that is read, and in a fleet when the count is pushed."}
+	if t := r.Parts.Tools; t != nil {
+		for i := range t.Arms {
+			a := &t.Arms[i]
 			if j := a.Judged; a.Base != "" && j != nil && len(j.Blocks) > 0 {
 				s.Table.add(armLabel(a), statedGoal, fmt.Sprintf("%s, at most %s; %s passed", seconds(j.Block.Median), seconds(j.Block.Most), count(j.Passed, "request")), "")
 			}
 		}
 	}
-	r.quote(s.Table, "crossing", "through nginx's log with `flush=50ms`, 99th percentile",
-		"on all of five nodes, 99th percentile", "a forced /16 on the last of fifty nodes, the slowest of 20")
-	r.quote(s.Table, "kernel", "from the crossing request, counted from nginx's log, to dropped packets: 99th percentile of 250 clients")
+	r.quote(s.Table, blockQuestion)
 	return s
 }
 
@@ -141,19 +124,14 @@ func count(n int, word string) string { return whole(float64(n)) + " " + plural(
 
 // oneRedis is how far one Redis carries.
 func (r *Report) oneRedis() section {
-	s := section{ID: "redis", Question: "How far does one Redis carry?", Table: &grid{Head: quoted, Texts: true}, Command: "go run ./loadtest report -only fleet,processes,over-redis,redis" + r.full()}
+	s := section{Question: "How far does one Redis carry?", Table: &grid{Head: quoted}, Command: "go run ./loadtest report -only fleet,processes,over-redis,redis" + r.full()}
 	s.Says = []string{"A push carries what a node counted since the last one, not a request: what Redis pays goes by addresses and slots, and with `quiet` only by those that come near their limit. [scale.md](scale.md) computes sizes. The share of a core is computed from the measured cost of each command."}
 	if o := r.Parts.OverRedis; o != nil {
 		if o.Missing != "" {
 			s.Table.add("Ways over a Redis", statedGoal, "not measured: "+o.Missing, "")
 		}
-		cpu := plot.Bars{Title: "Redis' processor time a request, µs"}
 		for _, c := range o.Costs {
 			s.Table.add("A request by "+c.Way, statedGoal, fmt.Sprintf("commands %s, bytes in %s and out %s, of Redis %s", withUnit(c.Commands, ""), withUnit(c.In, ""), withUnit(c.Out, ""), withUnit(c.Pipelined, "µs")), "")
-			cpu.Rows = append(cpu.Rows, plot.Bar{Label: c.Way, Value: c.Pipelined, Text: withUnit(c.Pipelined, ""), Ours: ours(c.Way)})
-		}
-		if len(cpu.Rows) > 0 {
-			s.Charts = append(s.Charts, cpu)
 		}
 		if d := o.Decision; d.Memory > 0 {
 			s.Table.add("A count in memory, and a script call to Redis", statedGoal, fmt.Sprintf("%s and %s: %s", withUnit(d.Memory, "ns"), withUnit(d.Script, "ns"), withUnit(d.Times, "×")), "")
@@ -161,7 +139,6 @@ func (r *Report) oneRedis() section {
 	}
 	r.carries(&s)
 	r.beside(&s)
-	r.quote(s.Table, "redis", "a pushed key, 1 node", "16 nodes", "keys a second into one Redis, 16 nodes", "memory of a key that one node counts", "a heartbeat at 1,000 nodes",
-		"a request, against one sliding-log script a request", "clients reported, of all of a WordPress log over 10 nodes")
+	r.quote(s.Table, redisQuestion)
 	return s
 }

@@ -16,8 +16,7 @@ func captureGroup() group {
 		note: fmt.Sprintf("A pcap of %d packets (`go run ./loadtest/gen pcap`), 170 bytes on average, of up to 100,000 sources, "+
 			"read from the page cache; one rule. tcpdump copies the records and looks at none.", capturePackets),
 		lines: []figure{
-			{"against `tcpdump -r FILE -w /dev/null`", atLeast(1, "×"),
-				"edgeguard replay --threshold 2000 --json flood.pcap", raceTcpdump},
+			{what: "against `tcpdump -r FILE -w /dev/null`", goal: atLeast(1, "×"), command: "edgeguard replay --threshold 2000 --json flood.pcap", measure: raceTcpdump},
 		},
 	}
 }

@@ -11,7 +11,7 @@ const openConsole = "go run ./loadtest report -only console"
 
 func consoleGroup() group {
 	answer := func(what string, most float64, name string) figure {
-		return figure{what, atMost(most, "ms"), openConsole, func(r *runner) (reading, error) {
+		return figure{what: what, goal: atMost(most, "ms"), command: openConsole, measure: func(r *runner) (reading, error) {
 			f, err := r.console()
 			if err != nil {
 				return reading{}, err
@@ -38,7 +38,7 @@ func consoleGroup() group {
 			answer("`/rules/{name}`, then", 20, scale.RuleThen),
 			answer("an outcome", 20, scale.Outcome),
 			answer("an event, from the request that makes it to who listens", 500, scale.Live),
-			{"blocks that paging by rule misses or repeats, while others come and go", atMost(0, ""), openConsole, func(r *runner) (reading, error) {
+			{what: "blocks that paging by rule misses or repeats, while others come and go", goal: atMost(0, ""), command: openConsole, measure: func(r *runner) (reading, error) {
 				f, err := r.console()
 				if err != nil {
 					return reading{}, err
@@ -64,7 +64,7 @@ func consoleGroup() group {
 
 // turns is the figure that is the median of turns.
 func turns(what string, g goal, of func(*scale.Figures) (all []float64, detail string)) figure {
-	return figure{what, g, openConsole, func(r *runner) (reading, error) {
+	return figure{what: what, goal: g, command: openConsole, measure: func(r *runner) (reading, error) {
 		f, err := r.console()
 		if err != nil {
 			return reading{}, err

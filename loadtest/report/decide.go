@@ -13,9 +13,8 @@ func decideGroup() group {
 		title: "One verdict: `detector.Decide`",
 		note: "A million keys, an allowlist and a blocklist of 100,000 prefixes, and two rules: one counts every request, one only logins, " +
 			"which are one request in 256. (An event that two meters count costs two counts, and no detector can make it less.)",
-		runs: []benchRun{decides},
 		lines: []figure{
-			multiple("one verdict, as a multiple of one `shard.Add`", stated("×"), decides, "Decide/single", "Count/single"),
+			multiple("one verdict, as a multiple of one `shard.Add`", stated("×"), decides, "Decide/single", "Count/single").in(fastQuestion),
 			multiple("batches of 64, as a multiple of `shard.AddBatch`", stated("×"), decides, "Decide/batch64", "Count/batch64"),
 			multiple("IPv6, wide networks counted, 16 full /48s, as a multiple of without", stated("×"), decidesV6, "DecideV6/dense/wide=report/single", "DecideV6/dense/wide=off/single"),
 			multiple("the same in batches of 64", stated("×"), decidesV6, "DecideV6/dense/wide=report/batch64", "DecideV6/dense/wide=off/batch64"),

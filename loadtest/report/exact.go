@@ -39,7 +39,7 @@ func verdicts(a *algorithms.Result) []verdict {
 			v.most = max(v.most, uint64(s.Most)*100/uint64(max(s.Limit, 1)))
 			v.least, v.greatest = min(v.least, s.Least), max(v.greatest, s.Greatest)
 			if s.ShortestMS >= 0 {
-				v.shortest = min(v.shortest, float64(s.ShortestMS)/float64(max(a.Scenarios[k].WindowS, 1))/10)
+				v.shortest = min(v.shortest, float64(s.ShortestMS)/float64(max(60*a.Scenarios[k].SlotS, 1))/10)
 			}
 			v.asked += s.Asked - s.Silent
 			v.untrue += s.Early + s.Late
@@ -48,21 +48,15 @@ func verdicts(a *algorithms.Result) []verdict {
 	return all
 }
 
-// ours are the names of edgeguard's own ways.
-func ours(name string) bool {
-	return slices.Contains([]string{"ring-1", "ring-0.95", "pushes", "pushes-all"}, name)
-}
-
 // exact is what each way to limit a rate lets through over its limit.
 func (r *Report) exact() section {
-	s := section{ID: "exact", Question: "How exact is it?", Command: "go run ./loadtest algorithms" + r.full()}
+	s := section{Question: "How exact is it?", Command: "go run ./loadtest algorithms" + r.full()}
 	a := r.Parts.Algorithms
 	if a == nil {
 		return s
 	}
 	all := verdicts(a)
 	s.Table = &grid{Head: []string{"way", "over its limit within", "most in one window", "admitted over", "refused falsely", "error of its count", "untrue Retry-After"}}
-	within := plot.Bars{Title: "The shortest time in which more than the limit got through, in % of the window"}
 	for _, v := range all {
 		waits, time := "says none", withUnit(v.shortest, "%")
 		if v.asked > 0 {
@@ -72,31 +66,27 @@ func (r *Report) exact() section {
 			time = "never"
 		}
 		s.Table.add(v.name, time, fmt.Sprintf("%d %%", v.most), whole(float64(v.over)), whole(float64(v.refused)), fmt.Sprintf("%.0f to %.0f", v.least, v.greatest), waits)
-		within.Rows = append(within.Rows, plot.Bar{Label: v.name, Value: v.shortest, Text: time, Ours: ours(v.name)})
 	}
 	var whats []string
 	for _, v := range all {
 		whats = append(whats, v.name+" is "+v.what)
 	}
 	s.Says = append(s.Says, strings.Join(whats, "; ")+".")
-	s.Charts = []plot.Chart{r.boundary(), within}
 	if len(all) > 0 {
 		s.Says = append(s.Says, fmt.Sprintf("%s requests of %s (visitors, crowds, brute force, a botnet, bursts at every boundary) for windows of 60 slots of 1, 5 and 10 s, judged by the exact log of what each way let pass.",
 			whole(float64(all[0].requests)), count(len(a.Scenarios), "scenario")))
 	}
-	s.Says = append(s.Says, "Who knows a fixed window gets twice the limit through in a moment. Two counters let one request too many through in a moment, and twice the limit within a window. "+
-		"Who knows the slots and waits for one to leave gets twice the limit, too, but never in less than 59 of 60 slots, and over time nothing: 60 slots have a limit and no more. The guard of 0.95 refuses falsely; guard 1 never does.")
 	return s
 }
 
 // documents is what the documents say that edgeguard began with.
 func (r *Report) documents() section {
-	s := section{ID: "documents", Aside: true, Question: "What do the documents get wrong?", Command: "go run ./loadtest algorithms" + r.full()}
+	s := section{Aside: true, Question: "What do the documents say?", Command: "go run ./loadtest algorithms" + r.full()}
 	a := r.Parts.Algorithms
 	if a == nil {
 		return s
 	}
-	s.Table = &grid{Head: []string{"said", "found", ""}, Texts: true}
+	s.Table = &grid{Head: []string{"said", "found", ""}}
 	for _, c := range a.Claims {
 		s.Table.add(upper(c.Says), upper(c.Found), so(c.True))
 	}
@@ -125,35 +115,13 @@ func so(holds bool) string {
 
 // fast is what a decision takes.
 func (r *Report) fast() section {
-	s := section{ID: "fast", Question: "How fast is it?", Command: "go run ./loadtest report -only algorithms,add,decide,log" + r.full()}
-	s.Table = &grid{Head: quoted, Texts: true}
+	s := section{Question: "How fast is it?", Command: "go run ./loadtest report -only algorithms,add,decide,log" + r.full()}
+	s.Table = &grid{Head: quoted}
 	s.Says = []string{"A lone request waits for memory, so each count depends on the one before; lines of a log come in batches, and batches overlap their waits. " +
 		"The obvious is a map of rings behind mutexes. Cold keys were seen in one slot, dense ones in all. " +
-		"ring-1 is edgeguard's table as it is, with eviction and a hard limit of memory; the ways beside it are maps of Go that grow, and take less."}
-	if a := r.Parts.Algorithms; a != nil {
-		for _, keys := range []string{"cold", "dense"} {
-			bars := plot.Bars{Title: "ns a decision, " + keys + " keys"}
-			for _, one := range a.Speed {
-				if one.Keys == keys {
-					bars.Rows = append(bars.Rows, plot.Bar{Label: one.Limiter, Value: one.MedianNS, Ours: ours(one.Limiter),
-						Text: fmt.Sprintf("%s (%s to %s)", withUnit(one.MedianNS, ""), withUnit(one.LeastNS, ""), withUnit(one.MostNS, ""))})
-				}
-			}
-			if len(bars.Rows) > 0 {
-				s.Charts = append(s.Charts, bars)
-			}
-		}
-		s.Charts = append(s.Charts, r.goroutines()...)
-	}
-	r.quote(s.Table, "instructions", "a count, IPv4, cold", "a count, IPv4, dense", "a verdict of two rules, one counts")
-	for _, row := range s.Table.Rows {
-		row[0] += ", instructions"
-	}
+		"ring-1 is edgeguard's table as it is, with eviction and a hard limit of memory; the ways beside it are maps of Go that grow."}
+	r.quote(s.Table, fastQuestion)
 	r.waysFast(s.Table)
-	r.quote(s.Table, "add", "cold, independent keys, against the obvious", "cold, dependent keys, against the obvious", "cold, batches of 64, against the obvious",
-		"cold, independent, against x/time/rate", "cold, independent, against go-limiter")
-	r.quote(s.Table, "decide", "one verdict, as a multiple of one `shard.Add`")
-	r.quote(s.Table, "log", "against `mawk '{c[$1]++}'`", "against goaccess")
 	return s
 }
 
@@ -166,7 +134,7 @@ func (r *Report) waysFast(g *grid) {
 	for _, l := range a.Limiters {
 		var all []string
 		for _, one := range a.Speed {
-			if one.Limiter != l.Name || one.Keys == "mixed" {
+			if one.Limiter != l.Name {
 				continue
 			}
 			text := one.Keys + ": "
@@ -181,40 +149,20 @@ func (r *Report) waysFast(g *grid) {
 	}
 }
 
-// goroutines is what a decision takes on several of them.
-func (r *Report) goroutines() []plot.Chart {
-	lines := plot.Lines{Title: "ns a decision of edgeguard, by goroutines", X: "goroutines", Y: "ns, all decisions over the time that passed"}
-	for _, one := range r.Parts.Algorithms.Scale {
-		i := slices.IndexFunc(lines.Series, func(s plot.Series) bool { return s.Name == one.What })
-		if i < 0 {
-			lines.Series = append(lines.Series, plot.Series{Name: one.What})
-			i = len(lines.Series) - 1
-		}
-		lines.Series[i].Points = append(lines.Series[i].Points, plot.Point{X: float64(one.Goroutines), Y: one.MedianNS})
-	}
-	if len(lines.Series) == 0 {
-		return nil
-	}
-	return []plot.Chart{lines}
-}
-
 // memory is what a key takes.
 func (r *Report) memory() section {
-	s := section{ID: "memory", Question: "How much memory does it take?", Command: "go run ./loadtest algorithms" + r.full()}
+	s := section{Question: "How much memory does it take?", Command: "go run ./loadtest algorithms" + r.full()}
 	a := r.Parts.Algorithms
 	if a == nil {
 		return s
 	}
 	s.Table = &grid{Head: []string{"bytes a key"}}
-	charts := map[string]*plot.Bars{}
 	var rows []string
 	for _, m := range a.Memory {
 		filling := fmt.Sprintf("%s keys in %d of 60 slots", whole(float64(m.Clients)), m.Slots)
-		if charts[filling] == nil {
-			charts[filling] = &plot.Bars{Title: "Bytes a key: " + filling + " (logarithmic)", Log: true}
+		if !slices.Contains(s.Table.Head, filling) {
 			s.Table.Head = append(s.Table.Head, filling)
 		}
-		charts[filling].Rows = append(charts[filling].Rows, plot.Bar{Label: m.Limiter, Value: m.BytesAKey, Text: withUnit(m.BytesAKey, "B"), Ours: ours(m.Limiter)})
 		at := slices.Index(rows, m.Limiter)
 		if at < 0 {
 			at = len(rows)
@@ -231,11 +179,8 @@ func (r *Report) memory() section {
 			s.Table.Rows[i] = append(s.Table.Rows[i], "-")
 		}
 	}
-	for _, filling := range s.Table.Head[1:] {
-		s.Charts = append(s.Charts, *charts[filling])
-	}
 	s.Says = []string{"Most addresses come once or twice, and such a key of edgeguard has no ring; one that is active in every slot has one. Documents compute 2 to 3 GB for 10 million addresses with 60 buckets each. " +
-		"The other ways are maps of Go. With a hard limit of memory, a flood of new addresses pushes out the least active keys, and the offenders stay ([figures](figures.md#memory-growth-and-floods))."}
+		"The other ways are maps of Go. What a flood of new addresses does to a table with a hard limit of memory: [figures](figures.md#memory-growth-and-floods)."}
 	return s
 }
 
@@ -250,7 +195,7 @@ const (
 
 // boundary is the fixed window beside the ring where two windows meet. It is computed,
 // and the same each time.
-func (r *Report) boundary() plot.Chart {
+func boundary() plot.Lines {
 	guard := rules.Guard(1_000_000)
 	lines := plot.Lines{
 		Title: "One client, 20 requests a second, limit 100 a minute", X: "seconds; a new minute begins at 60, 120 and 180", Y: "requests that passed in the last 60 s",

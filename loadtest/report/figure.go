@@ -11,6 +11,13 @@ type figure struct {
 	goal    goal
 	command string // what a reader types to see it alone
 	measure func(*runner) (reading, error)
+	answers []question // of docs/benchmarks.md that quote it
+}
+
+// in has questions quote the figure.
+func (f figure) in(answers ...question) figure {
+	f.answers = answers
+	return f
 }
 
 // reading is what was measured: a value in the goal's unit, and what it was
@@ -27,8 +34,6 @@ type group struct {
 	note  string // what a reader must know to judge the figures
 	lines []figure
 	quick bool // it takes seconds, and belongs to the short run
-	// runs are its benchmarks that -compare can run in two trees.
-	runs []benchRun
 }
 
 // measure takes each figure of the group. What cannot be measured is said in
@@ -36,7 +41,7 @@ type group struct {
 func (r *runner) measure(g group) Table {
 	t := Table{Name: g.name, Title: g.title, Note: g.note}
 	for _, f := range g.lines {
-		row := Figure{What: f.what, Goal: f.goal.String(), Command: f.command}
+		row := Figure{What: f.what, Goal: f.goal.String(), Command: f.command, answers: f.answers}
 		if r.idle {
 			row.Missing, row.Measured = true, "not in this run"
 			t.Rows = append(t.Rows, row)
@@ -46,7 +51,7 @@ func (r *runner) measure(g group) Table {
 		if err != nil {
 			row.Missing, row.Measured = true, "not measured: "+err.Error()
 		} else {
-			row.Time, row.Measured = got.value, withUnit(got.value, f.goal.unit)
+			row.Measured = withUnit(got.value, f.goal.unit)
 			if got.detail != "" {
 				row.Measured += " (" + strings.TrimPrefix(got.detail, "; ") + ")"
 			}
@@ -60,7 +65,7 @@ func (r *runner) measure(g group) Table {
 // faster is the figure "how many times faster than": theirs and ours are
 // benchmarks of one run.
 func faster(what string, g goal, run benchRun, theirs, ours string) figure {
-	return figure{what, g, run.command(), func(r *runner) (reading, error) {
+	return figure{what: what, goal: g, command: run.command(), measure: func(r *runner) (reading, error) {
 		a, b, err := r.both(run, theirs, ours)
 		return reading{medianRatio(a, b), against(b, a) + spread(a, b)}, err
 	}}
@@ -69,7 +74,7 @@ func faster(what string, g goal, run benchRun, theirs, ours string) figure {
 // multiple is the figure "how many times the cost of": both are benchmarks of
 // one run.
 func multiple(what string, g goal, run benchRun, ours, unit string) figure {
-	return figure{what, g, run.command(), func(r *runner) (reading, error) {
+	return figure{what: what, goal: g, command: run.command(), measure: func(r *runner) (reading, error) {
 		a, b, err := r.both(run, ours, unit)
 		return reading{medianRatio(a, b), against(a, b) + spread(a, b)}, err
 	}}
@@ -93,7 +98,7 @@ func against(ours, theirs []float64) string {
 
 // metric is the figure that one benchmark reports in a unit of its own.
 func metric(what string, g goal, run benchRun, name, unit string) figure {
-	return figure{what, g, run.command(), func(r *runner) (reading, error) {
+	return figure{what: what, goal: g, command: run.command(), measure: func(r *runner) (reading, error) {
 		found, err := r.bench(run)
 		if err != nil {
 			return reading{}, err

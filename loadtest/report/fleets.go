@@ -10,7 +10,6 @@ import (
 
 	"edgeguard/loadtest/fleet"
 	"edgeguard/loadtest/fleet/real"
-	"edgeguard/loadtest/report/plot"
 )
 
 // clocks are the runs of one guard with clocks that are off by so much.
@@ -19,7 +18,6 @@ type clocks struct {
 	between                  bool // over the threshold by an exact log, and not in 59 of its 60 slots
 	skewMS                   int64
 	crossed, caught, falsely int
-	most                     uint64 // over the threshold that passed, of one client
 }
 
 // skews adds up what clients that kept to one window came to, by guard and skew.
@@ -39,37 +37,29 @@ func skews(f *fleet.Result) (all []clocks) {
 			all = append(all, clocks{guard: row.Guard, skewMS: row.SkewMS, between: between})
 		}
 		c := &all[at]
-		c.crossed, c.caught, c.falsely, c.most = c.crossed+row.Crossed, c.caught+row.Caught, c.falsely+row.FalseBlocks, max(c.most, row.MostOver)
+		c.crossed, c.caught, c.falsely = c.crossed+row.Crossed, c.caught+row.Caught, c.falsely+row.FalseBlocks
 	}
 	return all
 }
 
 // skew is what clocks that differ cost, and what a guard is worth.
 func (r *Report) skew() section {
-	s := section{ID: "skew", Question: "What does a wrong clock cost, and what is the guard worth?", Command: "go run ./loadtest fleet" + r.full()}
+	s := section{Question: "What does a wrong clock cost, and what is the guard worth?", Command: "go run ./loadtest fleet" + r.full()}
 	f := r.Parts.Fleet
 	if f == nil {
 		return s
 	}
 	all := skews(f)
 	s.Table = &grid{Head: []string{"clocks off by"}}
-	missed := plot.Lines{Title: "Offenders that a fleet of 8 missed, by skew", X: "a node's clock is off by up to, ms", Y: "missed of those over the threshold, %"}
-	over := plot.Lines{Title: "What one of them got over the threshold, by skew", X: "a node's clock is off by up to, ms", Y: "requests over the threshold, the most"}
 	var rows []string
 	for _, c := range all {
 		guard := "guard " + c.guard
-		col := slices.Index(s.Table.Head, guard)
-		if col < 0 {
-			col = len(s.Table.Head)
+		if !slices.Contains(s.Table.Head, guard) {
 			s.Table.Head = append(s.Table.Head, guard)
-			missed.Series, over.Series = append(missed.Series, plot.Series{Name: guard}), append(over.Series, plot.Series{Name: guard})
 		}
 		name := strconv.FormatInt(c.skewMS, 10) + " ms"
-		if x := float64(c.skewMS); c.between {
+		if c.between {
 			name += ", over it by an exact log alone"
-		} else {
-			missed.Series[col-1].Points = append(missed.Series[col-1].Points, plot.Point{X: x, Y: 100 * float64(c.crossed-c.caught) / float64(max(c.crossed, 1))})
-			over.Series[col-1].Points = append(over.Series[col-1].Points, plot.Point{X: x, Y: float64(c.most)})
 		}
 		at := slices.Index(rows, name)
 		if at < 0 {
@@ -83,7 +73,6 @@ func (r *Report) skew() section {
 		}
 		s.Table.Rows[at] = append(s.Table.Rows[at], found)
 	}
-	s.Charts = []plot.Chart{missed, over}
 	slices.SortStableFunc(s.Table.Rows, func(a, b []string) int { return cmp.Compare(strings.Count(a[0], ","), strings.Count(b[0], ",")) })
 	s.Says = []string{"Clients that send between 93 and 110 % of the threshold within one window, at 8 nodes, in virtual time: who is caught of those over it, and who is blocked below it. Running nodes correct their clocks by Redis' up to 2.5 s: what is off here is what is left. " +
 		"60 slots promise to find who is over it in 59 of them. Who is over it by an exact log alone sends less than a slot's worth more, or half in the first slot and half in the last."}
@@ -117,31 +106,6 @@ func (r *Report) carries(s *section) {
 	f := r.Parts.Fleet
 	if f == nil {
 		return
-	}
-	core := plot.Lines{Title: "Redis' share of a core, by nodes", X: "nodes", Y: "%, computed from the cost of each command", LogX: true, LogY: true, Limit: 80, LimitText: "80 %"}
-	keys := plot.Lines{Title: "Keys pushed a second, by nodes", X: "nodes", Y: "keys a second", LogX: true, LogY: true}
-	for i := range f.Rows {
-		row := &f.Rows[i]
-		if row.Part != "quiet" {
-			continue
-		}
-		for _, one := range []struct {
-			to *plot.Lines
-			y  float64
-		}{{&core, row.Core}, {&keys, row.Keys}} {
-			name := kind(row.Quiet, row.Home)
-			at := slices.IndexFunc(one.to.Series, func(s plot.Series) bool { return s.Name == name })
-			if at < 0 {
-				at = len(one.to.Series)
-				one.to.Series = append(one.to.Series, plot.Series{Name: name})
-			}
-			if one.y > 0 {
-				one.to.Series[at].Points = append(one.to.Series[at].Points, plot.Point{X: float64(row.Nodes), Y: one.y})
-			}
-		}
-	}
-	if len(core.Series) > 0 {
-		s.Charts = append(s.Charts, core, keys)
 	}
 	for _, e := range f.Ends {
 		beyond := ""
@@ -179,7 +143,7 @@ func (r *Report) beside(s *section) {
 		verdict = "short"
 	}
 	s.Table.add(what, "within 5 %", fmt.Sprintf("%.1f %% at most (%s) of %s; %s", worst, of, count(len(p.RealTime.Compare)-few, "figure"), same), verdict)
-	s.Table.add("Nodes with as much traffic to all of its core, by these processes", statedGoal, whole(float64(p.RealTime.NodesACore())), "")
+	s.Table.add("Nodes with as much traffic to all of its core, by these processes", statedGoal, whole(float64(p.NodesACore())), "")
 }
 
 func kind(quiet, home bool) string {

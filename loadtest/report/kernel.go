@@ -28,7 +28,7 @@ func kernelGroup() group {
 			packet("8 lengths", "8_lengths"),
 			packet("24 lengths", "24_lengths"),
 			packet("a packet that is dropped", "dropped"),
-			metric("from the crossing request, counted from nginx's log, to dropped packets: 99th percentile of 250 clients", atMost(150, "ms"), kernelClients, "Crossing", "p99-ms"),
+			metric("from the crossing request, counted from nginx's log, to dropped packets: 99th percentile of 250 clients", atMost(150, "ms"), kernelClients, "Crossing", "p99-ms").in(blockQuestion),
 			metric("the same: median", stated("ms"), kernelClients, "Crossing", "p50-ms"),
 			metric("the answer 429 of nginx that asks edgeguard: processor time of both", stated("µs"), kernelClients, "Refusal", "µs/429"),
 			metric("the same over a packet that the kernel drops, its sending included, in the same run", stated("×"), kernelClients, "Refusal", "429/drop"),

@@ -36,8 +36,8 @@ func logGroup() group {
 			"read from the page cache; two rules. edgeguard parses every field and the time, counts and judges; mawk only counts "+
 			"the first word; goaccess fills all its panels, and reads the first %d lines.", logLines, goaccessLines),
 		lines: []figure{
-			{"against `mawk '{c[$1]++}'`", atLeast(2, "×"), replayLog, raceMawk},
-			{"against goaccess", atLeast(40, "×"), replayLog, raceGoaccess},
+			figure{what: "against `mawk '{c[$1]++}'`", goal: atLeast(2, "×"), command: replayLog, measure: raceMawk}.in(fastQuestion),
+			figure{what: "against goaccess", goal: atLeast(40, "×"), command: replayLog, measure: raceGoaccess}.in(fastQuestion),
 		},
 	}
 }

@@ -1,7 +1,6 @@
 // Package report measures edgeguard beside its goals, beside other ways to limit a
-// rate and beside other programs, and shows it: a table for the terminal, JSON, one
-// page of HTML with plots, and the pages docs/benchmarks.md and docs/figures.md. The
-// command is
+// rate and beside other programs, and shows it: tables for the terminal, and the pages
+// docs/benchmarks.md and docs/figures.md with the pictures of README.md. The command is
 //
 //	go run ./loadtest report
 //
@@ -24,8 +23,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"edgeguard/loadtest/traffic"
 )
 
 // Options say what is measured.
@@ -38,16 +35,6 @@ type Options struct {
 	// Only names the parts and groups to measure; none means those of Full or of the
 	// short run.
 	Only []string
-	// Rounds is how often what is compared takes turns, 0 for the run's usual.
-	Rounds int
-	// Benchtime is how long one benchmark of a group runs, as go test takes it; empty
-	// for the run's usual.
-	Benchtime string
-	// Record is a folder with an access log that is one more scenario; empty leaves it
-	// out.
-	Record string
-	// Goals gives the goals and commands, and measures nothing.
-	Goals bool
 }
 
 // groups are the figures in the order in which they are shown.
@@ -75,16 +62,8 @@ func (o *Options) Check() error {
 			return fmt.Errorf("there is no part or group %q to measure, there are %s", name, strings.Join(Names(), ", "))
 		}
 	}
-	if o.Rounds < 0 {
-		return fmt.Errorf("%d rounds: write at least one", o.Rounds)
-	}
 	if _, err := os.Stat(filepath.Join(o.Root, "cmd", "edgeguard")); err != nil {
 		return errors.New("this is not edgeguard's folder: run it where its go.mod is")
-	}
-	if o.Record != "" {
-		if _, err := traffic.Recorded(o.Record); err != nil {
-			return fmt.Errorf("-record: %w", err)
-		}
 	}
 	return nil
 }
@@ -95,26 +74,7 @@ func (o *Options) wants(name string, quick bool) bool {
 	if len(o.Only) > 0 {
 		return slices.Contains(o.Only, name)
 	}
-	return o.Full || o.Goals || quick
-}
-
-// rounds and benchtime are those of the run if nothing else is said.
-func (o *Options) rounds() int {
-	switch {
-	case o.Rounds > 0:
-		return o.Rounds
-	case o.Full:
-		return 3
-	default:
-		return 1
-	}
-}
-
-func (o *Options) benchtime() string {
-	if o.Benchtime != "" {
-		return o.Benchtime
-	}
-	return "100ms" // a million decisions: what differs between rounds is the machine
+	return o.Full || quick
 }
 
 // Run measures. Notes are told what is being done, a line for each step. What ctx ends
@@ -128,8 +88,11 @@ func Run(ctx context.Context, o Options, notes io.Writer) (*Report, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	r := &runner{ctx: ctx, root: o.Root, dir: dir, rounds: o.rounds(), benchtime: o.benchtime(), notes: notes, idle: o.Goals}
-	all := &Report{Seed: o.Seed, Full: o.Full, Only: o.Only, Time: begin(o.Root, r.rounds)}
+	r := &runner{ctx: ctx, root: o.Root, dir: dir, rounds: 1, benchtime: "100ms", notes: notes} // a million decisions: what differs between rounds is the machine
+	if o.Full {
+		r.rounds = 3
+	}
+	all := &Report{Full: o.Full, Only: o.Only, Time: begin(o.Root, r.rounds)}
 	if err := all.Parts.run(ctx, o, notes); err != nil {
 		return nil, err
 	}
@@ -143,9 +106,7 @@ func Run(ctx context.Context, o Options, notes io.Writer) (*Report, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if !o.Goals {
-			fmt.Fprintf(notes, "%s took %s\n", g.name, time.Since(begun).Round(time.Second))
-		}
+		fmt.Fprintf(notes, "%s took %s\n", g.name, time.Since(begun).Round(time.Second))
 	}
 	all.Time.end()
 	return all, nil

@@ -2,9 +2,11 @@ package report
 
 import (
 	"bytes"
+	"embed"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"text/template"
@@ -12,6 +14,9 @@ import (
 	"edgeguard/internal/atomicfile"
 	"edgeguard/loadtest/report/plot"
 )
+
+//go:embed pages
+var pageFiles embed.FS
 
 var docPages = template.Must(template.New("").Funcs(template.FuncMap{
 	"prose":   prose.Replace,
@@ -46,19 +51,14 @@ func (r *Report) WritePages(folder string) error {
 			return err
 		}
 	}
-	for name, chart := range map[string]plot.Chart{boundaryPicture: r.boundary(), blockPicture: r.blockTimes()} {
-		if chart == nil {
-			continue // the picture of an earlier run shows what this one did not measure
-		}
-		text, err := plot.File(chart)
-		if err != nil {
-			return err
-		}
-		if err := replace(filepath.Join(folder, "img", name), []byte(text)); err != nil {
-			return err
-		}
+	if err := replace(filepath.Join(folder, "img", boundaryPicture), plot.DrawLines(boundary())); err != nil {
+		return err
 	}
-	return nil
+	blocks := r.blockTimes()
+	if len(blocks.Rows) == 0 {
+		return nil // the picture of an earlier run shows what this one did not measure
+	}
+	return replace(filepath.Join(folder, "img", blockPicture), plot.DrawBars(blocks))
 }
 
 // every is all groups: of those that the run left out, the goals.
@@ -140,3 +140,12 @@ func sharedCommand(rows []Figure) string {
 	}
 	return rows[0].Command
 }
+
+// link is one of Markdown.
+var link = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+
+// marks are those of Markdown.
+var marks = strings.NewReplacer("`", "", "*", "")
+
+// plain takes the marks and links of Markdown out of a text.
+func plain(text string) string { return marks.Replace(link.ReplaceAllString(text, "$1")) }

@@ -2,67 +2,58 @@ package report
 
 import (
 	"bufio"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
+	"text/tabwriter"
 	"time"
 )
 
 // Report is what was measured. A part that was not asked for is nil.
 type Report struct {
-	Seed   uint64   `json:"seed"`
-	Full   bool     `json:"full"`
-	Only   []string `json:"only,omitempty"`
-	Time   Stamp    `json:"time"`
-	Parts  Parts    `json:"parts"`
-	Groups []Table  `json:"groups,omitempty"`
+	Full   bool
+	Only   []string
+	Time   Stamp
+	Parts  Parts
+	Groups []Table
 }
 
 // Stamp is when, on what and beside what it was measured.
 type Stamp struct {
-	Begun     time.Time     `json:"begun"`
-	Took      time.Duration `json:"took_ns"`
-	Commit    string        `json:"commit"` // with "+" if the tree has changes; empty outside git
-	Processor string        `json:"processor"`
-	Cores     int           `json:"cores"`
-	System    string        `json:"system"`
-	Go        string        `json:"go"`
-	Rounds    int           `json:"rounds"`
+	Begun   time.Time
+	Took    time.Duration
+	Commit  string // with "+" if the tree has changes; empty outside git
+	Machine string
+	Rounds  int
 	// Load is the load average of a minute before the run and at its end, which
 	// includes the run's own; empty where the system does not tell it.
-	Load [2]string `json:"load"`
+	Load [2]string
 }
 
 // Table is a group of figures.
 type Table struct {
-	Name  string   `json:"name"`
-	Title string   `json:"title"`
-	Note  string   `json:"note"` // what a reader must know to judge the figures
-	Rows  []Figure `json:"rows"`
+	Name, Title string
+	Note        string // what a reader must know to judge the figures
+	Rows        []Figure
 }
 
 // Figure is one that was measured, beside its goal.
 type Figure struct {
-	What string `json:"what"`
-	Goal string `json:"goal"`
-	// Time is the figure; what it was made of is in Measured, for people.
-	Time     float64 `json:"time_value"`
-	Measured string  `json:"time_measured"` // or why it was not measured
-	Verdict  string  `json:"time_verdict"`  // ok, short, or empty where there is no goal or no figure
-	Missing  bool    `json:"missing,omitempty"`
-	Command  string  `json:"command"` // what a reader types to see it alone
+	What, Goal string
+	Measured   string // or why it was not measured
+	Verdict    string // ok, short, or empty where there is no goal or no figure
+	Missing    bool
+	Command    string // what a reader types to see it alone
+
+	answers []question
 }
 
 func begin(root string, rounds int) Stamp {
-	return Stamp{
-		Begun: time.Now().UTC().Round(time.Second), Commit: commit(root), Processor: processor(), Cores: runtime.NumCPU(),
-		System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(), Rounds: rounds, Load: [2]string{load()},
-	}
+	return Stamp{Begun: time.Now().UTC().Round(time.Second), Commit: commit(root), Machine: machine(), Rounds: rounds, Load: [2]string{load()}}
 }
 
 func (s *Stamp) end() {
@@ -71,7 +62,7 @@ func (s *Stamp) end() {
 
 // String is the stamp in a sentence.
 func (s *Stamp) String() string {
-	text := fmt.Sprintf("Measured on %s in %s: %s, %d cores, %s, %s", s.Begun.Format("2006-01-02"), s.Took, s.Processor, s.Cores, s.System, s.Go)
+	text := fmt.Sprintf("Measured on %s in %s: %s", s.Begun.Format("2006-01-02"), s.Took, s.Machine)
 	if s.Commit != "" {
 		text += ", commit " + s.Commit
 	}
@@ -116,6 +107,11 @@ func commit(root string) string {
 	return name
 }
 
+// machine is what figures depend on.
+func machine() string {
+	return fmt.Sprintf("%s, %d cores, %s/%s, %s", processor(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+}
+
 // processor is the processor's name where the system tells it.
 func processor() string {
 	file, err := os.Open("/proc/cpuinfo")
@@ -131,35 +127,78 @@ func processor() string {
 	return "unknown processor"
 }
 
-// WriteJSON writes all of it.
-func (r *Report) WriteJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(r)
-}
-
-// Read reads what [Report.WriteJSON] wrote, to show it again.
-func Read(from io.Reader) (*Report, error) {
-	d := json.NewDecoder(from)
-	d.DisallowUnknownFields() // of another version: half of it would be shown as nothing
-	r := new(Report)
-	if err := d.Decode(r); err != nil {
-		return nil, fmt.Errorf("%w: write it with -json of this version", err)
-	}
-	if r.Time.Begun.IsZero() {
-		return nil, errors.New("it holds no report: write it with -json")
-	}
-	return r, nil
-}
-
-// Print prints the tables for a terminal.
+// Print prints for a terminal what was measured: the answers, the tables of fleets that
+// docs/scale.md explains, and the groups.
 func (r *Report) Print(w io.Writer) {
-	r.Parts.print(w)
+	for _, failed := range r.Parts.Failed {
+		fmt.Fprintf(w, "%s\n\n", fold(failed))
+	}
+	for _, s := range r.questions() {
+		if s.Table == nil || len(s.Table.Rows) == 0 {
+			continue
+		}
+		fmt.Fprintf(w, "%s\n\n", s.Question)
+		for _, says := range s.Says {
+			fmt.Fprintf(w, "%s\n\n", fold(plain(says)))
+		}
+		if !s.Aside {
+			printColumns(w, s.Table.Head, s.Table.Rows)
+			continue
+		}
+		for _, row := range s.Table.Rows { // sentences
+			fmt.Fprintf(w, "%s\n%s\n\n", fold(row[0]), fold(row[2]+": "+row[1]))
+		}
+	}
+	if r.Parts.Fleet != nil {
+		r.Parts.Fleet.Print(w)
+		fmt.Fprintln(w)
+	}
+	if r.Parts.Processes != nil {
+		r.Parts.Processes.Print(w)
+		fmt.Fprintln(w)
+	}
 	for _, t := range r.Groups {
-		printTable(w, t)
+		fmt.Fprintf(w, "%s\n\n", plain(t.Title))
+		var rows [][]string
+		for _, row := range t.Rows {
+			rows = append(rows, []string{row.What, row.Goal, row.Verdict, row.Measured})
+		}
+		printColumns(w, []string{"what", "goal", "", "measured"}, rows)
 	}
 	if !r.Time.Begun.IsZero() {
 		fmt.Fprintln(w, r.Time.String())
 	}
+}
+
+// printColumns prints a table for a terminal.
+func printColumns(w io.Writer, head []string, rows [][]string) {
+	tw := tabwriter.NewWriter(w, 0, 8, 0, ' ', 0)
+	for _, row := range slices.Concat([][]string{head}, rows) {
+		for _, text := range row {
+			fmt.Fprintf(tw, "  %s\t", strings.Join(strings.Fields(plain(text)), " ")) // a program may have said it
+		}
+		fmt.Fprintln(tw)
+	}
+	_ = tw.Flush() // an error is w's, which the caller sees
+	fmt.Fprintln(w)
+}
+
+// fold breaks a text into lines of at most 100 columns, unless a word is longer.
+func fold(text string) string {
+	var b strings.Builder
+	at := 0
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case at == 0:
+		case at+1+len(word) > 100:
+			b.WriteByte('\n')
+			at = 0
+		default:
+			b.WriteByte(' ')
+			at++
+		}
+		b.WriteString(word)
+		at += len(word)
+	}
+	return b.String()
 }

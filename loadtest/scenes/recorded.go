@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// recorded has what real programs asked a site for; package record makes it.
+// recorded has what real programs asked a site for: the head of each file says by which
+// program, and what its columns are.
 //
 //go:embed recorded
 var recorded embed.FS

@@ -3,7 +3,6 @@ package traffic
 import (
 	"net/netip"
 	"strconv"
-	"time"
 )
 
 // line is one line of an access log in the combined format of Apache and
@@ -20,19 +19,24 @@ type line struct {
 	referer, agent string
 }
 
+// What lines are drawn from.
+const origin = "https://harbour.example"
+
+var browsers = []string{
+	"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/137.0.0.0 Safari/537.36",
+	"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.4 Safari/605.1.15",
+	"Mozilla/5.0 (X11; Linux x86_64; rv:139.0) Gecko/20100101 Firefox/139.0",
+	"Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:139.0) Gecko/20100101 Firefox/139.0",
+	"Mozilla/5.0 (iPhone; CPU iPhone OS 18_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.4 Mobile/15E148 Safari/604.1",
+	"Mozilla/5.0 (Linux; Android 15; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/137.0.0.0 Mobile Safari/537.36",
+}
+
+var searches = []string{"rope", "lantern", "oil+lamp", "brass+bell", "chart", "compass", "knife"}
+
 // stampLayout is the time of the combined format, in the form of package time.
 const stampLayout = "02/Jan/2006:15:04:05 -0700"
 
-// append writes the line, with its newline, behind buf.
-func (l *line) append(buf []byte) []byte {
-	buf = l.addr.AppendTo(buf)
-	buf = append(buf, " - - ["...)
-	buf = time.Unix(l.at, 0).UTC().AppendFormat(buf, stampLayout)
-	return l.appendRest(append(buf, "] \""...))
-}
-
-// appendRest writes what follows the time: long logs format one time a
-// second, not one a line.
+// appendRest writes what follows the time, which is formatted once a second.
 func (l *line) appendRest(buf []byte) []byte {
 	if l.method != "" {
 		buf = append(append(buf, l.method...), ' ')

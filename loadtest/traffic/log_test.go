@@ -4,9 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"net/netip"
+	"regexp"
 	"testing"
 	"time"
 )
+
+var combined = regexp.MustCompile(`^(\S+) - - \[([^\]]+)\] "(?:(\S+) (\S+) HTTP/1\.1|[^"]*)" (\d{3}) \d+ "[^"]*" "[^"]*"$`)
 
 func writeLog(t *testing.T, c Log) []byte {
 	t.Helper()

@@ -14,11 +14,6 @@ type Options struct {
 	// Botnet is how many addresses the botnet has; 0 means 200,000. It is the only
 	// scenario that takes long to draw at its full size of 20 million.
 	Botnet int
-	// Nodes is how many nodes the spread attacker reaches; 0 means 8.
-	Nodes int
-	// Record is a folder that holds an access log, access.log or the same
-	// compressed; empty leaves the recorded log out.
-	Record string
 }
 
 // plan is the size of the scenarios for one slot.
@@ -26,8 +21,10 @@ type plan struct {
 	slot, window time.Duration
 	site         uint32 // the limit of a rule for a whole site: 2,000 in 5 minutes
 	botnet       int
-	nodes        int
 }
+
+// spreadOver is how many nodes the spread attacker reaches.
+const spreadOver = 8
 
 // The limits of rules that are about less than a whole site.
 const (
@@ -40,24 +37,15 @@ const (
 const siteTime = 20 * time.Minute
 
 // Scenarios returns all traffic that ways to limit a rate are compared on, each
-// in its own order of time. Missing says why the recorded log is not among them;
-// the others are there without it.
-func Scenarios(o Options) (all []Scenario, missing error) {
-	p := plan{slot: o.Slot, botnet: orDefault(o.Botnet, 200_000), nodes: orDefault(o.Nodes, 8)}
+// in its own order of time.
+func Scenarios(o Options) []Scenario {
+	p := plan{slot: o.Slot, botnet: orDefault(o.Botnet, 200_000)}
 	if p.slot == 0 {
 		p.slot = 5 * time.Second
 	}
 	p.window = edgeguard.Slots * p.slot
 	p.site = uint32(400 * p.slot / time.Second)
-	all = append(p.people(), p.attacks()...)
-	if o.Record == "" {
-		return all, nil
-	}
-	recorded, err := p.recorded(o.Record)
-	if err != nil {
-		return all, err
-	}
-	return append(all, recorded), nil
+	return append(p.people(), p.attacks()...)
 }
 
 // scenario returns one that is drawn in memory, on one node.
@@ -218,10 +206,10 @@ func (p *plan) spread() Scenario {
 		for client := range 10 {
 			for at := d.within(p.window); at < 5*p.window; at += every {
 				d.add((at + d.within(every)).Truncate(time.Microsecond), client)
-				d.all[len(d.all)-1].Node = uint16(d.rng.IntN(p.nodes))
+				d.all[len(d.all)-1].Node = uint16(d.rng.IntN(spreadOver))
 			}
 		}
 	})
-	s.Nodes = p.nodes
+	s.Nodes = spreadOver
 	return s
 }

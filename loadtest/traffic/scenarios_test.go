@@ -1,9 +1,6 @@
 package traffic
 
 import (
-	"compress/gzip"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,44 +10,14 @@ import (
 )
 
 // small returns the scenarios of a slot, with a botnet that a test has time for.
-func small(t *testing.T, slot time.Duration) []Scenario {
-	t.Helper()
-	all, err := Scenarios(Options{Slot: slot, Botnet: 20_000, Record: record(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
-
-// record writes a log of four lines, the second of which came late.
-func record(t *testing.T) string {
-	t.Helper()
-	folder := t.TempDir()
-	file, err := os.Create(filepath.Join(folder, "access.log.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	zw := gzip.NewWriter(file)
-	for _, l := range []string{"192.0.2.1 - - [02/Jun/2026:01:00:01", "192.0.2.2 - - [02/Jun/2026:01:00:00", "192.0.2.1 - - [02/Jun/2026:01:00:05", "2001:db8::1 - - [03/Jun/2026:00:00:00"} {
-		if _, err := zw.Write([]byte(l + ` +0000] "GET / HTTP/1.1" 200 10 "-" "-"` + "\n")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := zw.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := file.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return folder
-}
+func small(slot time.Duration) []Scenario { return Scenarios(Options{Slot: slot, Botnet: 20_000}) }
 
 // Each scenario is in order of time, in whole microseconds, on nodes that there
 // are, and the same for the same seed.
 func TestScenarios(t *testing.T) {
 	for _, slot := range []time.Duration{time.Second, 5 * time.Second, 10 * time.Second} {
 		names := map[string]bool{}
-		for _, s := range small(t, slot) {
+		for _, s := range small(slot) {
 			if names[s.Name] || strings.ContainsAny(s.Name, " \t,") || s.What == "" || s.Limit == 0 || s.Window != edgeguard.Slots*slot || s.Nodes < 1 {
 				t.Errorf("%+v", s)
 			}
@@ -59,7 +26,7 @@ func TestScenarios(t *testing.T) {
 			if !slices.Equal(all, slices.Collect(s.Requests(7))) {
 				t.Errorf("%s: the same seed gives another", s.Name)
 			}
-			if s.Name != "recorded" && slices.Equal(all, slices.Collect(s.Requests(8))) {
+			if slices.Equal(all, slices.Collect(s.Requests(8))) {
 				t.Errorf("%s: another seed gives the same", s.Name)
 			}
 			if !slices.IsSortedFunc(all, func(a, b Request) int { return int(a.At - b.At) }) || all[0].At < 0 {
@@ -95,7 +62,7 @@ func peakOf(s Scenario) map[uint32]uint32 {
 // Each scenario is on the side of its limit that it says.
 func TestScenariosCast(t *testing.T) {
 	for _, slot := range []time.Duration{time.Second, 5 * time.Second, 10 * time.Second} {
-		for _, s := range small(t, slot) {
+		for _, s := range small(slot) {
 			over, peaks := 0, peakOf(s)
 			for client, peak := range peaks {
 				if peak <= s.Limit {
@@ -118,24 +85,10 @@ func TestScenariosCast(t *testing.T) {
 }
 
 func TestBotnetIsAllOfIt(t *testing.T) {
-	all, _ := Scenarios(Options{Botnet: 5000})
-	for _, s := range all {
+	for _, s := range Scenarios(Options{Botnet: 5000}) {
 		if s.Name == "botnet" && (len(peakOf(s)) != 5000 || s.Attackers != 5000) {
 			t.Errorf("%d addresses of 5,000", len(peakOf(s)))
 		}
-	}
-}
-
-func TestRecorded(t *testing.T) {
-	all := small(t, 5*time.Second)
-	got := slices.Collect(all[len(all)-1].Requests(0))
-	want := []Request{{At: time.Hour, Client: 1, Cost: 1}, {At: time.Hour + time.Second, Cost: 1}, {At: time.Hour + 5*time.Second, Cost: 1}, {At: 24 * time.Hour, Client: 2, Cost: 1}}
-	if !slices.Equal(got, want) {
-		t.Errorf("%+v, want %+v", got, want)
-	}
-	without, err := Scenarios(Options{Record: t.TempDir()})
-	if err == nil || len(without) != len(all)-1 {
-		t.Errorf("without a log: %d scenarios, %v", len(without), err)
 	}
 }
 

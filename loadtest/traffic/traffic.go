@@ -1,12 +1,10 @@
-// Package traffic makes the traffic that edgeguard is shown and measured on:
-// [Sample], the small attack that the project ships; [Log], an access log of
-// any length; [Capture], a packet capture of any length; [Scenarios], requests
+// Package traffic makes the traffic that edgeguard is measured on: [Log], an access log
+// of any length; [Capture], a packet capture of any length; [Scenarios], requests
 // against one limit, which ways to limit a rate are compared on.
 //
 // Everything is a function of its seed: the same call gives the same bytes on
-// every machine. The sample and the scenarios draw integers only, because what
-// they make is compared, and floating point may be fused differently by
-// another processor.
+// every machine. The scenarios draw integers only, because what they make is
+// compared, and floating point may be fused differently by another processor.
 //
 // It is not a model of real traffic, and no threshold should be chosen by it:
 // it has the sizes, the mix of formats and the skew that make a measurement

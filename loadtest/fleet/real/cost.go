@@ -29,18 +29,13 @@ const (
 
 // Cost is what one command costs Redis.
 type Cost struct {
-	Command string `json:"command"`
+	Command string
 	// Keys are those of a call. A small fleet's pushes have one or two, and none has
 	// more than 200.
-	Keys int `json:"keys"`
+	Keys int
 	// CPUCall is Redis' processor time of a call, in µs, with the connection's: the
-	// least of some rounds, since what else runs on the machine can only add to it. Most
-	// is the greatest.
-	CPUCall float64 `json:"cpu_us_a_call"`
-	Most    float64 `json:"cpu_us_a_call_most"`
-	// PerTime is how many calls a second it answered, while it had Share of a processor.
-	PerTime float64 `json:"calls_per_time_second"`
-	Share   float64 `json:"cpu_share"`
+	// least of some rounds, since what else runs on the machine can only add to it.
+	CPUCall float64
 }
 
 // costRounds is how often the loads take turns.
@@ -84,13 +79,9 @@ func costs(ctx context.Context, r *redisserver.Server, each time.Duration) ([]Co
 			if err != nil {
 				return nil, err
 			}
-			if round > 0 {
-				c.Most = max(c.Most, all[i].Most)
-				if all[i].CPUCall < c.CPUCall {
-					c.CPUCall, c.PerTime, c.Share = all[i].CPUCall, all[i].PerTime, all[i].Share
-				}
+			if round == 0 || c.CPUCall < all[i].CPUCall {
+				all[i] = c
 			}
-			all[i] = c
 		}
 	}
 	return all, nil
@@ -111,9 +102,7 @@ func (l *load) cost(ctx context.Context, r *redisserver.Server, lasts time.Durat
 		return c, err
 	}
 	net := cpu.Seconds() - idle*took.Seconds()
-	c = Cost{Command: l.command, Keys: l.keys, CPUCall: 1e6 * net / float64(calls), PerTime: float64(calls) / took.Seconds(), Share: net / took.Seconds()}
-	c.Most = c.CPUCall
-	return c, nil
+	return Cost{l.command, l.keys, 1e6 * net / float64(calls)}, nil
 }
 
 // spent returns what Redis spent on a processor while something was done.
@@ -151,7 +140,7 @@ func (l *load) run(ctx context.Context, addr string, lasts time.Duration) (uint6
 	var all sync.WaitGroup
 	for i := range l.links {
 		all.Go(func() {
-			one := link{id: aggregator.NodeID(nodeName(i), "0123456789abcdef"), keys: costKeys}
+			one := link{id: aggregator.NodeID(nodeName(i), "0123456789abcdef")}
 			errs[i] = one.ask(until, addr, l, &answered)
 		})
 	}
@@ -165,8 +154,6 @@ func (l *load) run(ctx context.Context, addr string, lasts time.Duration) (uint6
 // link is one node's connection.
 type link struct {
 	id    [8]byte
-	first int // of its keys
-	keys  int // how many it has
 	slot  uint32
 	count uint16 // in this slot, of the key that comes next
 	at    int    // that key, of its own
@@ -215,8 +202,8 @@ func (n *link) push(text []byte, keys int) []byte {
 	text = appendWords(text, "FCALL", "edgeguard1_push", strconv.Itoa(1+keys), "eg:{cost/0}:c")
 	body := (&aggregator.Push{First: n.slot, Counts: []uint16{n.count}}).AppendBody(nil)
 	for range keys {
-		text = appendWords(text, costKey(n.first+n.at))
-		if n.at++; n.at == n.keys {
+		text = appendWords(text, costKey(n.at))
+		if n.at++; n.at == costKeys {
 			n.at = 0
 			n.count++
 		}

@@ -16,7 +16,6 @@ import (
 // fleet is the processes of one run.
 type fleet struct {
 	scenario traffic.Scenario
-	quiet    bool
 	held     bool   // blocks that would refuse over a fifth of a node's requests are held there
 	program  string // edgeguard
 	folder   string // of this run: a short path, since a unix socket's is at most 107 bytes

@@ -2,34 +2,24 @@ package real
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
-
-	"edgeguard/internal/program"
 )
 
 // gauge is what Redis and the nodes had done and spent at a moment.
 type gauge struct {
-	at       time.Time
-	kinds    map[string]Count // of the taps
-	in, out  uint64           // bytes, by Redis' own count
-	redis    time.Duration    // on the processor
-	nodes    []time.Duration
-	decided  uint64            // requests that the nodes have decided
-	commands map[string]uint64 // calls by INFO commandstats
+	at      time.Time
+	kinds   map[string]Count // of the taps
+	redis   time.Duration    // on the processor
+	decided uint64           // requests that the nodes have decided
+	entries uint64           // of streams, also those that a function puts there
 }
 
-// read reads all. The taps are read first: what Redis counts beyond them is the
+// read reads all, of the taps what came after before. The taps are read first: what Redis counts beyond them is the
 // question itself.
-func (f *fleet) read(ctx context.Context) (g gauge, err error) {
-	g.at, g.kinds = time.Now(), f.ledger.since(nil)
-	stats, err := f.redis.Info(ctx, "stats")
-	if err != nil {
-		return g, err
-	}
+func (f *fleet) read(ctx context.Context, before map[string]Count) (g gauge, err error) {
+	g.at, g.kinds = time.Now(), f.ledger.since(before)
 	if g.redis, err = redisCPU(ctx, f.redis); err != nil {
 		return g, err
 	}
@@ -37,31 +27,13 @@ func (f *fleet) read(ctx context.Context) (g gauge, err error) {
 	if err != nil {
 		return g, err
 	}
-	var errs []error
-	whole := func(text string) uint64 {
-		n, err := strconv.ParseUint(text, 10, 64)
-		errs = append(errs, err)
-		return n
-	}
-	g.in, g.out = whole(stats["total_net_input_bytes"]), whole(stats["total_net_output_bytes"])
-	g.commands = map[string]uint64{}
-	for name, text := range commands {
-		calls, _, _ := strings.Cut(strings.TrimPrefix(text, "calls="), ",")
-		g.commands[strings.TrimPrefix(name, "cmdstat_")] = whole(calls)
-	}
-	if err := errors.Join(errs...); err != nil {
-		return g, fmt.Errorf("INFO of Redis: %w", err)
-	}
+	calls, _, _ := strings.Cut(strings.TrimPrefix(commands["cmdstat_xadd"], "calls="), ",")
+	g.entries, _ = strconv.ParseUint(calls, 10, 64) // nothing was put into a stream yet
 	for _, n := range f.nodes {
-		spent, err := program.CPU(n.process.PID())
-		if err != nil {
-			return g, err
-		}
 		status, err := n.api.Status(ctx)
 		if err != nil {
 			return g, err
 		}
-		g.nodes = append(g.nodes, spent)
 		g.decided += status.Events.Decided
 	}
 	return g, nil

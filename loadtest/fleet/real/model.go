@@ -11,7 +11,7 @@ import (
 // model runs the same traffic on virtual time, and puts it beside what the processes
 // did.
 func (f *fleet) model(ctx context.Context, seed uint64, m *measured, r *Result) error {
-	s, err := virtual.Simulate(ctx, virtual.Setup{Scenario: f.scenario, Seed: seed, Quiet: f.quiet})
+	s, err := virtual.Simulate(ctx, virtual.Setup{Scenario: f.scenario, Seed: seed, Quiet: true})
 	if err != nil {
 		return err
 	}
@@ -21,36 +21,23 @@ func (f *fleet) model(ctx context.Context, seed uint64, m *measured, r *Result) 
 	byClient := map[uint32][]time.Duration{}
 	t := &r.RealTime
 	t.SameBlocks = true
+	blocked := map[netip.Prefix]bool{}
 	for _, b := range s.Blocks {
 		if b.At > m.lasted {
 			continue
 		}
+		blocked[prefix(b.Client)] = true
 		byClient[b.Client] = append(byClient[b.Client], b.At-m.crossings[b.Client])
 		if _, ok := f.nodes[b.Node].since(prefix(b.Client)); !ok {
 			t.SameBlocks = false
 		}
 	}
-	var first, all []time.Duration
-	blocked := map[netip.Prefix]bool{}
-	for client, times := range byClient {
-		v.Blocked++
-		soonest, latest := times[0], times[0]
-		for _, at := range times {
-			soonest, latest = min(soonest, at), max(latest, at)
-		}
-		first = append(first, soonest)
-		if len(times) == len(f.nodes) {
-			v.Everywhere++
-			all = append(all, latest)
-		}
-		blocked[prefix(client)] = true
-	}
+	v.refuse(byClient, len(f.nodes))
 	for _, n := range f.nodes {
 		for prefix := range n.blocked {
 			t.SameBlocks = t.SameBlocks && blocked[prefix]
 		}
 	}
-	v.First, v.All = spread(first), spread(all)
 	t.Compare = compare(v, &t.Side)
 	return nil
 }

@@ -46,8 +46,8 @@ samples: 0
 listen: {auth: ["unix:%[2]s/auth"], admin: ["unix:%[2]s/admin"]}
 rules:
   - {name: site, threshold: %d, window: %s, block_for: 1h}
-fleet: {redis: "unix://%[2]s/redis", namespace: test, max_nodes: %[5]d, confirm_share: %[7]g, quiet: %[6]t}
-`, name, folder, f.scenario.Limit, f.scenario.Window, f.scenario.Nodes, f.quiet, share)
+fleet: {redis: "unix://%[2]s/redis", namespace: test, max_nodes: %[5]d, confirm_share: %[6]g}
+`, name, folder, f.scenario.Limit, f.scenario.Window, f.scenario.Nodes, share)
 }
 
 // startNode starts a node, and waits for nothing.

@@ -26,28 +26,16 @@ func (r *Result) Print(w io.Writer) {
 	fmt.Fprintf(table, "crossing to block everywhere, median, ms\t%.0f\t%.0f\t\t\n", r.Virtual.All.Median, t.All.Median)
 	fmt.Fprintf(table, "the same, at most\t%.0f\t%.0f\t\t\n", r.Virtual.All.Most, t.All.Most)
 	_ = table.Flush() // an error is w's, which the caller sees
-	fmt.Fprintf(w, "\nWhat all nodes sent in %.0f s\n", t.Seconds)
-	printTallies(w, t.Kinds, t.Seconds)
-	fmt.Fprintf(w, "Redis had %.1f ms of a processor a second, a node %.1f. %d such nodes fill a core of Redis.\nA request was late by at most %.0f ms.\n",
-		t.RedisCPU/t.Seconds, sum(t.NodeCPU)/t.Seconds/float64(len(t.NodeCPU)), t.NodesACore(), t.Late)
+	fmt.Fprintf(w, "\nRedis had %.1f ms of a processor a second: %d such nodes fill a core.\nA request was late by at most %.0f ms.\n",
+		t.RedisCPU/t.Seconds, r.NodesACore(), t.Late)
 	if len(t.Costs) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\nWhat an idle fleet sends, of which Redis has %.1f ms of a processor a second\n", t.IdleCPU/t.IdleSeconds)
-	printTallies(w, t.Idle, t.IdleSeconds)
 	fmt.Fprintf(w, "\nWhat a call costs Redis, of %d links\n", links)
 	table = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "command\tkeys\tCPU\tat most\ta key\ta second of its core\tcame to, on this machine\t")
+	fmt.Fprintln(table, "command\tkeys\tCPU\ta key\t")
 	for _, c := range t.Costs {
-		fmt.Fprintf(table, "%s\t%d\t%.1f µs\t%.1f µs\t%.1f µs\t%.0f calls\t%.0f at %.0f %%\t\n",
-			c.Command, c.Keys, c.CPUCall, c.Most, c.CPUCall/float64(max(1, c.Keys)), 1e6/c.CPUCall, c.PerTime, 100*c.Share)
-	}
-	_ = table.Flush()
-	fmt.Fprintf(w, "\nWhat many nodes cost Redis, each with %d calls of %d keys every half second\n", roundCalls, roundKeys)
-	table = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "nodes\tkeys a second\tCPU a round\tsuch nodes fill a core\t")
-	for _, c := range t.Crowds {
-		fmt.Fprintf(table, "%d\t%.0f\t%.0f µs\t%d\t\n", c.Nodes, c.Keys, c.CPURound, c.Fill())
+		fmt.Fprintf(table, "%s\t%d\t%.1f µs\t%.1f µs\t\n", c.Command, c.Keys, c.CPUCall, c.CPUCall/float64(max(1, c.Keys)))
 	}
 	_ = table.Flush()
 }
@@ -63,25 +51,9 @@ func (r *Compared) difference() string {
 	return fmt.Sprintf("%+.1f %%, ok", r.Percent)
 }
 
-func printTallies(w io.Writer, all []Tally, seconds float64) {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "command\tcalls\tkeys\tbytes to Redis\tfrom Redis\tcalls a second\t")
-	for _, t := range all {
-		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%.1f\t\n", t.Kind, t.Calls, t.Keys, t.In, t.Out, float64(t.Calls)/seconds)
-	}
-	_ = table.Flush()
-}
-
 func same(is bool) string {
 	if is {
 		return "the same"
 	}
 	return "NOT the same"
-}
-
-func sum(all []float64) (sum float64) {
-	for _, x := range all {
-		sum += x
-	}
-	return sum
 }

@@ -35,20 +35,13 @@ type Options struct {
 	// Scenario is the traffic; nil is [Mixed] of eight nodes. All its time is
 	// waited for.
 	Scenario *traffic.Scenario
-	// Chatty has nodes report all that they count, not only what comes near a limit.
-	Chatty bool
-	// Brief leaves out what an idle fleet and what each command costs Redis.
+	// Brief leaves out what each command costs Redis.
 	Brief bool
 }
 
-// What takes time besides the traffic.
-const (
-	// idles is how long the fleet is looked at before: a heartbeat of all.
-	idles = 2 * time.Second
-	// settles is how long after the last request pushes and blocks still come: two
-	// pushes, as the model waits.
-	settles = time.Second
-)
+// settles is how long after the last request pushes and blocks still come: two
+// pushes, as the model waits.
+const settles = time.Second
 
 // Run starts the fleet, sends it the traffic and ends it. Where there is no
 // redis-server the result says so. ctx ends it with nothing left running.
@@ -70,7 +63,7 @@ func run(ctx context.Context, o Options, notes io.Writer) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &fleet{scenario: Mixed(8, 14, 300), quiet: !o.Chatty, program: o.Program, folder: folder}
+	f := &fleet{scenario: Mixed(8, 14, 300), program: o.Program, folder: folder}
 	defer f.stop()
 	if o.Full {
 		f.scenario = Mixed(8, 48, 300)
@@ -88,14 +81,7 @@ func run(ctx context.Context, o Options, notes io.Writer) (*Result, error) {
 	if err := f.start(ctx, o.Port); err != nil {
 		return nil, err
 	}
-	idle, each, sizes := idles, 500*time.Millisecond, []int{8, 256}
-	switch {
-	case o.Brief:
-		idle = 0
-	case o.Full:
-		idle, each, sizes = 2*idles, 3*each, []int{8, 64, 256, 1024}
-	}
-	m, err := f.measure(ctx, o.Seed, idle, notes)
+	m, err := f.measure(ctx, o.Seed, notes)
 	if err != nil {
 		return nil, err
 	}
@@ -109,26 +95,25 @@ func run(ctx context.Context, o Options, notes io.Writer) (*Result, error) {
 	}
 	fmt.Fprintln(notes, "what each command costs Redis")
 	f.stopNodes()
-	if r.RealTime.Costs, err = costs(ctx, f.redis, each); err != nil {
-		return nil, err
+	each := 500 * time.Millisecond
+	if o.Full {
+		each *= 3
 	}
-	fmt.Fprintln(notes, "what many nodes cost Redis")
-	r.RealTime.Crowds, err = crowds(ctx, f.redis, sizes, 2*each)
+	r.RealTime.Costs, err = costs(ctx, f.redis, each)
 	return r, err
 }
 
 // measured is what one run gave.
 type measured struct {
-	before, begun, ended gauge // idle until begun, then the traffic
-	begin                time.Time
-	lasted               time.Duration // from the first request to the last push
-	clients, requests    int
-	crossings            map[uint32]time.Duration
-	senders              []*sender
+	begun, ended      gauge
+	lasted            time.Duration // from the first request to the last push
+	clients, requests int
+	crossings         map[uint32]time.Duration
+	senders           []*sender
 }
 
-// measure looks at the idle fleet, sends the traffic, and waits until all is said.
-func (f *fleet) measure(ctx context.Context, seed uint64, idle time.Duration, notes io.Writer) (*measured, error) {
+// measure sends the traffic, and waits until all is said.
+func (f *fleet) measure(ctx context.Context, seed uint64, notes io.Writer) (*measured, error) {
 	m := &measured{crossings: crossings(f.scenario, seed)}
 	for _, n := range f.nodes {
 		m.senders = append(m.senders, newSender(n.folder, m.crossings))
@@ -147,24 +132,19 @@ func (f *fleet) measure(ctx context.Context, seed uint64, idle time.Duration, no
 		listened <- f.each(func(_ int, n *node) error { n.listen(listening); return nil })
 	}()
 	var err error
-	if m.before, err = f.read(ctx); err != nil {
-		return nil, err
-	}
-	fmt.Fprintf(notes, "an idle fleet, %v\n", idle)
-	sleep.For(ctx, idle)
-	if m.begun, err = f.read(ctx); err != nil {
+	if m.begun, err = f.read(ctx, nil); err != nil {
 		return nil, err
 	}
 	// Every scenario begins with a slot.
 	slot := f.scenario.Window / 60
-	m.begin = time.Now().Truncate(slot).Add(slot)
+	begin := time.Now().Truncate(slot).Add(slot)
 	fmt.Fprintf(notes, "%d requests of scenario %s\n", m.requests, f.scenario.Name)
-	sleep.For(ctx, time.Until(m.begin))
-	if err := f.each(func(i int, _ *node) error { return m.senders[i].send(ctx, m.begin) }); err != nil {
+	sleep.For(ctx, time.Until(begin))
+	if err := f.each(func(i int, _ *node) error { return m.senders[i].send(ctx, begin) }); err != nil {
 		return nil, err
 	}
-	sleep.For(ctx, time.Until(m.begin.Add(m.lasted)))
-	if m.ended, err = f.read(ctx); err != nil {
+	sleep.For(ctx, time.Until(begin.Add(m.lasted)))
+	if m.ended, err = f.read(ctx, m.begun.kinds); err != nil {
 		return nil, err
 	}
 	f.await(ctx, m.crossings)

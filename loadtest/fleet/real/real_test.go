@@ -51,18 +51,9 @@ func TestProcessesAndModel(t *testing.T) {
 	if !p.SameBlocks || r.Virtual.Everywhere != r.Crossing {
 		t.Errorf("the model blocks %d clients, %d of them everywhere: not the same", r.Virtual.Blocked, r.Virtual.Everywhere)
 	}
-	// The taps miss nothing. Redis is asked a moment after them, and counts that too.
-	var in, out uint64
-	for _, k := range p.Kinds {
-		in, out = in+k.In, out+k.Out
-	}
-	const most = 50_000
-	if p.In+most < in || p.In > in+most || p.Out+most < out || p.Out > out+most {
-		t.Errorf("Redis read %d bytes and wrote %d, the nodes sent %d and read %d", p.In, p.Out, in, out)
-	}
 }
 
-// Each command is answered, and an interrupt ends both measurements.
+// Each command is answered, and an interrupt ends it.
 func TestCosts(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -80,15 +71,9 @@ func TestCosts(t *testing.T) {
 	if err != nil || len(c) != len(loads) {
 		t.Errorf("costs: %+v, %v", c, err)
 	}
-	all, err := crowds(ctx, f.redis, []int{2, 5}, 600*time.Millisecond)
-	if err != nil || len(all) != 2 || all[1].Keys == 0 {
-		t.Errorf("crowds: %+v, %v", all, err)
-	}
 	cancel()
-	_, err1 := costs(ctx, f.redis, time.Minute)
-	_, err2 := crowds(ctx, f.redis, []int{2}, time.Minute)
-	if err1 == nil || err2 == nil {
-		t.Errorf("after an interrupt: %v, %v", err1, err2)
+	if _, err := costs(ctx, f.redis, time.Minute); err == nil {
+		t.Error("an interrupt is no error")
 	}
 }
 

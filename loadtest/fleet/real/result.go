@@ -1,7 +1,7 @@
 package real
 
 import (
-	"cmp"
+	"maps"
 	"slices"
 	"time"
 )
@@ -10,84 +10,48 @@ import (
 // one each time, since when a node pushes is drawn by chance.
 type Result struct {
 	// Missing says why nothing was measured; empty if all was.
-	Missing string `json:"missing,omitempty"`
+	Missing string
 
-	Scenario string `json:"scenario"`
-	What     string `json:"what"`
-	Limit    uint32 `json:"limit"`
-	Nodes    int    `json:"nodes"`
-	Clients  int    `json:"clients"`
-	Requests int    `json:"requests"`
-	// Crossing is how many clients cross the limit by the exact count.
-	Crossing int      `json:"crossing"`
-	Virtual  Side     `json:"virtual"`
-	RealTime Measured `json:"real_time"`
+	What                               string
+	Limit                              uint32
+	Nodes, Clients, Requests, Crossing int // Crossing is how many clients cross the limit by the exact count
+	Virtual                            Side
+	RealTime                           Measured
 }
 
 // Side is what is compared: what the fleet on virtual time gave, or the processes.
 type Side struct {
-	Push    Count `json:"push"`
-	Splits  Count `json:"splits"`
-	Watches Count `json:"watches"`
+	Push, Splits, Watches Count
 	// Blocked are the clients that at least one node refuses, Everywhere those that
 	// all do.
-	Blocked    int `json:"blocked"`
-	Everywhere int `json:"everywhere"`
+	Blocked, Everywhere int
 	// First is how long after the request that crosses the limit the first node
 	// refuses the client, All how long until every node does.
-	First Spread `json:"first_time_ms"`
-	All   Spread `json:"all_time_ms"`
+	First, All Spread
 }
 
 // Measured is what the processes did.
 type Measured struct {
 	Side
-	Seconds float64 `json:"seconds"` // from the first request to the last push
+	Seconds float64 // from the first request to the last push
 	// SameBlocks says that each node blocked the same clients as in the model.
-	SameBlocks bool       `json:"same_blocks"`
-	Compare    []Compared `json:"compare"`
-	// Kinds are all commands of that time, Idle those of as many nodes that have
-	// nothing to say, in IdleSeconds.
-	Kinds       []Tally `json:"kinds"`
-	Idle        []Tally `json:"idle"`
-	IdleSeconds float64 `json:"idle_seconds"`
-	// In and Out are all bytes by Redis' own count.
-	In  uint64 `json:"in_bytes"`
-	Out uint64 `json:"out_bytes"`
-	// Commands are the calls by INFO commandstats: those that a function makes are
-	// among them.
-	Commands map[string]uint64 `json:"commands"`
-	RedisCPU float64           `json:"redis_cpu_ms"`
-	IdleCPU  float64           `json:"redis_idle_cpu_ms"` // in IdleSeconds
-	NodeCPU  []float64         `json:"node_cpu_ms"`
-	// Late is by how much a request came too late, at most: the machine was busy.
-	Late   float64   `json:"late_time_ms"`
-	Blocks []Blocked `json:"blocks"`
-	Costs  []Cost    `json:"costs,omitempty"`
-	Crowds []Crowd   `json:"crowds,omitempty"`
+	SameBlocks bool
+	Compare    []Compared
+	RedisCPU   float64 // in ms
+	// Late is by how many ms a request came too late, at most: the machine was busy.
+	Late  float64
+	Costs []Cost
 }
 
 // NodesACore is how many nodes with as much traffic each would fill a processor core
 // of Redis, by what it spent here. It is low: a Redis that has more to do reads more
 // at a time.
-func (t *Measured) NodesACore() int {
-	return int(float64(len(t.NodeCPU)) * 1000 * t.Seconds / max(t.RedisCPU, 1e-9))
-}
-
-// Blocked is one client that was blocked.
-type Blocked struct {
-	Client uint32 `json:"client"`
-	// After is how long after the crossing request each node refused it, in ms;
-	// negative where it did before that request was answered, and null where never.
-	After []*float64 `json:"after_time_ms"`
+func (r *Result) NodesACore() int {
+	return int(float64(r.Nodes) * 1000 * r.RealTime.Seconds / max(r.RealTime.RedisCPU, 1e-9))
 }
 
 // Spread is a few of many sorted figures.
-type Spread struct {
-	Median float64 `json:"median"`
-	P90    float64 `json:"p90"`
-	Most   float64 `json:"most"`
-}
+type Spread struct{ Median, Most float64 }
 
 // spread returns it in milliseconds.
 func spread(all []time.Duration) (s Spread) {
@@ -96,20 +60,20 @@ func spread(all []time.Duration) (s Spread) {
 	}
 	slices.Sort(all)
 	at := func(q float64) float64 { return milliseconds(all[int(q*float64(len(all)-1))]) }
-	return Spread{at(0.5), at(0.9), at(1)}
+	return Spread{at(0.5), at(1)}
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // Compared is one figure of both.
 type Compared struct {
-	What    string  `json:"what"`
-	Virtual float64 `json:"virtual"`
-	Real    float64 `json:"real"`
+	What    string
+	Virtual float64
+	Real    float64
 	// Percent is by how much the processes differ from the model.
-	Percent float64 `json:"percent"`
+	Percent float64
 	// Few says that it is a count of so few that chance alone makes more than [Most].
-	Few bool `json:"few"`
+	Few bool
 }
 
 // Most is by how much processes and model may differ, in percent.
@@ -146,91 +110,38 @@ func compare(virtual, processes *Side) (rows []Compared) {
 // result puts together what a run gave.
 func (f *fleet) result(m *measured) *Result {
 	s := &f.scenario
-	r := &Result{Scenario: s.Name, What: s.What, Limit: s.Limit, Nodes: s.Nodes, Clients: m.clients, Requests: m.requests, Crossing: len(m.crossings)}
+	r := &Result{What: s.What, Limit: s.Limit, Nodes: s.Nodes, Clients: m.clients, Requests: m.requests, Crossing: len(m.crossings)}
 	t := &r.RealTime
-	t.Seconds, t.IdleSeconds = m.ended.at.Sub(m.begun.at).Seconds(), m.begun.at.Sub(m.before.at).Seconds()
-	t.In, t.Out = m.ended.in-m.begun.in, m.ended.out-m.begun.out
-	t.RedisCPU, t.IdleCPU = milliseconds(m.ended.redis-m.begun.redis), milliseconds(m.begun.redis-m.before.redis)
-	counts := m.ended.beyond(m.begun)
-	t.Kinds, t.Idle = tallies(counts), tallies(m.begun.beyond(m.before))
+	t.Seconds, t.RedisCPU = m.ended.at.Sub(m.begun.at).Seconds(), milliseconds(m.ended.redis-m.begun.redis)
+	counts := m.ended.kinds
 	t.Push, t.Splits, t.Watches = counts["push"], counts["split"], counts["xadd"]
-	t.Commands = map[string]uint64{}
-	for name, calls := range m.ended.commands {
-		if n := calls - m.begun.commands[name]; n > 0 {
-			t.Commands[name] = n
-		}
-	}
-	for i, spent := range m.ended.nodes {
-		t.NodeCPU = append(t.NodeCPU, milliseconds(spent-m.begun.nodes[i]))
-	}
+	sent := map[uint32]time.Time{}
 	for _, one := range m.senders {
 		t.Late = max(t.Late, milliseconds(one.latest))
+		maps.Copy(sent, one.crossed)
 	}
-	f.blocks(m, t)
+	blocks := map[uint32][]time.Duration{}
+	for client := range uint32(m.clients) {
+		for _, n := range f.nodes {
+			if since, blocked := n.since(prefix(client)); blocked {
+				blocks[client] = append(blocks[client], since.Sub(sent[client]))
+			}
+		}
+	}
+	t.refuse(blocks, len(f.nodes))
 	return r
 }
 
-// blocks tells who was blocked, and when.
-func (f *fleet) blocks(m *measured, t *Measured) {
-	sent := map[uint32]time.Time{}
-	for _, one := range m.senders {
-		for client, at := range one.crossed {
-			sent[client] = at
-		}
-	}
+// refuse fills in who was refused, by how long after the crossing request each node did.
+func (s *Side) refuse(blocks map[uint32][]time.Duration, nodes int) {
 	var first, all []time.Duration
-	for client := range uint32(m.clients) {
-		b, some, everywhere := Blocked{Client: client}, false, true
-		soonest, latest := time.Duration(1<<62), time.Duration(-1<<62)
-		for _, n := range f.nodes {
-			since, blocked := n.since(prefix(client))
-			some, everywhere = some || blocked, everywhere && blocked
-			if !blocked {
-				b.After = append(b.After, nil)
-				continue
-			}
-			after := since.Sub(sent[client])
-			soonest, latest = min(soonest, after), max(latest, after)
-			ms := milliseconds(after)
-			b.After = append(b.After, &ms)
-		}
-		if !some {
-			continue
-		}
-		t.Blocks = append(t.Blocks, b)
-		t.Blocked++
-		first = append(first, soonest)
-		if everywhere {
-			t.Everywhere++
-			all = append(all, latest)
+	for _, times := range blocks {
+		s.Blocked++
+		first = append(first, slices.Min(times))
+		if len(times) == nodes {
+			s.Everywhere++
+			all = append(all, slices.Max(times))
 		}
 	}
-	t.First, t.All = spread(first), spread(all)
-}
-
-// beyond returns what the taps counted after another reading.
-func (g *gauge) beyond(before gauge) map[string]Count {
-	counts := map[string]Count{}
-	for kind, c := range g.kinds {
-		c.add(before.kinds[kind], ^uint64(0))
-		if c != (Count{}) {
-			counts[kind] = c
-		}
-	}
-	return counts
-}
-
-// Tally is what was counted of one kind of command.
-type Tally struct {
-	Kind string `json:"kind"`
-	Count
-}
-
-// tallies sorts by bytes, the most first.
-func tallies(counts map[string]Count) (all []Tally) {
-	for kind, c := range counts {
-		all = append(all, Tally{kind, c})
-	}
-	slices.SortFunc(all, func(a, b Tally) int { return cmp.Or(cmp.Compare(b.In+b.Out, a.In+a.Out), cmp.Compare(a.Kind, b.Kind)) })
-	return all
+	s.First, s.All = spread(first), spread(all)
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"edgeguard/internal/sleep"
@@ -26,14 +27,13 @@ type sender struct {
 	crossings map[uint32]time.Duration
 
 	crossed map[uint32]time.Time // when these were sent
-	refused map[uint32]uint64    // how many of a client's were
 	latest  time.Duration        // by how much a request came too late, at most
 }
 
 func newSender(folder string, crossings map[uint32]time.Duration) *sender {
 	return &sender{
 		socket: filepath.Join(folder, "auth"), crossings: crossings,
-		crossed: map[uint32]time.Time{}, refused: map[uint32]uint64{},
+		crossed: map[uint32]time.Time{},
 	}
 }
 
@@ -70,7 +70,7 @@ func (s *sender) send(ctx context.Context, begin time.Time) error {
 			}
 			text = appendQuestion(text, r)
 		}
-		if err := s.ask(conn, answers, text, left[:n]); err != nil {
+		if err := s.ask(conn, answers, text, n); err != nil {
 			return fmt.Errorf("asking %s: %w", s.socket, err)
 		}
 		left = left[n:]
@@ -79,14 +79,14 @@ func (s *sender) send(ctx context.Context, begin time.Time) error {
 }
 
 // ask puts some questions together, and reads their answers.
-func (s *sender) ask(conn net.Conn, answers *bufio.Reader, text []byte, asked []traffic.Request) error {
+func (s *sender) ask(conn net.Conn, answers *bufio.Reader, text []byte, asked int) error {
 	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
 		return err
 	}
 	if _, err := conn.Write(text); err != nil {
 		return err
 	}
-	for _, r := range asked {
+	for range asked {
 		answer, err := http.ReadResponse(answers, nil)
 		if err != nil {
 			return err
@@ -94,11 +94,7 @@ func (s *sender) ask(conn net.Conn, answers *bufio.Reader, text []byte, asked []
 		if _, err := io.Copy(io.Discard, answer.Body); err != nil {
 			return err
 		}
-		switch answer.StatusCode {
-		case http.StatusForbidden:
-			s.refused[r.Client]++
-		case http.StatusOK, http.StatusNoContent:
-		default:
+		if !slices.Contains([]int{http.StatusForbidden, http.StatusOK, http.StatusNoContent}, answer.StatusCode) {
 			return fmt.Errorf("the node answered %s", answer.Status)
 		}
 	}

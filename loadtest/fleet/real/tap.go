@@ -13,13 +13,13 @@ import (
 
 // Count is what nodes sent to Redis of one kind of command, and what came back.
 type Count struct {
-	Calls uint64 `json:"calls"`
+	Calls uint64
 	// Keys are those of a call that has as many as it likes: of pushes and splits.
-	Keys uint64 `json:"keys,omitempty"`
+	Keys uint64
 	// Compared are those of the keys of which only the sum was compared.
-	Compared uint64 `json:"compared,omitempty"`
-	In       uint64 `json:"in_bytes"`  // to Redis
-	Out      uint64 `json:"out_bytes"` // from Redis
+	Compared uint64
+	In       uint64 // to Redis
+	Out      uint64 // from Redis
 }
 
 func (c *Count) add(o Count, sign uint64) {
