@@ -11,8 +11,6 @@ import (
 type Algorithm struct {
 	Name string // one word with dashes
 	What string // a sentence for the reader
-	// Stated is what its documents say of the error of its count.
-	Stated string
 	// New returns one that limits every client to limit in a window of 60 slots.
 	New func(limit uint32, window time.Duration) Local
 	// Since is from when on the count of a decision at now holds all that was
@@ -37,20 +35,20 @@ func Algorithms() []Algorithm {
 		return now.Truncate(slot) - window + slot
 	}
 	return []Algorithm{
-		{Name: "fixed-window", What: "one counter, emptied at each boundary of the window", Stated: "a limit at each boundary",
+		{Name: "fixed-window", What: "one counter, emptied at each boundary of the window",
 			New:   func(limit uint32, window time.Duration) Local { return NewFixedWindow(limit, window) },
 			Since: func(now, window time.Duration) time.Duration { return now.Truncate(window) }},
-		{Name: "two-counters", What: "the window's counter, and the last one's by its part of the sliding window", Stated: "a few requests",
+		{Name: "two-counters", What: "the window's counter, and the last one's by its part of the sliding window",
 			New: func(limit uint32, window time.Duration) Local { return NewTwoCounters(limit, window) }},
-		{Name: "sliding-log", What: "the time and cost of each request that was allowed", Stated: "none",
+		{Name: "sliding-log", What: "the time and cost of each request that was allowed",
 			New:   func(limit uint32, window time.Duration) Local { return NewSlidingLog(limit, window) },
 			Since: func(now, window time.Duration) time.Duration { return now - window + 1 }},
-		{Name: "gcra", What: "a token bucket as one time (GCRA): a whole limit at once, then one by one", Stated: "no window is promised",
+		{Name: "gcra", What: "a token bucket as one time (GCRA): a whole limit at once, then one by one",
 			New: func(limit uint32, window time.Duration) Local { return NewGCRA(limit, window) }},
-		{Name: "60-buckets", What: "the 60 buckets of the document, its pseudo-code taken literally", Stated: "one bucket",
+		{Name: "60-buckets", What: "the 60 buckets of the document, its pseudo-code taken literally",
 			New:   func(limit uint32, window time.Duration) Local { return NewBuckets(limit, window) },
 			Since: slots},
-		{Name: "ring-1", What: "edgeguard's 60 slots, guard 1", Stated: "one slot", New: ring(guardNone), Since: slots},
-		{Name: "ring-0.95", What: "edgeguard's 60 slots, guard 0.95: the default", Stated: "one slot", New: ring(guardDefault), Since: slots},
+		{Name: "ring-1", What: "edgeguard's 60 slots, guard 1", New: ring(guardNone), Since: slots},
+		{Name: "ring-0.95", What: "edgeguard's 60 slots, guard 0.95: the default", New: ring(guardDefault), Since: slots},
 	}
 }

@@ -29,7 +29,7 @@ func (r *Report) request() section {
 		t.Scenario, t.Limit, t.Window, t.Conns, whole(float64(t.Rate)), t.Rounds)}
 	for i := range t.Arms {
 		a := &t.Arms[i]
-		row := []string{armLabel(a), "-", "-", "-", "-", "-", "-"}
+		row := []string{a.What, "-", "-", "-", "-", "-", "-"}
 		if c := a.Cost; c != nil {
 			row[1] = withUnit(c.ServerCPU.Median+c.ToolCPU.Median, "")
 			if a.Base != "" {
@@ -37,7 +37,7 @@ func (r *Report) request() section {
 			}
 		}
 		if a.Missing != "" {
-			s.Says = append(s.Says, "Of "+armLabel(a)+" not all was measured: "+a.Missing+".")
+			s.Says = append(s.Says, "Of "+a.What+" not all was measured: "+a.Missing+".")
 		}
 		if j := a.Judged; j != nil && a.Base != "" {
 			row[5], row[6] = fmt.Sprintf("%d of %d", j.Caught, j.Over), fmt.Sprintf("%d of %d", j.Hit, j.Visitors)
@@ -45,21 +45,6 @@ func (r *Report) request() section {
 		s.Table.add(row...)
 	}
 	return s
-}
-
-// labels are the arms' names as a chart of a small screen has room for.
-var labels = map[string]string{
-	"nginx": "nginx alone", "limit-req": "nginx limit_req", "fail2ban": "fail2ban", "forward-auth": "edgeguard, auth_request", "cached-pass": "edgeguard, cached pass",
-	"log": "edgeguard, log and geo list", "haproxy": "HAProxy alone", "stick-table": "HAProxy stick table", "peers": "edgeguard, peers", "spoe": "edgeguard, SPOE",
-	"haproxy-log": "edgeguard, HAProxy's log",
-}
-
-// armLabel is an arm in few words.
-func armLabel(a *tools.Arm) string {
-	if label := labels[a.Name]; label != "" {
-		return label
-	}
-	return a.Name
 }
 
 func spreadCell(s tools.Spread) string {
@@ -78,7 +63,7 @@ func (r *Report) blockTimes() plot.Bars {
 		if a.Base == "" {
 			continue // nothing limits there
 		}
-		bar := plot.Bar{Label: armLabel(a), Ours: strings.HasPrefix(armLabel(a), "edgeguard")}
+		bar := plot.Bar{Label: a.What, Ours: strings.HasPrefix(a.What, "edgeguard")}
 		switch {
 		case a.Judged == nil:
 			bar.None, bar.Text = true, "not measured"
@@ -112,7 +97,7 @@ func (r *Report) block() section {
 		for i := range t.Arms {
 			a := &t.Arms[i]
 			if j := a.Judged; a.Base != "" && j != nil && len(j.Blocks) > 0 {
-				s.Table.add(armLabel(a), statedGoal, fmt.Sprintf("%s, at most %s; %s passed", seconds(j.Block.Median), seconds(j.Block.Most), count(j.Passed, "request")), "")
+				s.Table.add(a.What, statedGoal, fmt.Sprintf("%s, at most %s; %s passed", seconds(j.Block.Median), seconds(j.Block.Most), count(j.Passed, "request")), "")
 			}
 		}
 	}

@@ -38,13 +38,6 @@ func consoleGroup() group {
 			answer("`/rules/{name}`, then", 20, scale.RuleThen),
 			answer("an outcome", 20, scale.Outcome),
 			answer("an event, from the request that makes it to who listens", 500, scale.Live),
-			{what: "blocks that paging by rule misses or repeats, while others come and go", goal: atMost(0, ""), command: openConsole, measure: func(r *runner) (reading, error) {
-				f, err := r.console()
-				if err != nil {
-					return reading{}, err
-				}
-				return reading{float64(f.Wrong), fmt.Sprintf("%.0f changes a second", f.Changes)}, nil
-			}},
 			turns("decisions with pages open, 99th percentile", atMost(1.1, "×"), func(f *scale.Figures) ([]float64, string) {
 				return f.Decision, "without: " + withUnit(f.Seconds*1e6, "µs")
 			}),

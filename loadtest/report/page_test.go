@@ -60,9 +60,9 @@ func someReport() *Report {
 	r.Parts.Processes = &real.Result{Nodes: 2, RealTime: real.Measured{SameBlocks: true, Seconds: 10, RedisCPU: 100, Compare: []real.Compared{{What: "keys", Percent: -1.5}, {What: "splits", Percent: 30, Few: true}}}}
 	r.Parts.Tools = &tools.Result{Scenario: "a scenario", Limit: 100, Window: 60, Rounds: 3, Conns: 8, Rate: 1000, Arms: []tools.Arm{
 		{Name: "nginx", What: "nginx alone", Cost: &tools.Cost{ServerCPU: tools.Spread{Median: 15}}},
-		{Name: "log", What: "edgeguard by the log", Base: "nginx", Cost: &tools.Cost{AddedCPU: tools.Spread{Median: 2, Least: 1, Most: 3}},
+		{Name: "log", What: "edgeguard, log and geo list", Base: "nginx", Cost: &tools.Cost{AddedCPU: tools.Spread{Median: 2, Least: 1, Most: 3}},
 			Judged: &tools.Judged{Over: 10, Caught: 9, Visitors: 100, Passed: 40, Block: tools.Spread{Median: .05, Least: .04, Most: .09}, Blocks: []float64{.05}}},
-		{Name: "fail2ban", What: evil, Base: "nginx", Missing: evil},
+		{Name: "fail2ban", What: "fail2ban", Base: "nginx", Missing: evil},
 	}}
 	return r
 }

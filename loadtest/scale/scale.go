@@ -34,10 +34,6 @@ func Usual() Options {
 type Figures struct {
 	// Answers are the 99th percentiles of answers, by name.
 	Answers map[string]time.Duration
-	// Wrong is how many blocks a walk through the pages of a rule did not show exactly
-	// once, while others were made and lifted: Changes a second.
-	Wrong   int
-	Changes float64
 	// Decision and Throughput are those with pages open against without, turn by
 	// turn. Memory is what the node takes more.
 	Decision, Throughput []float64
@@ -62,10 +58,6 @@ func Measure(ctx context.Context, o Options) (*Figures, error) {
 	defer n.stop()
 	f := new(Figures)
 	if f.Answers, err = n.answers(ctx, &o); err != nil {
-		return nil, err
-	}
-	fmt.Fprintln(o.Notes, "paging through a rule while blocks come and go")
-	if f.Wrong, f.Changes, err = n.walkWhileChanged(ctx, min(1000, 1+o.Blocks/50)); err != nil {
 		return nil, err
 	}
 	return f, n.turns(ctx, &o, f)

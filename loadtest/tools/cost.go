@@ -26,16 +26,16 @@ type Cost struct {
 	// ServerCPU and ToolCPU are the processor time of the web server and of what runs
 	// beside it, AddedCPU both less the web server's alone; microseconds a request, of as
 	// many as fit.
-	ServerCPU Spread `json:"server_cpu_us"`
-	ToolCPU   Spread `json:"tool_cpu_us"`
-	AddedCPU  Spread `json:"added_cpu_us"`
+	ServerCPU Spread
+	ToolCPU   Spread
+	AddedCPU  Spread
 	// P50 and P99 are what a request takes at a steady rate, added are those less what it
 	// takes of the web server alone; milliseconds.
-	P50      Spread `json:"p50_time_ms"`
-	P99      Spread `json:"p99_time_ms"`
-	AddedP50 Spread `json:"added_p50_time_ms"`
-	AddedP99 Spread `json:"added_p99_time_ms"`
-	Lost     uint64 `json:"lost"` // lines of a log that never arrived
+	P50      Spread
+	P99      Spread
+	AddedP50 Spread
+	AddedP99 Spread
+	Lost     uint64 // lines of a log that never arrived
 }
 
 // turns are what an arm's turns gave, one value each a round.

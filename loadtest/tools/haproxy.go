@@ -50,15 +50,12 @@ func (s *site) haproxy(global, lines, whole string) error {
 
 func haproxyAlone(_ context.Context, s *site) error { return s.haproxy("", "", "") }
 
-func stickTableLines(r rule) string {
-	seconds := int(r.window / time.Second)
-	return fmt.Sprintf(`stick-table type ipv6 size 100k expire %ds store http_req_rate(%ds)
-    http-request track-sc0 src
-    http-request deny deny_status 429 if { sc_http_req_rate(0) gt %d }`, 3*seconds, seconds, r.limit)
-}
-
+// stickTable counts by two counters: the window before is taken as spread evenly.
 func stickTable(_ context.Context, s *site) error {
-	return s.haproxy("", stickTableLines(s.rule), "")
+	seconds := int(s.window / time.Second)
+	return s.haproxy("", fmt.Sprintf(`stick-table type ipv6 size 100k expire %ds store http_req_rate(%ds)
+    http-request track-sc0 src
+    http-request deny deny_status 429 if { sc_http_req_rate(0) gt %d }`, 3*seconds, seconds, s.limit), "")
 }
 
 func peers(ctx context.Context, s *site) error {

@@ -10,26 +10,26 @@ import (
 // crosses the limit with the first request that has more than the limit in the window that
 // ends with it.
 type Judged struct {
-	Requests int `json:"requests"`
+	Requests int
 	// Over is how many clients crossed the limit. Of them, Caught were refused, Early ones
 	// before they crossed.
-	Over   int `json:"over"`
-	Caught int `json:"caught"`
-	Early  int `json:"early"`
+	Over   int
+	Caught int
+	Early  int
 	// Visitors are all others. Of them, Hit were refused, HitRequests times.
-	Visitors    int `json:"visitors"`
-	Hit         int `json:"hit"`
-	HitRequests int `json:"hit_requests"`
+	Visitors    int
+	Hit         int
+	HitRequests int
 	// Passed is how many requests passed of clients that had crossed the limit, that one
 	// included.
-	Passed int `json:"passed"`
+	Passed int
 	// Failed is how many answers were neither a pass nor a refusal.
-	Failed int `json:"failed"`
+	Failed int
 	// Block is the time from sending the request that crosses to the first refusal, in
 	// seconds, of the clients that were refused then.
-	Block Spread `json:"block_time_s"`
+	Block Spread
 	// Blocks are all of these, in order.
-	Blocks []float64 `json:"all_block_times_s"`
+	Blocks []float64
 }
 
 // seen is what is known of one client.

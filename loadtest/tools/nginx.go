@@ -50,14 +50,10 @@ func (r rule) perMinute() uint32 {
 	return uint32(uint64(r.limit) * uint64(time.Minute) / uint64(r.window))
 }
 
-func limitReqLines(r rule) (zone, limit string) {
-	return fmt.Sprintf("limit_req_zone $binary_remote_addr zone=clients:10m rate=%dr/m;", r.perMinute()),
-		fmt.Sprintf("limit_req zone=clients burst=%d nodelay;", r.limit-1)
-}
-
+// limitReq is a leaky bucket and has no window: it lets pass up to twice the limit in one.
 func limitReq(_ context.Context, s *site) error {
-	zone, limit := limitReqLines(s.rule)
-	return s.nginx(blocks{http: zone + "\n", server: limit + "\nlimit_req_status 429;"})
+	return s.nginx(blocks{http: fmt.Sprintf("limit_req_zone $binary_remote_addr zone=clients:10m rate=%dr/m;\n", s.perMinute()),
+		server: fmt.Sprintf("limit_req zone=clients burst=%d nodelay;\nlimit_req_status 429;", s.limit-1)})
 }
 
 // fail2banJail bans whoever is over the limit, by nginx's log. The action is fail2ban's own

@@ -136,7 +136,7 @@ func TestPick(t *testing.T) {
 
 // What is not installed is said in its row, and the rest goes on.
 func TestMissing(t *testing.T) {
-	a := &arm{name: "x", needs: []string{"no-such-program"}, expressed: nothing}
+	a := &arm{name: "x", needs: []string{"no-such-program"}}
 	r := &run{notes: io.Discard, scenario: small}
 	r.result = r.newResult([]*arm{a})
 	err := r.with(t.Context(), []*arm{a}, "play", rule{}, func(context.Context, []*site) error { return nil })
@@ -153,22 +153,5 @@ func TestCostIsOfTheSameRound(t *testing.T) {
 	}
 	if want := (Spread{1, -1, 1}); c.AddedP99 != want {
 		t.Errorf("added to p99: %v, want %v", c.AddedP99, want)
-	}
-}
-
-// A table for a terminal has at most 100 columns.
-func TestPrint(t *testing.T) {
-	r := &run{scenario: traffic.Shop(time.Minute), rounds: 3}
-	r.result = r.newResult(allArms)
-	for i := range r.result.Arms {
-		r.result.Arms[i].Cost = &Cost{ServerCPU: Spread{Median: 1234.5}, AddedP99: Spread{Median: -12.34}}
-		r.result.Arms[i].Judged = &Judged{Over: 20, Caught: 20, Visitors: 202, Passed: 12345, Blocks: []float64{1}, Block: Spread{12.345, 1, 12.345}}
-	}
-	var b bytes.Buffer
-	r.result.Print(&b)
-	for line := range strings.Lines(b.String()) {
-		if n := len([]rune(strings.TrimSpace(line))); n > 100 {
-			t.Errorf("%d columns: %s", n, line)
-		}
 	}
 }

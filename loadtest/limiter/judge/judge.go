@@ -14,50 +14,44 @@ import (
 // Sentence is what a [Judge] found. A window is that of the limit and ends at a
 // request: (at - window, at].
 type Sentence struct {
-	Requests int `json:"requests"`
-	Allowed  int `json:"allowed"`
-	// Over are requests that were allowed where the window had no room, and
-	// OverClients who sent them.
-	Over        int `json:"over"`
-	OverClients int `json:"over_clients"`
+	Requests int
+	Allowed  int
+	// Over are requests that were allowed where the window had no room.
+	Over int
 	// Most is the greatest cost allowed to one client in any window, to be held
 	// against Limit.
-	Most  uint32 `json:"most"`
-	Limit uint32 `json:"limit"`
+	Most  uint32
+	Limit uint32
 	// ShortestMS is the shortest time in which more than the limit was allowed to
 	// one client, in milliseconds; negative where it never was.
-	ShortestMS int64 `json:"shortest_over_ms"`
-	// RefusedFalsely are requests that were refused where the window had room, and
-	// of these Innocent those of clients that are no attackers.
-	RefusedFalsely int `json:"refused_falsely"`
-	Innocent       int `json:"refused_falsely_innocent"`
+	ShortestMS int64
+	// RefusedFalsely are requests that were refused where the window had room.
+	RefusedFalsely int
 	// Least and Greatest are the bounds of the error of the count: it less the
 	// exact cost of the window.
-	Least    float64 `json:"count_error_least"`
-	Greatest float64 `json:"count_error_greatest"`
+	Least    float64
+	Greatest float64
 	// Bound is the greatest error that was possible by the limiter's own statement,
 	// Beyond how many counts were off by more. Both are 0 where nothing is stated.
-	Bound  uint32 `json:"count_error_bound"`
-	Beyond int    `json:"count_error_beyond"`
+	Bound  uint32
+	Beyond int
 	Waits
 }
 
 // Judge reads requests with what a limiter said to them, in the order of their
 // time. It is not safe for concurrent use.
 type Judge struct {
-	limit     uint32
-	window    time.Duration
-	attackers uint32
-	since     func(now, window time.Duration) time.Duration
-	clients   []history // by number
-	found     Sentence
+	limit   uint32
+	window  time.Duration
+	since   func(now, window time.Duration) time.Duration
+	clients []history // by number
+	found   Sentence
 }
 
 // history is what one client was allowed, oldest first.
 type history struct {
-	all  []allowed
-	sum  uint32 // of all, which are those in the window when it was last looked at
-	over bool
+	all []allowed
+	sum uint32 // of all, which are those in the window when it was last looked at
 	// Of all, the sums of those that a count is certain to hold, and of those in the
 	// shortest time that is over the limit, and where each begins.
 	sure, tight     uint32
@@ -72,7 +66,7 @@ type allowed struct {
 // New returns a judge of limiters of an algorithm on a scenario. Since is the algorithm's
 // own, nil where it states nothing.
 func New(s *traffic.Scenario, since func(now, window time.Duration) time.Duration) *Judge {
-	return &Judge{limit: s.Limit, window: s.Window, attackers: s.Attackers, since: since, clients: make([]history, s.Attackers),
+	return &Judge{limit: s.Limit, window: s.Window, since: since, clients: make([]history, s.Attackers),
 		found: Sentence{Limit: s.Limit, ShortestMS: -1}}
 }
 
@@ -93,9 +87,6 @@ func (j *Judge) See(now time.Duration, r traffic.Request, d limiter.Decision) {
 		}
 	case room:
 		j.found.RefusedFalsely++
-		if r.Client >= j.attackers {
-			j.found.Innocent++
-		}
 	}
 	j.count(h, now, d.Count)
 }
@@ -115,10 +106,6 @@ func (j *Judge) allow(h *history, now time.Duration, r traffic.Request) {
 // over is for a request that was allowed without room.
 func (j *Judge) over(h *history, now time.Duration) {
 	j.found.Over++
-	if !h.over {
-		h.over = true
-		j.found.OverClients++
-	}
 	for h.tight-uint32(h.all[h.tightAt].cost) > j.limit {
 		h.tight -= uint32(h.all[h.tightAt].cost)
 		h.tightAt++

@@ -10,14 +10,14 @@ import (
 // Waits says how true the times were that refused requests were told to wait.
 type Waits struct {
 	// Asked are the refusals that were looked at, Silent those that named no time.
-	Asked  int `json:"waits_asked"`
-	Silent int `json:"waits_silent"`
+	Asked  int
+	Silent int
 	// Early are those whose time was too short: the same limiter would refuse again.
 	// Late are those whose time was too long. The greatest of each is in seconds.
-	Early  int     `json:"waits_early"`
-	EarlyS float64 `json:"waits_early_most_s"`
-	Late   int     `json:"waits_late"`
-	LateS  float64 `json:"waits_late_most_s"`
+	Early  int
+	EarlyS float64
+	Late   int
+	LateS  float64
 }
 
 // Resolution is how far a time may be off: what is compared tells microseconds.
