@@ -20,8 +20,6 @@ type Options struct {
 
 // Result is what came of all runs. The same options give the same.
 type Result struct {
-	Seed uint64
-	Full bool
 	// Costs says where the costs of commands were measured that Redis' share of a core is
 	// computed from.
 	Costs string
@@ -41,7 +39,6 @@ const (
 type Row struct {
 	Part     string
 	Scenario string
-	What     string
 	Fault    string
 	// Percent is what a client sends in a window, of the threshold.
 	Percent float64
@@ -52,17 +49,13 @@ type Row struct {
 	Guard   string
 	SkewMS  int64
 
-	Requests     uint64
-	LastedS      float64 // of virtual seconds
 	Clients      int
 	Crossed      int
 	Caught       int
 	Missed       int
-	Early        int
 	FalseBlocks  int
 	OverAdmitted uint64
 	MostOver     uint64
-	RefusedEarly uint64
 	MedianMS     float64
 	MostMS       float64
 
@@ -96,7 +89,7 @@ type session struct {
 
 // Run runs all parts, and notes each of them.
 func Run(ctx context.Context, o Options, notes io.Writer) (*Result, error) {
-	s := &session{ctx: ctx, o: o, notes: notes, out: Result{Seed: o.Seed, Full: o.Full, Costs: Measured.Measured}}
+	s := &session{ctx: ctx, o: o, notes: notes, out: Result{Costs: Measured.Measured}}
 	s.guards()
 	s.splits()
 	s.faults()
@@ -126,12 +119,12 @@ func (s *session) add(row Row, setup Setup) Row {
 		s.err = err
 		return row
 	}
-	row.Scenario, row.What = setup.Scenario.Name, setup.Scenario.What
+	row.Scenario = setup.Scenario.Name
 	row.WindowS, row.Nodes, row.Home, row.Quiet = int(setup.Scenario.Window/time.Second), setup.Nodes, setup.Home, setup.Quiet
 	row.Guard, row.SkewMS = setup.Guard.String(), setup.Skew.Milliseconds()
-	row.Requests, row.LastedS, row.Clients = r.Requests, round(r.Lasted.Seconds(), 1000), r.Clients
-	row.Crossed, row.Caught, row.Missed, row.Early, row.FalseBlocks = r.Crossed, r.Caught, r.Missed, r.Early, r.FalseBlocks
-	row.OverAdmitted, row.MostOver, row.RefusedEarly = r.OverAdmitted, r.MostOver, r.RefusedEarly
+	row.Clients = r.Clients
+	row.Crossed, row.Caught, row.Missed, row.FalseBlocks = r.Crossed, r.Caught, r.Missed, r.FalseBlocks
+	row.OverAdmitted, row.MostOver = r.OverAdmitted, r.MostOver
 	row.MedianMS, row.MostMS = milliseconds(r.quantile(0.5)), milliseconds(r.quantile(1))
 	all, lasted := r.All(), r.Lasted.Seconds()
 	row.Reported, row.Keys, row.Calls = r.Pushed, round(float64(r.Load(push).Keys)/lasted, 100), round(float64(all.Calls)/lasted, 100)

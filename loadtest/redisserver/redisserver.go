@@ -120,8 +120,16 @@ func (s *Server) answers(ctx context.Context) error {
 // Stop ends the server, and returns when it is gone. It may be called again.
 func (s *Server) Stop() { s.stop() }
 
-// CPU is the time that the server has spent on a processor so far, in steps of 10 ms.
-func (s *Server) CPU() (time.Duration, error) { return program.CPU(s.process.PID()) }
+// CPU is what the server says that it has spent on a processor so far.
+func (s *Server) CPU(ctx context.Context) (time.Duration, error) {
+	info, err := s.Info(ctx, "cpu")
+	if err != nil {
+		return 0, err
+	}
+	user, err1 := strconv.ParseFloat(info["used_cpu_user"], 64)
+	system, err2 := strconv.ParseFloat(info["used_cpu_sys"], 64)
+	return time.Duration((user + system) * float64(time.Second)), errors.Join(err1, err2)
+}
 
 // Info returns the fields of a section of INFO by name.
 func (s *Server) Info(ctx context.Context, section string) (map[string]string, error) {

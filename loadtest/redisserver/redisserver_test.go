@@ -30,8 +30,8 @@ func TestServer(t *testing.T) {
 	if err != nil || info["total_net_input_bytes"] == "" {
 		t.Errorf("INFO stats: %v, %v", info, err)
 	}
-	if _, err := s.CPU(); err != nil {
-		t.Error(err)
+	if spent, err := s.CPU(context.Background()); err != nil || spent <= 0 {
+		t.Error(spent, err)
 	}
 	s.Stop()
 	s.Stop()

@@ -15,7 +15,6 @@ import (
 
 	"edgeguard"
 	"edgeguard/config"
-	"edgeguard/logline"
 	"edgeguard/replay"
 	"edgeguard/rules"
 	"edgeguard/sensor/accesslog"
@@ -276,27 +275,4 @@ func Count(pairs []Pair) (better, worse int) {
 		}
 	}
 	return better, worse
-}
-
-// parse returns the events of a log in the combined format.
-func parse(text []byte) ([]edgeguard.Event, error) {
-	format, err := logline.ParseFormat("combined")
-	if err != nil {
-		return nil, err
-	}
-	chunk := logline.Chunk{Text: text}
-	format.Parser("generated", nil).Parse(&chunk)
-	return chunk.Events, nil
-}
-
-// once is a source of one batch.
-type once struct{ all []edgeguard.Event }
-
-// Next implements replay.Source.
-func (o *once) Next() ([]edgeguard.Event, error) {
-	if all := o.all; all != nil {
-		o.all = nil
-		return all, nil
-	}
-	return nil, io.EOF
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"edgeguard/internal/realdata"
 	"edgeguard/loadtest/scenes"
 	"edgeguard/loadtest/traffic"
+	"edgeguard/logline"
 	"edgeguard/replay"
 	"edgeguard/rules"
 	"edgeguard/tuning/evidence"
@@ -160,11 +162,13 @@ func innocents(all []edgeguard.Event) (func() (replay.Source, error), map[string
 
 func parsed(t *testing.T, text []byte) []edgeguard.Event {
 	t.Helper()
-	all, err := parse(text)
+	format, err := logline.ParseFormat("combined")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return all
+	chunk := logline.Chunk{Text: text}
+	format.Parser("generated", nil).Parse(&chunk)
+	return chunk.Events
 }
 
 // moved returns an address of a network for one scene: they use the same addresses.
@@ -218,4 +222,16 @@ func TestWantedTraffic(t *testing.T) {
 			}
 		}
 	}
+}
+
+// once is a source of one batch.
+type once struct{ all []edgeguard.Event }
+
+// Next implements replay.Source.
+func (o *once) Next() ([]edgeguard.Event, error) {
+	if all := o.all; all != nil {
+		o.all = nil
+		return all, nil
+	}
+	return nil, io.EOF
 }

@@ -73,7 +73,8 @@ func (r *run) cost(ctx context.Context, w *way, requests []traffic.Request, c *C
 	if err := r.empty(ctx, w); err != nil {
 		return err
 	}
-	var figures [2][3]float64 // before and after: bytes in, out, and seconds of the processor
+	var figures [2][2]float64 // before and after: bytes in and out
+	var spent [2]time.Duration
 	for i := range figures {
 		var err error
 		for k, name := range []string{"total_net_input_bytes", "total_net_output_bytes"} {
@@ -81,7 +82,7 @@ func (r *run) cost(ctx context.Context, w *way, requests []traffic.Request, c *C
 				return err
 			}
 		}
-		if figures[i][2], err = r.processor(ctx); err != nil {
+		if spent[i], err = r.server.CPU(ctx); err != nil {
 			return err
 		}
 		if i == 0 {
@@ -93,7 +94,7 @@ func (r *run) cost(ctx context.Context, w *way, requests []traffic.Request, c *C
 	n := float64(len(requests))
 	c.Way, c.Commands = w.name, float64(w.commands)
 	c.In, c.Out = (figures[1][0]-figures[0][0])/n, (figures[1][1]-figures[0][1])/n
-	c.pipelined = append(c.pipelined, 1e6*(figures[1][2]-figures[0][2])/n)
+	c.pipelined = append(c.pipelined, 1e6*(spent[1]-spent[0]).Seconds()/n)
 	return r.singly(ctx, w, requests[:min(r.singles, len(requests))], c)
 }
 

@@ -120,10 +120,3 @@ func (r *run) info(ctx context.Context, section, name string) (float64, error) {
 	}
 	return strconv.ParseFloat(all[name], 64)
 }
-
-// processor returns the seconds that Redis has spent on a processor.
-func (r *run) processor(ctx context.Context) (float64, error) {
-	user, err1 := r.info(ctx, "cpu", "used_cpu_user")
-	system, err2 := r.info(ctx, "cpu", "used_cpu_sys")
-	return user + system, errors.Join(err1, err2)
-}

@@ -107,7 +107,7 @@ func (l *load) cost(ctx context.Context, r *redisserver.Server, lasts time.Durat
 
 // spent returns what Redis spent on a processor while something was done.
 func spent(ctx context.Context, r *redisserver.Server, do func() error) (cpu, took time.Duration, err error) {
-	before, err := redisCPU(ctx, r)
+	before, err := r.CPU(ctx)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -116,19 +116,8 @@ func spent(ctx context.Context, r *redisserver.Server, do func() error) (cpu, to
 		return 0, 0, err
 	}
 	took = time.Since(begun)
-	after, err := redisCPU(ctx, r)
+	after, err := r.CPU(ctx)
 	return after - before, took, err
-}
-
-// redisCPU is what Redis says that it has spent on a processor.
-func redisCPU(ctx context.Context, r *redisserver.Server) (time.Duration, error) {
-	info, err := r.Info(ctx, "cpu")
-	if err != nil {
-		return 0, err
-	}
-	user, err1 := strconv.ParseFloat(info["used_cpu_user"], 64)
-	sys, err2 := strconv.ParseFloat(info["used_cpu_sys"], 64)
-	return time.Duration((user + sys) * float64(time.Second)), errors.Join(err1, err2)
 }
 
 // run asks over all links for a time, and returns how many calls were answered.

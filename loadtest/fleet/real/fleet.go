@@ -26,9 +26,9 @@ type fleet struct {
 
 // start starts Redis and the nodes, and returns when all are one fleet. To be
 // followed by stop, also after an error.
-func (f *fleet) start(ctx context.Context, port int) error {
+func (f *fleet) start(ctx context.Context) error {
 	var err error
-	if f.redis, err = redisserver.Start(ctx, f.folder, port); err != nil {
+	if f.redis, err = redisserver.Start(ctx, f.folder, 0); err != nil {
 		return err
 	}
 	if err := f.install(ctx); err != nil {

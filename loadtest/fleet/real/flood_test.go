@@ -36,7 +36,7 @@ func TestFlood(t *testing.T) {
 		held:     *floodHeld, program: built(t), folder: folder,
 	}
 	defer f.stop()
-	if err := f.start(ctx, 0); err != nil {
+	if err := f.start(ctx); err != nil {
 		t.Fatal(err)
 	}
 	limit := int(float64(f.scenario.Limit) * guard)

@@ -20,7 +20,7 @@ type gauge struct {
 // question itself.
 func (f *fleet) read(ctx context.Context, before map[string]Count) (g gauge, err error) {
 	g.at, g.kinds = time.Now(), f.ledger.since(before)
-	if g.redis, err = redisCPU(ctx, f.redis); err != nil {
+	if g.redis, err = f.redis.CPU(ctx); err != nil {
 		return g, err
 	}
 	commands, err := f.redis.Info(ctx, "commandstats")

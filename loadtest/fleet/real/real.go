@@ -30,8 +30,6 @@ type Options struct {
 	Full bool
 	// Program is the edgeguard that runs; it is built if empty.
 	Program string
-	// Port is where Redis listens; 0 is a free one.
-	Port int
 	// Scenario is the traffic; nil is [Mixed] of eight nodes. All its time is
 	// waited for.
 	Scenario *traffic.Scenario
@@ -78,7 +76,7 @@ func run(ctx context.Context, o Options, notes io.Writer) (*Result, error) {
 		}
 	}
 	fmt.Fprintf(notes, "starting Redis and %d nodes\n", f.scenario.Nodes)
-	if err := f.start(ctx, o.Port); err != nil {
+	if err := f.start(ctx); err != nil {
 		return nil, err
 	}
 	m, err := f.measure(ctx, o.Seed, notes)
