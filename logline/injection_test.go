@@ -90,7 +90,13 @@ func TestInjection(t *testing.T) {
 		{"vhost_combined, no port", "vhost_combined", "", true, func(addr string, text func() string) string {
 			return fmt.Sprintf(`example.org %s - %su [20/Feb/2016:00:00:45 -0500] "%s" 200 1 "-" "%s"`, addr, loglinetest.NginxEscaped(text()), loglinetest.NginxEscaped(text()), loglinetest.NginxEscaped(text()))
 		}},
-		{"address between free fields", `$http_host $remote_addr - $remote_user [$time_local] "$request" $status`, "", false, func(addr string, text func() string) string {
+		{"a host that clients write first", `$http_host $remote_addr - $remote_user [$time_local] "$request" $status`, "", true, func(addr string, text func() string) string {
+			return fmt.Sprintf(`%sh %s - %su [20/Feb/2016:00:00:45 -0500] "%s" 401`, loglinetest.NginxEscaped(strings.ReplaceAll(text(), " ", "")), addr, loglinetest.NginxEscaped(text()), loglinetest.NginxEscaped(text()))
+		}},
+		{"a host that is refused", `$http_host $remote_addr - $remote_user [$time_local] "$request" $status`, "", false, func(addr string, text func() string) string {
+			return fmt.Sprintf(`%s h %s - %su [20/Feb/2016:00:00:45 -0500] "%s" 400`, loglinetest.NginxEscaped(text()), addr, loglinetest.NginxEscaped(text()), loglinetest.NginxEscaped(text()))
+		}},
+		{"address between free fields", `$http_x $remote_addr - $remote_user [$time_local] "$request" $status`, "", false, func(addr string, text func() string) string {
 			return fmt.Sprintf(`%s %s - %s [20/Feb/2016:00:00:45 -0500] "%s" 200`, loglinetest.NginxEscaped(text()), addr, loglinetest.NginxEscaped(text()), loglinetest.NginxEscaped(text()))
 		}},
 		{"all free", `$http_x|$remote_addr|$http_y|$msec|$http_z`, "", false, func(addr string, text func() string) string {

@@ -36,13 +36,22 @@ func TestVhostWithHostileUser(t *testing.T) {
 // it, and only there.
 func TestHostFirst(t *testing.T) {
 	const rest = ` [20/Feb/2016:00:00:45 -0500] "GET / HTTP/1.1" 401`
+	const refused = ` [20/Feb/2016:00:00:45 -0500] "GET / HTTP/1.1" 400`
 	for _, test := range []struct{ format, line, want string }{
 		{`$host $remote_addr - $remote_user [$time_local] "$request" $status`, `a.example.org 192.0.2.1 - x 9.9.9.9 - b` + rest, "192.0.2.1"},
 		{`$host $remote_addr - $remote_user [$time_local] "$request" $status`, `a,b 192.0.2.1 - ` + strings.Repeat("x 9.9.9.9 - b [", 3000) + rest, "192.0.2.1"},
 		{`"$request" $status $host $remote_addr - $remote_user [$time_local]`, `"GET /" 401 a 192.0.2.1 - x 9.9.9.9 - b [20/Feb/2016:00:00:45 -0500]`, "192.0.2.1"},
 		{`%V %h %l %u %t "%r" %>s`, `a.example.org 192.0.2.1 - x 9.9.9.9 - b` + rest, "192.0.2.1"},
 		{`$host:$server_port $remote_addr - $remote_user [$time_local] "$request" $status`, `[2001:db8::2]:80 2001:db8::1 - b` + rest, "2001:db8::1"},
-		{`$http_host $remote_addr - $remote_user [$time_local] "$request" $status`, `a 192.0.2.1 - x 9.9.9.9 - b` + rest, ""},
+		{`$http_host $remote_addr - $remote_user [$time_local] "$request" $status`, `a 192.0.2.1 - x 9.9.9.9 - b` + rest, "192.0.2.1"},
+		{`$http_host $remote_addr - $remote_user [$time_local] "$request" $status`, `a 192.0.2.1 - x y` + refused, "192.0.2.1"},
+		{`$http_host $remote_addr - $remote_user [$time_local] "$request" $status`, `a 192.0.2.1 - x 9.9.9.9 - b` + refused, ""},
+		{`$http_host $remote_addr - $remote_user [$time_local] "$request" $status`, `x 9.9.9.9 - b 192.0.2.1 - -` + refused, ""},
+		{`$http_host $remote_addr - $remote_user [$time_local] "$request" $status`, `a b 192.0.2.1 - -` + refused, "192.0.2.1"},
+		{`$http_host $remote_addr - $remote_user [$time_local] "$request"`, `a 192.0.2.1 - x 9.9.9.9 - b [20/Feb/2016:00:00:45 -0500] "GET / HTTP/1.1"`, ""},
+		{`$http_host|$remote_addr|$remote_user|[$time_local] "$request" $status`, `a|192.0.2.1|x|9.9.9.9|b|[20/Feb/2016:00:00:45 -0500] "GET / HTTP/1.1" 401`, ""},
+		{`$http_x $remote_addr - $remote_user [$time_local] "$request" $status`, `a 192.0.2.1 - x 9.9.9.9 - b` + rest, ""},
+		{`$status $http_host $remote_addr - $remote_user [$time_local] "$request"`, `401 a 192.0.2.1 - x 9.9.9.9 - b [20/Feb/2016:00:00:45 -0500] "GET / HTTP/1.1"`, "192.0.2.1"},
 		{`$remote_addr [$time_local] $host "$request" $status`, `192.0.2.1 [20/Feb/2016:00:00:45 -0500] a b "GET / HTTP/1.1" 401`, "192.0.2.1"},
 	} {
 		testHost(t, test.format, test.line, test.want)

@@ -29,6 +29,8 @@ type parser struct {
 	tries int // that are left
 	found int // readings that reached the end of their segment
 	first reading
+	// doubted says that the line was read with a host that ends at the first blank of several.
+	doubted bool
 }
 
 // reading is one way to read a line up to the end of a segment.
@@ -98,7 +100,7 @@ func (p *parser) ClientFirst() bool {
 // match fills p.f from the line.
 func (p *parser) match(line []byte) scan.Reason {
 	p.f.Reset()
-	p.why, p.out = scan.NotTheFormat, false
+	p.why, p.out, p.doubted = scan.NotTheFormat, false, false
 	if p.layout.head.dated {
 		p.date = scan.Date{}
 	}
@@ -119,6 +121,10 @@ func (p *parser) match(line []byte) scan.Reason {
 	}
 	if p.prog == p.layout.loose && p.f.InHost(',') {
 		return listFirst
+	}
+	// A host with blanks is refused with 400, so that the host of any other answer has ended at the first.
+	if p.doubted && (p.f.Known&edgeguard.FieldStatus == 0 || p.f.Status == 400) {
+		return scan.TwoWays
 	}
 	if p.layout.head.dated {
 		if p.f.At, ok = p.date.Instant(&p.Clock); !ok {
@@ -183,6 +189,8 @@ func (p *parser) runFree(steps []step, i int, line []byte, pos int) (int, bool) 
 	}
 	p.search(steps, i, line, pos)
 	switch {
+	case p.found > 0 && (p.found > 1 || p.tries == 0) && steps[i].endsHost():
+		p.doubted = true
 	case p.found > 1 || p.tries == 0:
 		p.why = scan.TwoWays
 		return 0, false

@@ -287,6 +287,14 @@ func (p *program) settleWords(segment []step) {
 			p.words = p.words || strings.IndexFunc(st.lit, isHardRune) < 0
 		} else if st.how == howWord {
 			st.how = howFree
+		} else if unsure && st.endsHost() {
+			p.words = p.words || strings.IndexFunc(st.lit, isHardRune) < 0
 		}
 	}
+}
+
+// endsHost reports whether a field is a host as a client wrote it, also in a request that was refused because of it, and
+// what follows would be no part of any other.
+func (st *step) endsHost() bool {
+	return st.what == whatHost && st.how == howFree && strings.HasPrefix(st.lit, " ")
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // OldHosts says which logs a client can forge because this host's nginx writes blanks into
-// $host, where the log's format has that end at the first. It asks nginx for its version
+// $host, or takes them in $http_host, where the log's format has that end at the first. It asks nginx for its version
 // only if there is such a log, and says nothing where there is no nginx.
 func OldHosts(ctx context.Context, c *config.Config) (all []string) {
 	var old string
@@ -31,8 +31,8 @@ func OldHosts(ctx context.Context, c *config.Config) (all []string) {
 			}
 			old = string(nginxVersion.Find(said))
 		}
-		all = append(all, fmt.Sprintf("%s: %s lets a client write blanks into $host, and with them another's address before $remote_addr: "+
-			"upgrade nginx to 1.21.1, or put $remote_addr first, or quotes around $host", cmp.Or(log.File, log.Listen.String()), old))
+		all = append(all, fmt.Sprintf("%s: %s lets a client write blanks into $host or $http_host, and with them another's address before $remote_addr: "+
+			"upgrade nginx to 1.21.1, or put $remote_addr first, or quotes around the host", cmp.Or(log.File, log.Listen.String()), old))
 	}
 	return all
 }
