@@ -206,7 +206,7 @@ var serviceLines = map[string][]string{
 	"monitorix":       {"Sun Nov 22 10:00:00 2026 - AUTHERR - [ADDR] Authentication error: /USER"},
 	"znc":             {"[2026-11-22 10:00:00] [USER] failed to login from ADDR"},
 	"gin":             {`[GIN] 2026/11/22 - 10:00:00 | 401 |     505.317µs |       ADDR | POST     "/USER"`},
-	"zoraxy":          {"2026/11/22 10:00:00 [2026-11-22 10:00:00.417736] [router:root] [origin:10.0.0.1] [client: ADDR] [useragent: USER] GET /USER 444"},
+	"zoraxy":          {"2026/11/22 10:00:00 [2026-11-22 10:00:00.417736] [router:root] [origin:10.0.0.1] [client: ADDR] [useragent: USER] GET /x 444"},
 	"jellyfin":        {"Nov 22 10:00:00 tv jellyfin[17]: [10:00:00] [INF] Authentication request for USER has been denied (IP: ADDR)."},
 	"emby":            {"2026-11-22 10:00:00.092 Warn Server: AUTH-ERROR: ADDR - Invalid username or password entered."},
 	"servarr":         {"Nov 22 10:00:00 tv Radarr[17]: [Warn] Auth: Auth-Failure ip ADDR username 'USER'"},
@@ -240,9 +240,12 @@ func attack(rng *rand.Rand, lines []string) string {
 	}, s.String())
 }
 
+// missable are the services that write a name so that a line with it may be of another client's, by its quotes or blanks: it is
+// not counted then. No account has such a name, or the log proves no address.
+var missable = []string{"nginx-error", "postgresql", "roundcube", "samba", "vsftpd"}
+
 // TestServices reads a line of each service, and then lines in which a client
-// forges as well as he can: they are counted for him or not, and never for
-// another.
+// forges as well as he can: they are counted for him once, and never for another.
 func TestServices(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	rng := rand.New(rand.NewPCG(seed, 1))
@@ -251,28 +254,39 @@ func TestServices(t *testing.T) {
 			t.Errorf("no line of %s is tried", name)
 		}
 		for _, line := range serviceLines[name] {
-			p := parserOf(t, name, "")
-			p.(scan.Dated).SetLatest(time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC))
-			read := func(addr, user string) (ev edgeguard.Event, why scan.Reason) {
+			p, abroad := formatOf(t, name).Parser("log", nil), formatOf(t, name).Parser("log", time.FixedZone("", 19800))
+			p.SetLatest(time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC))
+			abroad.SetLatest(time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC))
+			read := func(addr, user string) (ev edgeguard.Event, events int) {
 				quoted := strconv.Quote(user) // as JSON does, as far as quotes go
 				text := strings.NewReplacer("ADDR", addr, "USER USER", "USER "+user, "USER", user, "QUOTED", quoted[1:len(quoted)-1]).Replace(line)
 				text = strings.Replace(text, "type="+user+"_AUTH", "type=USER_AUTH", 1)
-				for text := range strings.SplitSeq(text, "\n") {
-					why = p.Parse([]byte(text), &ev)
+				c, l := Chunk{Text: []byte(text), Origin: p}, p
+				if rng.IntN(2) == 0 { // a stamp that names its zone settles all that do not
+					const runtime = "2026-11-22T10:00:00.1Z stderr F "
+					c.Text, l = []byte(runtime+strings.ReplaceAll(text, "\n", "\n"+runtime)), abroad
 				}
-				return ev, why
+				if l.Parse(&c); len(c.Events) > 0 {
+					ev = c.Events[0]
+				}
+				return ev, len(c.Events)
 			}
-			ev, why := read("192.0.2.1", "bob")
-			if why != scan.Read || ev.Addr != netip.MustParseAddr("192.0.2.1") || !ev.Time.Truncate(time.Second).Equal(time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)) {
-				t.Errorf("%s: %v at %v (%s): %s", name, ev.Addr, ev.Time, why, line)
+			ev, events := read("192.0.2.1", "bob")
+			if events != 1 || ev.Addr != netip.MustParseAddr("192.0.2.1") || !ev.Time.Truncate(time.Second).Equal(time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)) {
+				t.Errorf("%s: %v at %v, %d events: %s", name, ev.Addr, ev.Time, events, line)
 			}
 			if forgeable := slices.Contains(forgeableServices, name); (ev.Verified == 0) != forgeable {
 				t.Errorf("%s: verified %v", name, ev.Verified)
 			}
+			first := ev.Time
 			for range 400 {
 				user := attack(rng, serviceLines[name])
-				if ev, why := read("192.0.2.1", user); why == scan.Read && ev.Addr.String() != "192.0.2.1" {
-					t.Fatalf("seed %d: %s is forged by %q: %v\n%s", seed, name, user, ev.Addr, line)
+				switch ev, events := read("192.0.2.1", user); {
+				case events == 0 && !slices.Contains(missable, name):
+					t.Fatalf("seed %d: %s misses %q\n%s", seed, name, user, line)
+				case events == 0:
+				case events > 1 || ev.Hits > 1 || ev.Addr.String() != "192.0.2.1" || !ev.Time.Equal(first):
+					t.Fatalf("seed %d: %s is forged by %q: %v at %v\n%s", seed, name, user, ev.Addr, ev.Time, line)
 				}
 			}
 		}

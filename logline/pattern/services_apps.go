@@ -68,7 +68,7 @@ var webServices = []service{
 	{name: "wordpress", failures: []string{
 		`{wordpress*|wp*}(?:Authentication failure|Authentication attempt|Blocked authentication attempt|XML-RPC (?:multicall )?authentication (?:attempt|failure)) .*from ADDR$`,
 	}},
-	{name: "drupal", failures: []string{`{}(?:` + hostWord + ` )?[\w.-]+(?:\[\d+\])?: https?://[^|]*\|\d+\|user\|(?P<addr>[^|]+)\|.*\|Login attempt failed [^|]*$`}},
+	{name: "drupal", failures: []string{`{}(?:` + hostWord + ` )?[\w.-]+(?:\[\d+\])?: https?://[^|]*\|\d+\|user\|(?P<addr>[^|]+)\|.*\|\d+\|[^|]*\|Login attempt failed .*$`}},
 	{name: "grafana", forgeable: true, failures: []string{
 		// Grafana 12: pkg/middleware/loggermw/logger.go, in logfmt.
 		`^logger=context userId=\d*(?: orgId=\d*)?(?: uname=[^ ]*)? t=(?P<time>[^ ]+) level=\w+ msg="Request Completed" method=POST path=/login status=401 remote_addr="?(?P<addr>[^ "]+)"? `,

@@ -14,7 +14,8 @@ var fileServices = []service{
 	},
 	// No quote before the address: with one, it may be a password or a path of another line.
 	{name: "vsftpd", failures: []string{
-		`{}\[pid \d+\] \[[^"]*\] FAIL LOGIN: Client "(?P<addr>[^"]+)"(?:, "User is not in the allow user list\.")?$`,
+		// Where another line has a client's text behind the address, it has a quote and a comma before it.
+		`{}\[pid \d+\] \[(?:[^"]|"[^",])*\] FAIL LOGIN: Client "(?P<addr>[^"]+)"(?:, "User is not in the allow user list\.")?$`,
 		`{vsftpd}\[.*\] FAIL LOGIN: Client "(?P<addr>[^"]+)"(?:, "User is not in the allow user list\.")?$`,
 	}},
 	{
@@ -82,7 +83,7 @@ var dataServices = []service{
 	{
 		// BIND 9.20: ns/client.c ns_client_logv, and what ns/query.c, update.c and xfrout.c refuse.
 		name: "named", forgeable: true, rejected: []string{
-			`{?named}(?:[\w-]+: )?(?:(?:error|info|notice|warning): )?client (?:@0x[0-9a-f]+ )?(?P<addr>[^# ]+)#\d+(?:/key [^ ]+)?(?: \([^()]*\))?: (?:view [^ ]+: )?.* denied`,
+			`{?named}(?:[\w-]+: )?(?:(?:error|info|notice|warning): )?client (?:@0x[0-9a-f]+ )?(?P<addr>[^# ]+)#\d+(?:/key [^ ]+)?(?: \(.*\))?: (?:view [^ ]+: )?.* denied`,
 		},
 	},
 	{
