@@ -191,41 +191,37 @@ func (l *Parser) parseLine(c *Chunk, line []byte, firstEvent uint64) {
 	}
 	c.Events = grow(c.Events)
 	ev := &c.Events[len(c.Events)-1]
-	if len(line) <= MaxLine {
-		why := l.parseWhole(line, ev)
-		if why == scan.Read && l.lines-firstEvent-uint64(len(c.Events)-1) == l.ahead {
-			return // as nearly always
-		}
-		times := 0
-		if why != scan.Read && why != scan.CutShort {
-			if n, whyThen := l.repeated(c, line, firstEvent, ev); n > 0 {
-				times, why = n, whyThen
-			} else if suppressed := l.suppressed(line); suppressed > 0 {
-				c.Suppressed += suppressed
-				why = scan.Aside
-			}
-		}
-		if l.note(c, line, why, firstEvent); times > 1 && why == scan.Read {
-			l.again(c, line, times, firstEvent)
-		}
-		return
+	var why scan.Reason
+	switch {
+	case len(line) > MaxLine:
+		why = scan.ParseLong(l.parser, line, ev)
+	case len(line) > 10 && line[10] == 'T':
+		why = l.parsePiece(line, ev)
+	default:
+		why = scan.ParseLine(l.parser, line, ev)
 	}
-	if h, ok := l.parser.(scan.HeadParser); ok {
-		l.note(c, line, scan.ParseHead(l.parser, h, line[:MaxLine], ev), firstEvent)
-		return
+	if why == scan.Read && l.lines-firstEvent-uint64(len(c.Events)-1) == l.ahead {
+		return // as nearly always
 	}
-	s := l.parser.(scan.Streamer).Stream()
-	s.Feed(line)
-	l.note(c, line, s.End(ev), firstEvent)
+	times := 0
+	if why != scan.Read && why != scan.CutShort && len(line) <= MaxLine {
+		if n, whyThen := l.repeated(c, line, firstEvent, ev); n > 0 {
+			times, why = n, whyThen
+		} else if suppressed := l.suppressed(line); suppressed > 0 {
+			c.Suppressed += suppressed
+			why = scan.Aside
+		}
+	}
+	if l.note(c, line, why, firstEvent); times > 1 && why == scan.Read {
+		l.again(c, line, times, firstEvent)
+	}
 }
 
-// parseWhole parses a line, or the piece of one that a container runtime has cut.
-func (l *Parser) parseWhole(line []byte, ev *edgeguard.Event) scan.Reason {
-	if len(line) > 10 && line[10] == 'T' {
-		if head, stream, goesOn := scan.Piece(line); head > 0 && (goesOn || l.pieces.Open()) {
-			l.pieces.Inside = l.parser
-			return l.pieces.Line(line, head, string(stream), goesOn, ev)
-		}
+// parsePiece parses a line that may be a piece of one that a container runtime has cut.
+func (l *Parser) parsePiece(line []byte, ev *edgeguard.Event) scan.Reason {
+	if head, stream, goesOn := scan.Piece(line); head > 0 && (goesOn || l.pieces.Open()) {
+		l.pieces.Inside = l.parser
+		return l.pieces.Line(line, head, string(stream), goesOn, ev)
 	}
 	return scan.ParseLine(l.parser, line, ev)
 }

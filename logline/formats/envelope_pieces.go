@@ -46,15 +46,10 @@ func (p *EnvelopePieces) Line(line []byte, head int, stream string, goesOn bool,
 		return scan.Aside
 	}
 	p.asked = true
-	if len(line) <= scan.MaxLine {
-		return scan.ParseLine(p.Inside, line, ev)
+	if len(line) > scan.MaxLine {
+		return scan.ParseLong(p.Inside, line, ev)
 	}
-	if h, ok := p.Inside.(scan.HeadParser); ok {
-		return scan.ParseHead(p.Inside, h, line[:scan.MaxLine], ev)
-	}
-	s := p.Inside.(scan.Streamer).Stream()
-	s.Feed(line)
-	return s.End(ev)
+	return scan.ParseLine(p.Inside, line, ev)
 }
 
 // pass notes a piece that cannot be read: what follows it is still no line.

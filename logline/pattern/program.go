@@ -296,5 +296,5 @@ func (p *program) settleWords(segment []step) {
 // endsHost reports whether a field is a host as a client wrote it, also in a request that was refused because of it, and
 // what follows would be no part of any other.
 func (st *step) endsHost() bool {
-	return st.what == whatHost && st.how == howFree && strings.HasPrefix(st.lit, " ")
+	return st.what == scan.PartHost && st.how == howFree && strings.HasPrefix(st.lit, " ")
 }

@@ -86,20 +86,19 @@ func whyNoAddr(b []byte) scan.Reason {
 
 // number3 reads a status: three digits, or the dash or 000 that mean none.
 func (p *parser) number3(st *step, b []byte) (int, bool) {
-	if scan.HasPrefix(b, "-1") { // HAProxy
+	v := 0
+	switch {
+	case scan.Number(b, 3, &v) > 0:
+		if !st.again {
+			p.f.SetStatus(v)
+		}
+		return 3, true
+	case scan.HasPrefix(b, "-1"): // HAProxy
 		return 2, true
-	}
-	if len(b) > 0 && b[0] == '-' {
+	case scan.HasPrefix(b, "-"):
 		return 1, true
 	}
-	v := 0
-	if n := scan.Number(b, 3, &v); n == 0 {
-		return 0, false
-	}
-	if !st.again {
-		p.f.SetStatus(v)
-	}
-	return 3, true
+	return 0, false
 }
 
 func (p *parser) portAt(st *step, b []byte) (n int, ok bool) {

@@ -27,6 +27,16 @@ func ParseLine(p LineParser, line []byte, ev *edgeguard.Event) Reason {
 	return unframed(p, nil, why, line, ev)
 }
 
+// ParseLong is [ParseLine] for a line that is longer than [MaxLine].
+func ParseLong(p LineParser, line []byte, ev *edgeguard.Event) Reason {
+	if head, ok := p.(HeadParser); ok {
+		return ParseHead(p, head, line[:MaxLine], ev)
+	}
+	s := p.(Streamer).Stream()
+	s.Feed(line)
+	return s.End(ev)
+}
+
 // ParseHead is [ParseLine] for the beginning of a line; head is the parser, too.
 func ParseHead(p LineParser, head HeadParser, line []byte, ev *edgeguard.Event) Reason {
 	return unframed(p, head, head.Head(line, ev), line, ev)
@@ -37,31 +47,30 @@ func unframed(p LineParser, head HeadParser, why Reason, line []byte, ev *edgegu
 	if c, ok := p.(ClientFirst); ok && c.ClientFirst() || p.Sure().IsValid() || why == TwoWays {
 		return why // nothing stands before it, or the rest is a client's
 	}
-	whole, dated := line, Dated(nil)
-	defer func() {
-		if dated != nil {
-			dated.SetHeader(nil)
-		}
-	}()
+	dated, _ := p.(Dated)
+	rest := line
 	for range maxFrames {
 		if why == Read || why == CutShort || why == Aside {
-			return why
+			break
 		}
-		n := SyslogPrefix(line)
+		n := SyslogPrefix(rest)
 		if n == 0 {
 			break
 		}
-		line = line[n:]
-		if dated, _ = p.(Dated); dated != nil {
-			dated.SetHeader(whole[:len(whole)-len(line)])
+		rest = rest[n:]
+		if dated != nil {
+			dated.SetHeader(line[:len(line)-len(rest)])
 		}
 		if head != nil {
-			why = head.Head(line, ev)
+			why = head.Head(rest, ev)
 		} else {
-			why = p.Parse(line, ev)
+			why = p.Parse(rest, ev)
 		}
 	}
-	if why != Read && why != CutShort && IsEmpty(line) {
+	if dated != nil {
+		dated.SetHeader(nil)
+	}
+	if why != Read && why != CutShort && why != Aside && IsEmpty(rest) {
 		return Aside
 	}
 	return why
