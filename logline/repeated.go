@@ -48,7 +48,7 @@ func (l *Parser) repeated(c *Chunk, line []byte, firstEvent uint64, ev *edgeguar
 	if line[last] != ']' || head == 0 || !scan.HasPrefix(line[head:], repeatedBody) {
 		return l.lastRepeated(c, line, firstEvent, ev)
 	}
-	times, n := number(line[head+len(repeatedBody):])
+	times, n := scan.Digits(line[head+len(repeatedBody):], 6)
 	body := head + len(repeatedBody) + n
 	if times == 0 || !scan.HasPrefix(line[body:], timesBody) {
 		return 0, scan.Read
@@ -57,7 +57,7 @@ func (l *Parser) repeated(c *Chunk, line []byte, firstEvent uint64, ev *edgeguar
 		body++
 	}
 	copy(line[body-head:], line[:head]) // the header comes to stand before the body
-	return times, scan.ParseLine(l.parser, line[body-head:last], ev)
+	return min(times, mostRepeated), scan.ParseLine(l.parser, line[body-head:last], ev)
 }
 
 // lastRepeated reads a line that says how often the one before it came again. It counts if that
@@ -82,10 +82,10 @@ func (l *Parser) lastRepeated(c *Chunk, line []byte, firstEvent uint64, ev *edge
 		return 0, scan.Read
 	}
 	if scan.HasPrefix(said, repeatedLast) {
-		times, n := number(said[len(repeatedLast):])
+		times, n := scan.Digits(said[len(repeatedLast):], 6)
 		if end := string(said[len(repeatedLast)+n:]); times > 0 && (end == timesLast || times == 1 && end == " time") {
 			*ev = *counted
-			return times, scan.Read
+			return min(times, mostRepeated), scan.Read
 		}
 		return 0, scan.Read
 	}
@@ -94,12 +94,12 @@ func (l *Parser) lastRepeated(c *Chunk, line []byte, firstEvent uint64, ev *edge
 	if !scan.HasPrefix(said, quoted) || !bytes.Equal(program, programAgain) {
 		return 0, scan.Read
 	}
-	times, n := number(said[len(quoted):])
+	times, n := scan.Digits(said[len(quoted):], 6)
 	if times == 0 || !bytes.Contains(said[len(quoted)+n:], []byte(timesQuoted)) {
 		return 0, scan.Read
 	}
 	*ev = *counted
-	return times, scan.Read
+	return min(times, mostRepeated), scan.Read
 }
 
 // lineBefore returns the line before one of a text. The line is a part of the text, up to the end of whose room
@@ -134,15 +134,6 @@ func writer(head []byte) (host, program []byte) {
 	}
 	program, _, _ = bytes.Cut(words[len(words)-1], []byte("["))
 	return words[len(words)-2], bytes.TrimSuffix(program, []byte(":"))
-}
-
-// number reads a count of times, at most mostRepeated.
-func number(b []byte) (v, n int) {
-	for n < len(b) && n < 6 && scan.IsDigit(b[n]) {
-		v = v*10 + int(b[n]-'0')
-		n++
-	}
-	return min(v, mostRepeated), n
 }
 
 // suppressed returns how many lines a line says were suppressed. Nobody knows which, so that they count for nobody.

@@ -105,38 +105,23 @@ func (p *envelopeParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
 
 // members reads the object.
 func (p *envelopeParser) members(line []byte, f *inEnvelope) scan.Reason {
-	i := scan.JSONBlank(line, 0)
-	if i == len(line) || line[i] != '{' {
-		return notObject
-	}
-	for i = scan.JSONBlank(line, i+1); i < len(line) && line[i] == '"'; {
-		end := scan.QuoteEnd(line, i+1)
-		if end < 0 {
-			return notObject
-		}
-		key := line[i+1 : end]
-		if i = scan.JSONBlank(line, end+1); i == len(line) || line[i] != ':' {
-			return notObject
-		}
-		i = scan.JSONBlank(line, i+1)
-		n := scan.JSONValue(line[i:])
+	why := scan.Read
+	end := scan.JSONObject(line, func(key, rest []byte) int {
+		n := scan.JSONValue(rest)
 		if n < 0 {
-			return notObject
+			return n
 		}
-		if why := p.member(key, line[i:i+n], f); why != scan.Read {
-			return why
+		if why = p.member(key, rest[:n], f); why != scan.Read {
+			return -1
 		}
-		if i = scan.JSONBlank(line, i+n); i == len(line) || line[i] != ',' {
-			break
-		}
-		if i = scan.JSONBlank(line, i+1); i == len(line) || line[i] != '"' {
-			return notObject
-		}
-	}
-	if i >= len(line) || line[i] != '}' || len(bytes.TrimSpace(line[i+1:])) > 0 {
+		return n
+	})
+	switch {
+	case why != scan.Read:
+		return why
+	case end < 0 || len(bytes.TrimSpace(line[end:])) > 0 || bytes.HasSuffix(bytes.TrimRight(line[:end-1], " \t"), []byte{','}):
 		return notObject
-	}
-	if f.message == nil {
+	case f.message == nil:
 		return noMessage
 	}
 	return scan.Read
@@ -197,11 +182,7 @@ func decode(value []byte) ([]byte, scan.Reason) {
 func decodeBytes(list []byte) ([]byte, scan.Reason) {
 	out := list[:0]
 	for i := scan.JSONBlank(list, 1); i < len(list) && list[i] != ']'; {
-		v, n := 0, 0
-		for i+n < len(list) && n < 3 && scan.IsDigit(list[i+n]) {
-			v = v*10 + int(list[i+n]-'0')
-			n++
-		}
+		v, n := scan.Digits(list[i:], 3)
 		if n == 0 || v > 255 {
 			if list[i] == '"' || list[i] == '[' {
 				return nil, twoLines

@@ -95,7 +95,7 @@ func (p *squidParser) begin(f *scan.Fields, line []byte) (rest []byte, why scan.
 	}
 	addr, n, ok := scan.AddrAt(rest)
 	if !ok || !scan.HasPrefix(rest[n:], " ") {
-		if word, _, _ := scan.Word(rest); isName(word) {
+		if scan.WhyNoAddr(rest) == scan.HostName {
 			return nil, scan.HostName
 		}
 		return nil, scan.BadAddr
@@ -116,20 +116,4 @@ func isNumber(b []byte) bool {
 		}
 	}
 	return len(b) > 0
-}
-
-// isName reports whether b may be the name of a host, as log_fqdn writes one.
-func isName(b []byte) bool {
-	dots, letters := 0, 0
-	for _, c := range b {
-		switch {
-		case c == '.':
-			dots++
-		case !scan.IsAlnum(c) && c != '-' && c != '_':
-			return false
-		case !scan.IsDigit(c):
-			letters++
-		}
-	}
-	return dots > 0 && letters > 0
 }

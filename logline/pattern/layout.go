@@ -55,18 +55,18 @@ func Combined() Layout { return apacheText(commonHead, combinedTail) }
 // Common returns the layout of the common log format.
 func Common() Layout { return apacheText(commonHead, commonTail) }
 
-// apacheText compiles one of our own formats; they are constants, so that an
-// error in one is ours and shows in the first test.
+// apacheText compiles one of our own formats.
 func apacheText(head, tail string) Layout {
-	h, err := compileApache(head)
+	return Layout{head: own(compileApache(head)), tail: own(compileTail(tail))}
+}
+
+// own is the program of one of our own formats; they are constants, so that an error in one is
+// ours and shows in the first test.
+func own(p *program, err error) *program {
 	if err != nil {
 		panic(err)
 	}
-	t, err := compileTail(tail)
-	if err != nil {
-		panic(err)
-	}
-	return Layout{head: h, tail: t}
+	return p
 }
 
 // VhostCombined returns the layout of the combined format behind a host, with its
@@ -87,16 +87,5 @@ const (
 
 // ProxyManager returns the layout of Nginx Proxy Manager's logs.
 func ProxyManager() Layout {
-	var l Layout
-	for _, one := range []struct {
-		text string
-		to   **program
-	}{{npmHead, &l.head}, {npmLoose, &l.loose}} {
-		p, err := compileNginx(one.text)
-		if err != nil {
-			panic(err) // ours
-		}
-		*one.to = p
-	}
-	return l
+	return Layout{head: own(compileNginx(npmHead)), loose: own(compileNginx(npmLoose))}
 }

@@ -1,7 +1,6 @@
 package pattern
 
 import (
-	"bytes"
 	"strings"
 
 	"edgeguard/logline/scan"
@@ -52,7 +51,7 @@ func (p *parser) address(st *step, b []byte) (int, bool) {
 		addr, ok = scan.AddrMaybePort(b[:n])
 	}
 	if !ok {
-		p.why = whyNoAddr(b)
+		p.why = scan.WhyNoAddr(b)
 		return 0, false
 	}
 	switch {
@@ -63,25 +62,6 @@ func (p *parser) address(st *step, b []byte) (int, bool) {
 		p.f.Addr = addr
 	}
 	return n, true
-}
-
-// whyNoAddr looks at what is in the address's place.
-func whyNoAddr(b []byte) scan.Reason {
-	word, _, _ := bytes.Cut(b, []byte{' '})
-	letters := false
-	for _, c := range word {
-		if !scan.IsAlnum(c) && c != '.' && c != '-' && c != '_' {
-			if scan.HasPrefix(word, "unix:") {
-				return scan.UnixSocket
-			}
-			return scan.NotTheFormat
-		}
-		letters = letters || (c|0x20)-'a' < 26
-	}
-	if letters && bytes.IndexByte(word, '.') > 0 {
-		return scan.HostName
-	}
-	return scan.BadAddr
 }
 
 // number3 reads a status: three digits, or the dash or 000 that mean none.
@@ -105,11 +85,7 @@ func (p *parser) portAt(st *step, b []byte) (n int, ok bool) {
 	if len(b) > 0 && b[0] == '-' {
 		return 1, true
 	}
-	v := 0
-	for n < len(b) && n < 5 && scan.IsDigit(b[n]) {
-		v = v*10 + int(b[n]-'0')
-		n++
-	}
+	v, n := scan.Digits(b, 5)
 	if !st.again {
 		p.f.SetPort(v)
 	}

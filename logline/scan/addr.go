@@ -131,3 +131,22 @@ func AddrOrNumber(b []byte) (netip.Addr, bool) {
 	}
 	return netip.AddrFrom4([4]byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)}), true
 }
+
+// WhyNoAddr looks at what stands where a line should have an address.
+func WhyNoAddr(b []byte) Reason {
+	word, _, _ := bytes.Cut(b, []byte{' '})
+	letters := false
+	for _, c := range word {
+		if !IsAlnum(c) && c != '.' && c != '-' && c != '_' {
+			if HasPrefix(word, "unix:") {
+				return UnixSocket
+			}
+			return NotTheFormat
+		}
+		letters = letters || (c|0x20)-'a' < 26
+	}
+	if letters && bytes.IndexByte(word, '.') > 0 {
+		return HostName
+	}
+	return BadAddr
+}

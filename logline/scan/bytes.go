@@ -34,6 +34,15 @@ func Number(b []byte, n int, to *int) int {
 	return n
 }
 
+// Digits reads the number at the start of b, of at most so many digits, and returns how many there are.
+func Digits(b []byte, most int) (v, n int) {
+	for n < len(b) && n < most && IsDigit(b[n]) {
+		v = v*10 + int(b[n]-'0')
+		n++
+	}
+	return v, n
+}
+
 // SmallNumber reads a number of at most five digits that is all of b.
 func SmallNumber(b []byte) (v int, ok bool) {
 	if len(b) == 0 || len(b) > 5 {

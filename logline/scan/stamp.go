@@ -204,9 +204,9 @@ func (c *Clock) monthFirst(b []byte) (t Instant, n int, ok bool) {
 	if b[n] == ' ' {
 		n++
 	}
-	for start := n; n < start+2 && IsDigit(b[n]); n++ {
-		d.day = d.day*10 + int(b[n]-'0')
-	}
+	size := 0
+	d.day, size = Digits(b[n:], 2)
+	n += size
 	if n+1 >= len(b) || b[n] != ' ' {
 		return t, 0, false
 	}

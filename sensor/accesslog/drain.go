@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"edgeguard"
@@ -195,12 +196,5 @@ func (f *Follower) rewind(t *tail) {
 
 // insert puts a file before another, to be read first.
 func (f *Follower) insert(t, before *tail) {
-	tails := make([]*tail, 0, len(f.tails)+1)
-	for _, old := range f.tails {
-		if old == before {
-			tails = append(tails, t)
-		}
-		tails = append(tails, old)
-	}
-	f.tails = tails
+	f.tails = slices.Insert(slices.Clone(f.tails), slices.Index(f.tails, before), t)
 }

@@ -312,12 +312,10 @@ func (f *Follower) turn() error {
 		}
 	}
 	f.scans, f.nextScan = scans, time.Now().Add(f.config.Poll)
-	for _, old := range f.tails {
-		if os.SameFile(old.info, t.info) { // a link that was moved back
-			_ = t.file.Close()
-			f.moveLast(old)
-			return nil
-		}
+	if old := f.tailOf(t.info); old != nil { // a link that was moved back
+		_ = t.file.Close()
+		f.moveLast(old)
+		return nil
 	}
 	f.push(t)
 	return nil

@@ -185,11 +185,16 @@ func (g *PatternFollower) pinned(path string) bool {
 // goesOn reports whether a file is to be read on from where it was left.
 func (g *PatternFollower) goesOn(info os.FileInfo) bool {
 	for _, at := range g.left {
-		if slices.ContainsFunc(at.Files, func(p Place) bool { return p.Inode != 0 && p.of(info) }) {
+		if areOf(at.Files, info) {
 			return true
 		}
 	}
 	return false
+}
+
+// areOf reports whether one of the places is in a file.
+func areOf(places []Place, info os.FileInfo) bool {
+	return slices.ContainsFunc(places, func(p Place) bool { return p.Inode != 0 && p.of(info) })
 }
 
 // reads reports whether another follower than f reads a file, or will go on with it.
@@ -198,8 +203,7 @@ func (g *PatternFollower) reads(info os.FileInfo, f *Follower) bool {
 		if m.Follower == f {
 			continue
 		}
-		if slices.ContainsFunc(m.tails, func(t *tail) bool { return os.SameFile(t.info, info) }) ||
-			slices.ContainsFunc(m.saved, func(p Place) bool { return p.Inode != 0 && p.of(info) }) {
+		if m.tailOf(info) != nil || areOf(m.saved, info) {
 			return true
 		}
 	}

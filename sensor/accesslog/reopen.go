@@ -213,13 +213,16 @@ func (f *Follower) scanAgain(now time.Time) error {
 func (f *Follower) moveLast(t *tail) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	tails := make([]*tail, 0, len(f.tails))
-	for _, other := range f.tails {
-		if other != t {
-			tails = append(tails, other)
-		}
+	f.tails = append(slices.DeleteFunc(slices.Clone(f.tails), func(other *tail) bool { return other == t }), t)
+}
+
+// tailOf returns the open file that is this one, nil if there is none.
+func (f *Follower) tailOf(info os.FileInfo) *tail {
+	i := slices.IndexFunc(f.tails, func(t *tail) bool { return os.SameFile(info, t.info) })
+	if i < 0 {
+		return nil
 	}
-	f.tails = append(tails, t)
+	return f.tails[i]
 }
 
 // knows reports whether a file is read already, or will be: the path leads to
@@ -228,10 +231,8 @@ func (f *Follower) knows(info, target os.FileInfo) bool {
 	if target != nil && os.SameFile(info, target) {
 		return true
 	}
-	for _, t := range f.tails {
-		if os.SameFile(info, t.info) {
-			return true
-		}
+	if f.tailOf(info) != nil {
+		return true
 	}
 	if f.elsewhere != nil && f.elsewhere(info) {
 		return true
