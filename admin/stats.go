@@ -114,9 +114,14 @@ type Tables struct {
 	Parts map[string]int64 `json:"parts,omitempty"`
 }
 
-// Source is one source of events, such as "auth 127.0.0.1:9180".
+// Source is one source of events, such as "auth 127.0.0.1:9180": its kind, and what it reads or
+// where it listens.
 type Source struct {
-	Name   string `json:"name"`
+	Name string `json:"name"`
+	Kind string `json:"kind"`
+	At   string `json:"at"`
+	// Asked says that it is a listener at which proxies ask and wait.
+	Asked  bool   `json:"asked,omitempty"`
 	Events uint64 `json:"events"`
 	// Refused is how many of a proxy's questions were answered with a refusal, whichever
 	// source counts the requests.

@@ -50,17 +50,11 @@ func (s *Stats) Ways() (all []Way) {
 // a request pass.
 func (s *Stats) Askers() (all []string) {
 	for i := range s.Sources {
-		if one := &s.Sources[i]; one.Asks() && one.Events > 0 {
+		if one := &s.Sources[i]; one.Asked && one.Events > 0 {
 			all = append(all, one.Name)
 		}
 	}
 	return all
-}
-
-// Asks reports whether the source is a listener at which proxies ask and wait.
-func (s *Source) Asks() bool {
-	kind, _, _ := strings.Cut(s.Name, " ")
-	return kind == "auth" || kind == "spoe" || kind == "envoy"
 }
 
 // Lingers says where an unblock is not in force yet, and for how long at most; empty where

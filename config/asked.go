@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 
 	"edgeguard"
 )
@@ -9,7 +10,9 @@ import (
 // asks reports whether a proxy is likely to ask about each request while it waits. The listener
 // that every node has by default says nothing where a list refuses.
 func (r *reader) asks(c *Config) bool {
-	return len(c.Listen.Envoy)+len(c.HAProxy.SPOE) > 0 || len(c.Listen.Auth) > 0 && (r.Known("listen.auth") || len(c.Copies()) == 0)
+	return slices.ContainsFunc(c.Listeners(), func(l Entry) bool {
+		return l.Asked != "" && (!l.Usual || r.Known(l.feature) || len(c.Copies()) == 0)
+	})
 }
 
 // unasked warns of rules that deny and refuse nothing. Lists and HAProxy's tables know

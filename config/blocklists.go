@@ -67,6 +67,10 @@ func (l *BlocklistSource) keys() key.List {
 	}
 }
 
+func (l *BlocklistSource) entry() Entry {
+	return Entry{Secrets: []Secret{{"header_file", l.HeaderFile}}}
+}
+
 func (s *Blocklists) read(n yaml.Node) BlocklistSource {
 	l := newList()
 	l.keys().Read(n)

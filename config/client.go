@@ -67,6 +67,8 @@ func (d *CrowdSecDecisions) keys() key.List {
 	)
 }
 
+func (d *CrowdSecDecisions) entry() Entry { return Entry{Secrets: []Secret{{"key_file", d.KeyFile}}} }
+
 func readDecisions(n yaml.Node) *CrowdSecDecisions {
 	d := newDecisions()
 	d.keys().Read(n)
@@ -84,6 +86,10 @@ func (a *CrowdSecAlerts) keys() key.List {
 		key.Path("password_file", &a.PasswordFile, "a file with its password").Usual("required"),
 		key.Truth("manual", &a.Manual, "report blocks by hand too"),
 	)
+}
+
+func (a *CrowdSecAlerts) entry() Entry {
+	return Entry{Secrets: []Secret{{"password_file", a.PasswordFile}}}
 }
 
 func readAlerts(n yaml.Node) *CrowdSecAlerts {

@@ -101,6 +101,10 @@ func (a *AWSWAF) keys() key.List {
 }
 
 // readAWSWAF reads a pair of IP sets.
+func (a *AWSWAF) entry() Entry {
+	return Entry{copies: "AWS WAF in " + a.Region, Secrets: []Secret{{"credentials_file", a.CredentialsFile}}}
+}
+
 func (s *Enforcers) readAWSWAF(n yaml.Node) AWSWAF {
 	a := newAWSWAF()
 	a.keys().Read(n)
@@ -155,6 +159,10 @@ func (c *Cloudflare) keys() key.List {
 }
 
 // readCloudflare reads a list of Cloudflare's.
+func (c *Cloudflare) entry() Entry {
+	return Entry{copies: "the Cloudflare list " + c.ID, Secrets: []Secret{{"token_file", c.TokenFile}}}
+}
+
 func (s *Enforcers) readCloudflare(n yaml.Node) Cloudflare {
 	c := newCloudflare()
 	c.keys().Read(n)

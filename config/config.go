@@ -235,16 +235,10 @@ func (r *reader) settle(c *Config) {
 	if c.MaxImported == 0 {
 		c.MaxImported = int(min(c.Memory/BlockBytes/2, mostBlocks))
 	}
-	for i := range c.Listen.Auth {
-		if auth := &c.Listen.Auth[i]; auth.Trust == nil {
-			auth.Trust = c.TrustedProxies
-			r.Takes(yaml.JoinPath(yaml.ItemPath("listen.auth", i), "trust"), "trusted_proxies")
-		}
-	}
-	for i := range c.Listen.Envoy {
-		if l := &c.Listen.Envoy[i]; l.Trust == nil {
-			l.Trust = c.TrustedProxies
-			r.Takes(yaml.JoinPath(yaml.ItemPath("listen.envoy", i), "trust"), "trusted_proxies")
+	for _, e := range c.Entries() {
+		if e.Clients != nil && *e.Clients.Trust == nil {
+			*e.Clients.Trust = c.TrustedProxies
+			r.Takes(yaml.JoinPath(e.Key, "trust"), "trusted_proxies")
 		}
 	}
 	if (len(c.Node) > longestNodeName || strings.ContainsFunc(c.Node, unicode.IsControl)) && !r.Touched("", "node") {
@@ -252,11 +246,9 @@ func (r *reader) settle(c *Config) {
 	}
 }
 
-// yield makes forward auth look up only, where a log, HAProxy or Envoy counts the requests
-// already.
+// yield makes forward auth look up only, where something else counts the requests already.
 func (c *Config) yield() {
-	counts := func(log AccessLog) bool { return log.Emit&logSource(log.Format).kinds&edgeguard.KindRequest != 0 }
-	if !slices.ContainsFunc(c.Sensors.AccessLog, counts) && !c.HAProxy.Counts() && !c.HAProxy.Asks() && !c.Listen.Envoy.Counts() {
+	if !slices.ContainsFunc(c.Entries(), func(e Entry) bool { return e.counts }) {
 		return
 	}
 	for i := range c.Listen.Auth {

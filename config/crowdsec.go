@@ -50,6 +50,10 @@ func (l *LAPI) keys() key.List {
 	}
 }
 
+func (l *LAPI) entry() Entry {
+	return Entry{Listener: &Listener{Address: l.Listen, TLS: l.TLS, Connections: &l.Connections}, copies: "bouncers at " + l.Listen.String()}
+}
+
 func newLAPI() LAPI { return LAPI{Connections: defaultConnections} }
 
 func readLAPI(n yaml.Node) LAPI {

@@ -93,6 +93,8 @@ func (f *ListFile) keys() key.List {
 	}
 }
 
+func (f *ListFile) entry() Entry { return Entry{copies: "the list " + f.File, Files: listFiles} }
+
 func newListFile() ListFile { return ListFile{Name: "edgeguard"} }
 
 func (s *Enforcers) readFile(n yaml.Node) ListFile {
@@ -120,6 +122,8 @@ func (s *Enforcers) readFile(n yaml.Node) ListFile {
 }
 
 func newHAProxyACL() *HAProxyACL { return &HAProxyACL{Every: everyUpdate} }
+
+func (h *HAProxyACL) entry() Entry { return Entry{copies: "the HAProxy of " + h.Socket} }
 
 func (h *HAProxyACL) keys() key.List {
 	return key.List{

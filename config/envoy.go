@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"net/netip"
-	"slices"
 
 	"edgeguard/config/key"
 	"edgeguard/config/yaml"
@@ -29,11 +28,6 @@ type EnvoyListener struct {
 	// Count is false where requests are looked up and not counted, because another source
 	// counts them.
 	Count bool
-}
-
-// Counts reports whether requests are counted that Envoy asks about.
-func (s EnvoyListeners) Counts() bool {
-	return slices.ContainsFunc(s, func(l EnvoyListener) bool { return l.Count })
 }
 
 // EnvoyConnectionBytes is what a connection takes at most, if its calls do not go on.
@@ -65,6 +59,13 @@ func (l *EnvoyListener) keys() key.List {
 		key.Truth("fronted", &l.Fronted, "`true`: Envoy itself learns its clients' addresses from a header or the PROXY protocol "+
 			"(`xff_num_trusted_hops`, `use_remote_address: false`), so no kernel enforcer can block them").If(l.Fronted),
 	}, socketKeys(&l.Access, groupMode, &l.Connections, envoyLeastConnections, envoyMostConnections)...)
+}
+
+func (l *EnvoyListener) entry() Entry {
+	return Entry{
+		Listener: &Listener{Address: l.Address, Access: l.Access, TLS: l.TLS, Asked: "Envoy", Connections: &l.Connections},
+		Clients:  &ClientOf{&l.Trust, l.Header}, source: askedSource(l.Count, 2), counts: l.Count,
+	}
 }
 
 func readEntry(n yaml.Node) EnvoyListener {

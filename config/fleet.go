@@ -120,6 +120,13 @@ func (f *Fleet) redisText(p *yaml.Printer, path string, all []string) string {
 
 func decimal(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
+func (f *Fleet) entry() Entry {
+	return Entry{
+		Files:   fleetFiles,
+		Secrets: []Secret{{"password_file", f.PasswordFile}, {"loader_file", f.LoaderFile}, {"key_file", f.KeyFile}, {"tls.key_file", f.TLS.KeyFile}},
+	}
+}
+
 func readFleet(n yaml.Node) *Fleet {
 	f := DefaultFleet()
 	var addresses []redisAddress

@@ -50,9 +50,20 @@ func (d *HAProxyDoor) Access() yaml.Access {
 	return yaml.Access{Mode: yaml.OwnMode}
 }
 
-// Asks reports whether requests are counted that HAProxy asks about.
-func (s *HAProxy) Asks() bool {
-	return slices.ContainsFunc(s.SPOE, func(one HAProxySPOE) bool { return one.Count })
+func (s *HAProxySPOE) entry() Entry {
+	return Entry{
+		Listener: &Listener{Address: s.Listen, Access: s.Access(), TLS: s.TLS, Asked: "SPOE", Connections: &s.Connections},
+		source:   askedSource(s.Count, 1), counts: s.Count,
+	}
+}
+
+// entry says nothing of the events: which HAProxy's tables supply depends on the rules.
+func (p *HAProxyPeers) entry() Entry {
+	e := Entry{Listener: &Listener{Address: p.Listen, Access: p.Access(), TLS: p.TLS}, counts: p.Count}
+	if p.Enforce {
+		e.copies = "HAProxy's peers at " + p.Listen.String()
+	}
+	return e
 }
 
 // Counts reports whether a HAProxy counts requests.

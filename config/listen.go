@@ -159,6 +159,13 @@ func (a *Auth) keys() key.List {
 	}, socketKeys(&a.Access, groupMode, &a.Connections, leastConnections, mostConnections)...)
 }
 
+func (a *Auth) entry() Entry {
+	return Entry{
+		Listener: &Listener{Address: a.Address, Access: a.Access, Asked: "forward auth", Usual: true, Connections: &a.Connections},
+		Clients:  &ClientOf{&a.Trust, a.Header}, source: source{a.Emit, authFields, 3},
+	}
+}
+
 func readAuth(n yaml.Node) Auth {
 	auth := newAuth()
 	n.Listener(&auth.Address, auth.keys().Fields())
@@ -178,6 +185,13 @@ func (a *Admin) keys() key.List {
 		key.Group("proxy_auth", a.ProxyAuth.keys, nil, "a reverse proxy that logs people in and names them in headers: "+
 			"[a proxy with logins](operations.md#a-proxy-with-logins)"),
 	}, socketKeys(&a.Access, "`0600`, or `0660` with a `group`", &a.Connections, leastConnections, mostConnections)...)
+}
+
+func (a *Admin) entry() Entry {
+	return Entry{
+		Listener: &Listener{Address: a.Address, Access: a.Access, Connections: &a.Connections},
+		Secrets:  []Secret{{"token_file", a.TokenFile}, {"reader_token_file", a.ReaderTokenFile}, {"proxy_auth.secret_file", a.ProxyAuth.SecretFile}},
+	}
 }
 
 func readAdmin(n yaml.Node) Admin {

@@ -35,6 +35,13 @@ func newNFTables() *NFTables { return &NFTables{Table: "edgeguard"} }
 var hooks = []string{"prerouting", "ingress"}
 
 // keys has the hook only to be printed: a device says which it is.
+func (t *NFTables) entry() Entry {
+	if t.DryRun {
+		return Entry{}
+	}
+	return Entry{copies: "the packet filter, table " + t.Table}
+}
+
 func (t *NFTables) keys() key.List {
 	hook := hooks[0]
 	if t.Device != "" {

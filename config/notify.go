@@ -111,6 +111,10 @@ func (w *Webhook) keys() key.List {
 	)
 }
 
+func (w *Webhook) entry() Entry {
+	return Entry{Secrets: append([]Secret{{"secret_file", w.SecretFile}}, w.secrets()...)}
+}
+
 func (s *Notify) readWebhook(n yaml.Node) Webhook {
 	w := newWebhook()
 	w.keys().Read(n)
@@ -130,6 +134,8 @@ func (a *Alertmanager) keys() key.List {
 		key.Span("resend", &a.Resend, leastResend, mostResend, "how often active alerts are sent again. They end by themselves after four times that"))
 }
 
+func (a *Alertmanager) entry() Entry { return Entry{Secrets: a.secrets()} }
+
 func (s *Notify) readAlertmanager(n yaml.Node) Alertmanager {
 	a := newAlertmanager()
 	a.keys().Read(n)
@@ -138,6 +144,14 @@ func (s *Notify) readAlertmanager(n yaml.Node) Alertmanager {
 }
 
 // keys are those of both kinds.
+func (r *Receiver) secrets() []Secret {
+	all := []Secret{{"url_file", r.URLFile}}
+	for i, h := range r.Headers {
+		all = append(all, Secret{yaml.ItemPath("headers", i) + ".file", h.File})
+	}
+	return all
+}
+
 func (r *Receiver) keys() key.List {
 	return key.List{
 		key.Like("name", &r.Name, receiverName, "small letters, digits, _ and -, at most 32",

@@ -174,6 +174,12 @@ func readStatuses(n yaml.Node) (all []uint16) {
 	return all
 }
 
+func (l *AccessLog) entry() Entry {
+	s := logSource(l.Format)
+	s.kinds &= l.Emit
+	return Entry{Files: logFiles, source: s, counts: s.kinds&edgeguard.KindRequest != 0}
+}
+
 func newAccessLog() AccessLog { return AccessLog{Format: logline.Default} }
 
 func (s *Sensors) readLog(n yaml.Node) AccessLog {
@@ -246,6 +252,8 @@ func (p *Packet) keys() key.List {
 		key.Of("kinds", &p.Kinds, readKinds, kindsText, "a list of kinds", ""),
 	}
 }
+
+func (p *Packet) entry() Entry { return Entry{source: source{p.Kinds, packetFields, 5}} }
 
 func readPacket(n yaml.Node) *Packet {
 	n.NotActedOn()

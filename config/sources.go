@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -10,12 +11,6 @@ import (
 	"edgeguard/config/yaml"
 	"edgeguard/logline"
 )
-
-// source is what one configured sensor can supply.
-type source struct {
-	kinds  edgeguard.Kind
-	fields edgeguard.Field
-}
 
 // What the sensors supply that are no logs.
 var (
@@ -28,30 +23,26 @@ var (
 func logSource(format string) source {
 	f, err := logline.ParseFormat(format)
 	if err != nil || f == nil {
-		return source{edgeguard.KindRequest | edgeguard.KindResponse, ^edgeguard.Field(0)}
+		return source{edgeguard.KindRequest | edgeguard.KindResponse, ^edgeguard.Field(0), 4}
 	}
-	return source{f.Kinds(), f.Fields()}
+	return source{f.Kinds(), f.Fields(), 4}
+}
+
+// askedSource returns what a listener supplies at which a proxy asks, and that may count.
+func askedSource(counts bool, turn int) source {
+	s := source{fields: authFields, turn: turn}
+	if counts {
+		s.kinds = edgeguard.KindRequest
+	}
+	return s
 }
 
 // sources lists what the configured sensors supply.
-func (c *Config) sources() []source {
-	var all []source
-	for _, auth := range c.Listen.Auth {
-		all = append(all, source{auth.Emit, authFields})
-	}
-	for _, log := range c.Sensors.AccessLog {
-		supplied := logSource(log.Format)
-		supplied.kinds &= log.Emit
-		all = append(all, supplied)
-	}
-	if c.HAProxy.Asks() {
-		all = append(all, source{edgeguard.KindRequest, authFields})
-	}
-	if c.Listen.Envoy.Counts() {
-		all = append(all, source{edgeguard.KindRequest, authFields})
-	}
-	if c.Sensors.Packet != nil {
-		all = append(all, source{c.Sensors.Packet.Kinds, packetFields})
+func (c *Config) sources() (all []source) {
+	for _, e := range c.Entries() {
+		if e.kinds != 0 {
+			all = append(all, e.source)
+		}
 	}
 	return all
 }
@@ -160,35 +151,30 @@ func lacking(sources []source, kind edgeguard.Kind, fields edgeguard.Field) (mis
 // counted warns where a request of one client is likely to be counted twice:
 // once by each sort of source that emits requests.
 func (r *reader) counted(c *Config) {
-	var twice []string
-	request := func(path string, emit edgeguard.Kind) {
-		if emit&edgeguard.KindRequest != 0 {
-			twice = append(twice, path)
+	var logs edgeguard.Kind
+	var requests []Entry
+	for _, e := range c.Entries() {
+		if e.feature == "sensors.accesslog" {
+			logs |= e.kinds
+		}
+		if e.kinds&edgeguard.KindRequest != 0 {
+			requests = append(requests, e)
 		}
 	}
-	var auth, logs edgeguard.Kind
-	for _, a := range c.Listen.Auth {
-		auth |= a.Emit
-	}
-	for _, log := range c.Sensors.AccessLog {
-		logs |= log.Emit & logSource(log.Format).kinds
-	}
+	var twice []string
 	peers := c.peersCount()
-	request("haproxy.peers", peers)
+	if peers&edgeguard.KindRequest != 0 {
+		twice = append(twice, "haproxy.peers")
+	}
 	if both := peers & logs; both == edgeguard.KindResponse {
 		r.Warn("sensors.accesslog", "counts responses, as does haproxy.peers: a response that both see counts twice",
 			"set count: false at haproxy.peers, unless they see different traffic")
 	}
-	if c.HAProxy.Asks() {
-		twice = append(twice, "haproxy.spoe")
-	}
-	if c.Listen.Envoy.Counts() {
-		twice = append(twice, "listen.envoy")
-	}
-	request("listen.auth", auth)
-	request("sensors.accesslog", logs)
-	if c.Sensors.Packet != nil {
-		request("sensors.packet", c.Sensors.Packet.Kinds)
+	slices.SortStableFunc(requests, func(a, b Entry) int { return cmp.Compare(a.turn, b.turn) })
+	for _, e := range requests {
+		if !slices.Contains(twice, e.feature) {
+			twice = append(twice, e.feature)
+		}
 	}
 	if len(twice) < 2 {
 		return

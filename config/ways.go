@@ -15,28 +15,10 @@ func (c *Config) Ways() (all []string) {
 
 // Copies names what has a copy of the blocks and refuses by it: lists, and bouncers.
 func (c *Config) Copies() (all []string) {
-	for _, l := range c.HAProxy.Peers {
-		if l.Enforce {
-			all = append(all, "HAProxy's peers at "+l.Listen.String())
+	for _, e := range c.Entries() {
+		if e.copies != "" {
+			all = append(all, e.copies)
 		}
-	}
-	for _, l := range c.CrowdSec.LAPI {
-		all = append(all, "bouncers at "+l.Listen.String())
-	}
-	for _, f := range c.Enforce.Files {
-		all = append(all, "the list "+f.File)
-	}
-	if h := c.Enforce.HAProxy; h != nil {
-		all = append(all, "the HAProxy of "+h.Socket)
-	}
-	if n := c.Enforce.NFTables; n != nil && !n.DryRun {
-		all = append(all, "the packet filter, table "+n.Table)
-	}
-	for _, a := range c.Enforce.AWSWAF {
-		all = append(all, "AWS WAF in "+a.Region)
-	}
-	for _, f := range c.Enforce.Cloudflare {
-		all = append(all, "the Cloudflare list "+f.ID)
 	}
 	return all
 }

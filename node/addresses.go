@@ -2,7 +2,6 @@ package node
 
 import (
 	"errors"
-	"strings"
 
 	"edgeguard/config"
 	"edgeguard/internal/unixsocket"
@@ -27,7 +26,7 @@ func bind(s *sockets.Sockets, c *config.Config) error {
 		listener, err := s.Open(l.Address.String(), unixsocket.Access(l.Access))
 		if err == nil {
 			_ = listener.Close() // the socket stays open
-		} else if strings.HasPrefix(l.Key, "listen.auth[") {
+		} else if l.Asked != "" && l.Usual {
 			errs = append(errs, err)
 		}
 		if l.Asked != "" {

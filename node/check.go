@@ -21,22 +21,21 @@ import (
 // too. The error names every place.
 func Check(c *config.Config) error {
 	var errs []error
-	note := func(path string, i int, err error) {
+	note := func(path string, err error) {
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s[%d]: %w", path, i, err))
+			errs = append(errs, fmt.Errorf("%s: %w", path, err))
 		}
 	}
-	for i, l := range c.Listen.Auth {
-		note("listen.auth", i, checkClients(l.Trust, l.Header))
-	}
-	for i, l := range c.Listen.Envoy {
-		note("listen.envoy", i, checkClients(l.Trust, l.Header))
+	for _, l := range c.Listeners() {
+		if l.Clients != nil {
+			note(l.Key, checkClients(*l.Clients.Trust, l.Clients.Header))
+		}
 	}
 	for i, l := range c.Sensors.AccessLog {
-		note("sensors.accesslog", i, checkLog(l))
+		note(fmt.Sprintf("sensors.accesslog[%d]", i), checkLog(l))
 	}
 	for i, f := range c.Enforce.Files {
-		note("enforce.files", i, lists.CheckFile(f))
+		note(fmt.Sprintf("enforce.files[%d]", i), lists.CheckFile(f))
 	}
 	if c.Fleet != nil {
 		client, err := redis.Dial(fleetlink.RedisConfig(c, "")) // it does not connect yet

@@ -15,14 +15,11 @@ const logConnections = 64
 
 // The file descriptors that the node needs besides its connections: standard
 // streams, the event loop, timers, clocks and netlink; two for each listener,
-// and one that was accepted and not yet counted; a log with its rotated files;
-// a list while it is written; the fleet's connections.
+// and one that was accepted and not yet counted. What else an entry of the config
+// needs is its own.
 const (
 	ownFiles      = 32
 	listenerFiles = 3
-	logFiles      = 8
-	listFiles     = 3
-	fleetFiles    = 32
 	haproxyFiles  = 64 // of one listener for peers, with those that say nothing
 )
 
@@ -39,11 +36,12 @@ type places struct{ auth, others int }
 // wantedPlaces returns the connections that the config asks for, and how many
 // other files the node needs.
 func wantedPlaces(c *config.Config) (want places, own int) {
-	own = ownFiles + listFiles*len(c.Enforce.Files) + logFiles*len(c.Sensors.AccessLog)
-	if c.Fleet != nil {
-		own += fleetFiles
-	}
-	for _, l := range c.Listeners() {
+	own = ownFiles
+	for _, l := range c.Entries() {
+		own += l.Files
+		if l.Listener == nil {
+			continue
+		}
 		own += listenerFiles
 		switch {
 		case l.Connections == nil:

@@ -158,7 +158,7 @@ func (s *logSource) Report(to *admin.Stats) {
 	f.TurnedAway, f.Served = became.TurnedAway, became.Served
 	to.Events.Served += became.Served
 	to.Logs = append(to.Logs, f)
-	to.Sources = append(to.Sources, admin.Source{Name: s.source(), Events: f.Parsed})
+	to.Sources = append(to.Sources, admin.Source{Name: s.source(), Kind: "log", At: s.name, Events: f.Parsed})
 }
 
 // Run reads the log until ctx is done.

@@ -42,14 +42,11 @@ func (p *nodeHandlers) begin(w http.ResponseWriter, r *http.Request) (string, an
 }
 
 func (p *nodeHandlers) welcome(_ http.ResponseWriter, r *http.Request) (string, any) {
-	f, names, limit := p.frames.of(r, "welcome", "Welcome"), []string(nil), uint32(0)
-	for _, s := range f.stats.Sources {
-		names = append(names, s.Name)
-	}
+	f, limit := p.frames.of(r, "welcome", "Welcome"), uint32(0)
 	if rules := p.reader.Rules(); len(rules) > 0 {
 		limit = rules[0].Limit
 	}
-	return "welcome.html", &welcomePage{f, untouched(&f.stats), f.stats.Events.Decided, f.stats.Sources, welcomeWays(names, limit)}
+	return "welcome.html", &welcomePage{f, untouched(&f.stats), f.stats.Events.Decided, f.stats.Sources, welcomeWays(f.stats.Sources, limit)}
 }
 
 // find sends a browser to what it searches: an address, a network or a rule.

@@ -15,8 +15,8 @@ func TestState(t *testing.T) {
 		want  string
 	}{
 		"a list":          {admin.Stats{Ready: true, Enforcers: list}, "Enforcing."},
-		"a proxy asks":    {admin.Stats{Ready: true, Sources: []admin.Source{{Name: "auth 127.0.0.1:9180", Events: 1}}}, "Enforcing."},
-		"no way":          {admin.Stats{Ready: true, Sources: []admin.Source{{Name: "auth 127.0.0.1:9180"}, {Name: "log /a", Events: 9}}}, "Blocking; no way is known that refuses."},
+		"a proxy asks":    {admin.Stats{Ready: true, Sources: []admin.Source{{Name: "auth 127.0.0.1:9180", Asked: true, Events: 1}}}, "Enforcing."},
+		"no way":          {admin.Stats{Ready: true, Sources: []admin.Source{{Name: "auth 127.0.0.1:9180", Asked: true}, {Name: "log /a", Events: 9}}}, "Blocking; no way is known that refuses."},
 		"a dry run":       {admin.Stats{Ready: true, Enforcers: []admin.Enforcer{{Name: "nftables edgeguard", DryRun: true}}}, "Blocking; no way is known that refuses."},
 		"served":          {admin.Stats{Ready: true, Enforcers: list, Kinds: []string{"enforcer", "blocked_served"}}, "Blocking; a log shows that blocked addresses are served."},
 		"nothing refuses": {admin.Stats{Ready: true, Kinds: []string{"nothing_refuses"}}, "Blocking; no way is known that refuses."},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"edgeguard/admin"
 	"edgeguard/internal/words"
 )
 
@@ -11,21 +12,19 @@ import (
 // command to type.
 type welcomeWay struct{ Title, Text, Command string }
 
-// welcomeWays returns the three ways in of a node whose sources have these names: "auth ADDRESS"
-// for forward auth and "log FILE" for a log. limit is that of its first rule, 0 if it
-// has none.
-func welcomeWays(sources []string, limit uint32) []welcomeWay {
-	log, auth := firstSource(sources, "log "), firstSource(sources, "auth ")
+// welcomeWays returns the three ways in of a node with these sources. limit is that of its first
+// rule, 0 if it has none.
+func welcomeWays(sources []admin.Source, limit uint32) []welcomeWay {
+	log, auth := firstSource(sources, "log"), firstSource(sources, "auth")
 	return []welcomeWay{followWay(log), askWay(auth), tryWay(log, auth, limit)}
 }
 
-// firstSource returns the rest of the first name that begins so, preferring one that is no
+// firstSource returns where the first of a kind is, preferring one that is no
 // unix socket, which the command of a person cannot reach as easily.
-func firstSource(sources []string, kind string) (found string) {
-	for _, name := range sources {
-		rest, ok := strings.CutPrefix(name, kind)
-		if ok && (found == "" || strings.HasPrefix(found, "unix:") && !strings.HasPrefix(rest, "unix:")) {
-			found = rest
+func firstSource(sources []admin.Source, kind string) (found string) {
+	for _, s := range sources {
+		if s.Kind == kind && (found == "" || strings.HasPrefix(found, "unix:") && !strings.HasPrefix(s.At, "unix:")) {
+			found = s.At
 		}
 	}
 	return found

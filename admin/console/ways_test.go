@@ -4,6 +4,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"edgeguard/admin"
 )
 
 const trySample = `curl -s -o /dev/null -w '%{http_code}\n' -H 'X-Real-IP: 203.0.113.9' 'http://127.0.0.1:9180/auth/nginx?[1-1901]' | sort | uniq -c`
@@ -24,7 +26,12 @@ func TestWays(t *testing.T) {
 		{"a log", []string{"auth 127.0.0.1:9180", "log /var/log/site.log"}, 1900, [3]string{"tail -f /var/log/site.log", "edgeguard snippets nginx", "edgeguard replay /var/log/site.log"}},
 		{"a log that is received", []string{"auth 127.0.0.1:9180", "log udp:127.0.0.1:514"}, 1900, [3]string{"edgeguard top", "edgeguard snippets nginx", "edgeguard replay /var/log/nginx/access.log"}},
 	} {
-		for i, way := range welcomeWays(c.sources, c.limit) {
+		var sources []admin.Source
+		for _, name := range c.sources {
+			kind, at, _ := strings.Cut(name, " ")
+			sources = append(sources, admin.Source{Kind: kind, At: at})
+		}
+		for i, way := range welcomeWays(sources, c.limit) {
 			if way.Command != c.commands[i] || way.Title == "" || !strings.HasSuffix(way.Text, ".") {
 				t.Errorf("%s: %+v, want the command %s", c.name, way, c.commands[i])
 			}

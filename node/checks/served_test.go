@@ -85,7 +85,7 @@ func TestServed(t *testing.T) {
 	}
 	s.reads("/a", 5, 200) // and the example stays
 	s.figures.Enforcers = []admin.Enforcer{{Name: "/geo.conf", Takes: 20}}
-	s.figures.Sources = []admin.Source{{Name: "auth 127.0.0.1:9180", Events: 1}, {Name: "spoe unix:/s"}, {Name: "log /a", Events: 9}}
+	s.figures.Sources = []admin.Source{{Name: "auth 127.0.0.1:9180", Asked: true, Events: 1}, {Name: "spoe unix:/s", Asked: true}, {Name: "log /a", Events: 9}}
 	if got := s.check(0); !strings.Contains(got, "25 of the last 25 requests of blocked addresses were served, such as 203.0.113.5's with status 404: its server does not go by /geo.conf or auth 127.0.0.1:9180, or not everywhere") {
 		t.Fatal(got)
 	}
@@ -166,8 +166,8 @@ func TestNothingRefuses(t *testing.T) {
 		figures admin.Stats
 		said    bool
 	}{
-		"no way":     {none, admin.Stats{Sources: []admin.Source{{Name: "auth 127.0.0.1:1"}}}, true},
-		"asked":      {none, admin.Stats{Sources: []admin.Source{{Name: "auth 127.0.0.1:1", Events: 1}}}, false},
+		"no way":     {none, admin.Stats{Sources: []admin.Source{{Name: "auth 127.0.0.1:1", Asked: true}}}, true},
+		"asked":      {none, admin.Stats{Sources: []admin.Source{{Name: "auth 127.0.0.1:1", Asked: true, Events: 1}}}, false},
 		"a list":     {none + "enforce: {files: [{file: /l, format: nginx}]}\n", admin.Stats{}, false},
 		"bouncers":   {none + "crowdsec: {lapi: [{listen: '127.0.0.1:3'}]}\n", admin.Stats{}, false},
 		"peers":      {none + "haproxy: {peers: [{listen: 'unix:/p', enforce: true}]}\n", admin.Stats{}, false},

@@ -2,7 +2,6 @@ package checks
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"edgeguard/node/alarm"
@@ -33,7 +32,7 @@ func (f *SiteFails) Check(now time.Time) {
 		default:
 			text = fmt.Sprintf("%s fails: of its visitors of the last minute %d succeed, and %d who had succeeded before only fail (usual: %.0f a minute). "+
 				"Rules that go by the status count no failures now, so whoever attacks is not stopped by them either: look at what the site answers",
-				site(s.Name), s.Succeeding, s.Failing, s.Visitors)
+				site(s), s.Succeeding, s.Failing, s.Visitors)
 		}
 	}
 	if more > 0 {
@@ -47,9 +46,9 @@ func (f *SiteFails) Check(now time.Time) {
 }
 
 // site names a part: a log itself does not fail, but the site that writes it.
-func site(part string) string {
-	if strings.HasPrefix(part, "log ") {
-		return "the site of " + part
+func site(part *pipeline.SiteState) string {
+	if part.Host {
+		return part.Name
 	}
-	return part
+	return "the site of " + part.Name
 }

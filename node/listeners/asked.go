@@ -43,7 +43,7 @@ type asking interface {
 type askedAt struct {
 	*Asked
 	entry, name string // in the config; for people
-	source      string // its name among the sources of events
+	kind        string // of a source of events
 	address     string
 	full        string // the kind of the alarm when it is full
 	places      int
@@ -71,9 +71,9 @@ func service[S any, P interface {
 		},
 		Figures: func(s *S, to *admin.Stats) {
 			f := read(s)
-			to.Sources = append(to.Sources, admin.Source{Name: at.source, Events: f.events, Refused: f.events - min(f.events, f.passed), Late: f.late})
+			to.Sources = append(to.Sources, admin.Source{Name: at.source(), Kind: at.kind, At: at.address, Asked: true, Events: f.events, Refused: f.events - min(f.events, f.passed), Late: f.late})
 			if at.counts {
-				to.Decisions = append(to.Decisions, admin.Decisions{Source: at.source, Action: "pass", Count: f.passed})
+				to.Decisions = append(to.Decisions, admin.Decisions{Source: at.source(), Action: "pass", Count: f.passed})
 			}
 		},
 		Full:        checks.Full{Alarms: at.Alarms, Kind: at.full, Key: at.entry, Address: at.address, Places: at.places},
@@ -100,13 +100,16 @@ func (at *askedAt) answer(ctx context.Context, s asking, nl net.Listener) error 
 	return <-ended
 }
 
+// source is its name among the sources of events.
+func (at *askedAt) source() string { return at.kind + " " + at.address }
+
 // decide returns what counts the requests of the source and judges them, or only looks up
 // who is blocked.
 func (at *askedAt) decide(counts bool) edgeguard.Decider {
 	if !counts {
-		return at.Observe(at.source, false, at.Pipeline.LookUp)
+		return at.Observe(at.source(), false, at.Pipeline.LookUp)
 	}
-	return at.Observe(at.source, true, at.Pipeline.Decide)
+	return at.Observe(at.source(), true, at.Pipeline.Decide)
 }
 
 // alarm reports what happened at the listener.

@@ -14,7 +14,7 @@ import (
 func (a *Asked) Auth(c *config.Config) (all []*Service[httpauth.Server]) {
 	for _, l := range c.Listen.Auth {
 		address := l.Address.String()
-		at := askedAt{a, "listen.auth", "forward auth", "auth " + address, address, alarm.AuthFull, l.Connections, l.Emit != 0}
+		at := askedAt{a, "listen.auth", "forward auth", "auth", address, alarm.AuthFull, l.Connections, l.Emit != 0}
 		start := func(open func() (net.Listener, error)) (*httpauth.Server, net.Listener, error) {
 			trust, err := clientaddr.NewTrust(l.Trust, true)
 			if err != nil {
@@ -23,7 +23,7 @@ func (a *Asked) Auth(c *config.Config) (all []*Service[httpauth.Server]) {
 			server, err := httpauth.New(httpauth.Config{
 				Decide: at.decide(at.counts), LookUp: l.Emit == 0, Policy: at.policy, Now: a.Clock.Now,
 				Trust: trust, Header: l.Header, Fronted: l.Fronted, Connections: l.Connections,
-				Uncounted: a.Uncounter(at.source), Alarm: at.alarm,
+				Uncounted: a.Uncounter(at.source()), Alarm: at.alarm,
 			})
 			if err != nil {
 				return nil, nil, err

@@ -18,7 +18,7 @@ import (
 func (a *Asked) Envoy(c *config.Config) (all []*Service[envoy.Server]) {
 	for _, l := range c.Listen.Envoy {
 		address := l.Address.String()
-		at := askedAt{a, "listen.envoy", "Envoy", "envoy " + address, address, alarm.EnvoyFull, l.Connections, l.Count}
+		at := askedAt{a, "listen.envoy", "Envoy", "envoy", address, alarm.EnvoyFull, l.Connections, l.Count}
 		start := func(open func() (net.Listener, error)) (*envoy.Server, net.Listener, error) {
 			settings, err := at.envoySettings(&l)
 			if err != nil {
@@ -53,7 +53,7 @@ func (at *askedAt) envoySettings(l *config.EnvoyListener) (envoy.Config, error) 
 	return envoy.Config{
 		Decide: at.decide(at.counts), Look: at.decide(false), LookUp: !l.Count, Count: at.count, Policy: at.policy, Now: at.Clock.Now,
 		Trust: trust, Header: l.Header, Fronted: l.Fronted, TLS: secret, Connections: l.Connections,
-		Uncounted: at.Uncounter(at.source), Alarm: at.alarm,
+		Uncounted: at.Uncounter(at.source()), Alarm: at.alarm,
 	}, nil
 }
 

@@ -72,7 +72,7 @@ func (l *peersAt) figures(server *haproxypeers.Server, to *admin.Stats) {
 	s.Address, s.Count, s.Enforce = l.address, l.config.Count, l.config.Enforce
 	to.HAProxies = append(to.HAProxies, s)
 	if s.Count {
-		to.Sources = append(to.Sources, admin.Source{Name: l.source(), Events: s.Requests})
+		to.Sources = append(to.Sources, admin.Source{Name: l.source(), Kind: "haproxy", At: l.address, Events: s.Requests})
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 func (a *Asked) SPOE(c *config.Config) (all []*Service[spoe.Server]) {
 	for _, l := range c.HAProxy.SPOE {
 		address := l.Listen.String()
-		at := askedAt{a, "haproxy.spoe", "SPOE", "spoe " + address, address, alarm.SPOEFull, l.Connections, l.Count}
+		at := askedAt{a, "haproxy.spoe", "SPOE", "spoe", address, alarm.SPOEFull, l.Connections, l.Count}
 		start := func(open func() (net.Listener, error)) (*spoe.Server, net.Listener, error) {
 			nl, enter, err := openDoor(&l.HAProxyDoor, open)
 			if err != nil {
@@ -21,7 +21,7 @@ func (a *Asked) SPOE(c *config.Config) (all []*Service[spoe.Server]) {
 			}
 			server, err := spoe.New(spoe.Config{
 				Decide: at.decide(at.counts), LookUp: !l.Count, Admit: enter, Now: a.Clock.Now,
-				Fronted: l.Proxied, Connections: l.Connections, Uncounted: a.Uncounter(at.source), Alarm: at.alarm,
+				Fronted: l.Proxied, Connections: l.Connections, Uncounted: a.Uncounter(at.source()), Alarm: at.alarm,
 			})
 			if err != nil {
 				_ = nl.Close()

@@ -43,6 +43,7 @@ func (s *SourceNumbers) Name(number uint8) string {
 // SiteState is whether a part of the site fails. Its times are local.
 type SiteState struct {
 	Name string // one of own_hosts, or a source
+	Host bool   // it is one of own_hosts
 	outage.State
 }
 
@@ -52,13 +53,13 @@ func (p *Pipeline) Site() (all []SiteState, late uint64) {
 	g := p.Current()
 	outages, late := g.Detector.Outages()
 	for i := range outages {
-		name := ""
-		if o := &outages[i]; o.Part.Host > 0 {
-			name = g.own.Name(o.Part.Host - 1)
+		part := SiteState{State: outages[i].State}
+		if of := outages[i].Part; of.Host > 0 {
+			part.Name, part.Host = g.own.Name(of.Host-1), true
 		} else {
-			name = p.Sources.Name(o.Part.Source)
+			part.Name = p.Sources.Name(of.Source)
 		}
-		all = append(all, SiteState{name, outages[i].State})
+		all = append(all, part)
 	}
 	return all, late
 }

@@ -76,7 +76,7 @@ func (x *examination) asked(s *admin.Stats) {
 		is = fine
 	}
 	for _, source := range s.Sources {
-		if source.Asks() && !s.Monitor && !slices.Contains(askers, source.Name) {
+		if source.Asked && !s.Monitor && !slices.Contains(askers, source.Name) {
 			x.note(is, source.Name, "no proxy has asked here since the node's start %s ago: what it blocks is refused only where one asks; run `edgeguard snippets`",
 				words.Length(max(0, s.Time.Sub(s.Started)).Round(time.Second)))
 		}

@@ -194,7 +194,7 @@ func drawSources(out io.Writer, colour bool, s *admin.Stats) {
 	for _, source := range s.Sources {
 		row := []string{source.Name, words.Number(source.Events), "", "", "", ""}
 		for i := range s.Logs {
-			if l := &s.Logs[i]; strings.TrimPrefix(source.Name, "log ") == l.Name {
+			if l := &s.Logs[i]; source.Name == "log "+l.Name {
 				if l.Files > 0 {
 					row[0] += ", " + words.Plural(l.Files, "file", "files")
 				}
