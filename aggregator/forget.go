@@ -15,11 +15,11 @@ func (n *Totals) Forget(prefix netip.Prefix, at time.Time) []Key {
 
 // Pardon is Forget for the guarded meters alone: a site failed.
 func (n *Totals) Pardon(prefix netip.Prefix, at time.Time) []Key {
-	return n.forget(prefix, at, isGuarded)
+	return n.forget(prefix, at, sparesOutages)
 }
 
-func everyMeter(*meter) bool  { return true }
-func isGuarded(m *meter) bool { return m.Guarded }
+func everyMeter(*meter) bool      { return true }
+func sparesOutages(m *meter) bool { return m.SparesOutages }
 
 func (n *Totals) forget(prefix netip.Prefix, at time.Time, applies func(*meter) bool) []Key {
 	if !prefix.IsValid() {
@@ -50,7 +50,7 @@ func (n *Totals) forget(prefix netip.Prefix, at time.Time, applies func(*meter) 
 func (n *Totals) Cleared(prefix netip.Prefix, now time.Time) { n.empty(prefix, now, everyMeter) }
 
 // Pardoned is Cleared for the guarded meters alone.
-func (n *Totals) Pardoned(prefix netip.Prefix, now time.Time) { n.empty(prefix, now, isGuarded) }
+func (n *Totals) Pardoned(prefix netip.Prefix, now time.Time) { n.empty(prefix, now, sparesOutages) }
 
 func (n *Totals) empty(prefix netip.Prefix, now time.Time, applies func(*meter) bool) {
 	n.mark(&n.emptied, prefix.Masked(), applies, func(m *meter) uint32 { return m.slot(now) + 1 }) // the slot may end before it has

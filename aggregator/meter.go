@@ -23,8 +23,8 @@ type Meter struct {
 	// Renews is the lowest limit of those of them that act at each event while the total
 	// is over it, so that the total has to be proven again and again; 0: there is none.
 	Renews uint32
-	// Guarded says that its rules go by the status.
-	Guarded bool
+	// SparesOutages says that its rules go by the status.
+	SparesOutages bool
 	// V4 and V6 are the prefix lengths of its keys, as in shard.Config; 0 means
 	// 32 and 64.
 	V4, V6 uint8

@@ -13,7 +13,7 @@ func (c *Config) Guarded() (said []string) {
 	var guarded, logins []string
 	for i := range c.Rules.Rules {
 		switch m := &c.Rules.Meters[c.Rules.Rules[i].Meter]; {
-		case m.Guarded():
+		case m.SparesOutages():
 			guarded = append(guarded, c.Rules.Rules[i].Name)
 		case m.Kind == edgeguard.KindAuthFailure:
 			logins = append(logins, c.Rules.Rules[i].Name)

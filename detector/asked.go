@@ -19,9 +19,9 @@ import (
 // Nothing is counted for it. So the request that brings the count over the limit was served,
 // and one that is refused does not extend that, unless its refusal is counted as an answer.
 
-// waits reports whether the event is a request that is decided before it has an answer; of
+// awaitsAnswer reports whether the event is a request that is decided before it has an answer; of
 // recorded ones each was.
-func (c *decision) waits() bool {
+func (c *decision) awaitsAnswer() bool {
 	ev := c.event
 	if c.d.config.Past {
 		return ev.Kind&httpKinds != 0
@@ -80,7 +80,7 @@ func (c *decision) askRule(m *meter, of *rules.AskedRule) {
 	for k := range r.Widths {
 		w, width := &m.wide[k], &r.Widths[k]
 		if width.Asked && width.Action == edgeguard.ActionDeny {
-			action, n := min(width.Action, c.does(r)), w.Count(c.event.Addr, with, m.slot(c.nowSec))
+			action, n := min(width.Action, c.actionOf(r)), w.Count(c.event.Addr, with, m.slotAt(c.nowSec))
 			c.refuse(m, w.Table, with, action, &excess{count: count{count: n}, rule: of.Rule, limit: width.Limit, prefix: w.prefix(c.event.Addr), width: width})
 		}
 	}
@@ -88,16 +88,16 @@ func (c *decision) askRule(m *meter, of *rules.AskedRule) {
 
 // askKey is askRule for the key alone; text are its attributes.
 func (c *decision) askKey(m *meter, i int, text []byte) {
-	r, with, slot := &c.d.rules[i], unsafetext.String(text), m.slot(c.nowSec)
+	r, with, slot := &c.d.rules[i], unsafetext.String(text), m.slotAt(c.nowSec)
 	if r.OnFleetLoss == rules.LossClosed && c.d.lost.Load() && c.action < edgeguard.ActionDeny {
 		c.action, c.rule, c.closed = edgeguard.ActionDeny, i, true
 	}
 	seen := count{count: m.proven.Count(c.event.Addr, with, slot)}
 	if m.fleet && r.Scope == rules.ScopeFleet {
 		seen.rest = c.restOf(m, text, slot, seen.count)
-		seen = seen.as(r.Scope)
+		seen = seen.inScope(r.Scope)
 	}
-	c.refuse(m, m.proven, with, c.does(r), &excess{count: seen, rule: i, limit: r.Limit, prefix: m.Key(c.event.Addr, "").Prefix})
+	c.refuse(m, m.proven, with, c.actionOf(r), &excess{count: seen, rule: i, limit: r.Limit, prefix: m.Key(c.event.Addr, "").Prefix})
 }
 
 // refuse refuses the event for a count that is over a limit, until it will have fallen to that.
@@ -106,13 +106,13 @@ func (c *decision) refuse(m *meter, table *shard.Table, with string, action edge
 	if x.count.count <= x.limit || action < edgeguard.ActionShadow {
 		return
 	}
-	c.say(action, x)
+	c.keepStrongest(action, x)
 	if action != edgeguard.ActionDeny || c.quiet {
 		return
 	}
 	if c.inline {
 		source := source{m, table, x.limit, m.fleet && table == m.proven && c.d.rules[x.rule].Scope == rules.ScopeFleet}
-		_, most := c.d.falls(&source, c.event.Addr, with, c.nowSec, x.limit)
+		_, most := c.d.countFallsTo(&source, c.event.Addr, with, c.nowSec, x.limit)
 		c.retryAfter = max(c.retryAfter, most.Sub(c.now))
 	}
 	if c.d.statistics.refused.Add(1)%sampleEvery == 1 {
@@ -122,10 +122,10 @@ func (c *decision) refuse(m *meter, table *shard.Table, with string, action edge
 
 // restOf returns what the rest of the fleet counted of a key, as far as this node knows.
 func (c *decision) restOf(m *meter, text []byte, slot, own uint32) uint32 {
-	room := c.d.rooms.take()
-	room.op = shard.Op{Addr: c.event.Addr, Now: slot, Slot: slot}
-	room.op.With = unsafetext.String(append(room.text[:0], text...))
-	rest := c.d.config.Rest(m.index, &room.op, own)
-	c.d.rooms.put(room)
+	question := c.d.questions.borrow()
+	question.op = shard.Op{Addr: c.event.Addr, Now: slot, Slot: slot}
+	question.op.With = unsafetext.String(append(question.text[:0], text...))
+	rest := c.d.config.Rest(m.index, &question.op, own)
+	c.d.questions.giveBack(question)
 	return rest
 }

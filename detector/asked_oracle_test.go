@@ -152,7 +152,7 @@ func TestAskedOracle(t *testing.T) {
 			if b := slow.blockOf(at, ev.Addr); b != nil {
 				action, rule = edgeguard.ActionDeny, b.rule
 			}
-			got := d.Look(at, &ev)
+			got := d.LookUpVerdict(at, &ev)
 			if got.Action != action || got.Rule != rule || got.Reason == "over limit" && got.RetryAfter != wait {
 				t.Fatalf("%s, question %d: %+v, the oracle says %v by %q for %v", about, i, got, action, rule, wait)
 			}
@@ -253,7 +253,7 @@ func TestPastOracle(t *testing.T) {
 				}
 				question := events[i]
 				question.Kind, question.Known, question.Time = 0, question.Known&^edgeguard.FieldStatus, nows[i]
-				asked := live.Look(nows[i], &question)
+				asked := live.LookUpVerdict(nows[i], &question)
 				answer := events[i]
 				if asked.Action == edgeguard.ActionDeny && (asked.Reason == "blocked" || asked.Rule != "part-block" || v.Action == edgeguard.ActionDeny && v.Rule != "part-block") {
 					answer.Kind, answer.Verified = answer.Kind&edgeguard.KindRequest, answer.Verified&edgeguard.KindRequest // it never came

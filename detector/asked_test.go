@@ -37,7 +37,7 @@ func answered(addr, method, path string, status uint16, at time.Time) edgeguard.
 // both asks by Look and, as a request that is counted, by Decide; they say the same.
 func both(t *testing.T, d *detector.Detector, now time.Time, ev edgeguard.Event) edgeguard.Verdict {
 	t.Helper()
-	looked := d.Look(now, &ev)
+	looked := d.LookUpVerdict(now, &ev)
 	ev.Kind, ev.Verified = edgeguard.KindRequest, edgeguard.KindRequest
 	if got := d.Decide(now, &ev); got != looked {
 		t.Errorf("%s %s: looked up %+v, decided %+v", ev.Method, ev.Path, looked, got)
@@ -227,7 +227,7 @@ func TestAskedSamples(t *testing.T) {
 	}
 	for range 33 {
 		ev := question(someone, "POST", "/login", epoch)
-		d.Look(epoch, &ev)
+		d.LookUpVerdict(epoch, &ev)
 	}
 	if sampled != 3 {
 		t.Errorf("%d of 33 were sampled", sampled)
@@ -260,7 +260,7 @@ func TestAskedAllocates(t *testing.T) {
 		for _, path := range []string{"/login", "//login?x", "/other/3/x", "/"} {
 			ev := question(someone, "POST", path, epoch)
 			ev.Host, ev.Known = "www.example.org", ev.Known|edgeguard.FieldHost
-			if n := testing.AllocsPerRun(100, func() { d.Look(epoch, &ev) }); n != 0 && !underRace {
+			if n := testing.AllocsPerRun(100, func() { d.LookUpVerdict(epoch, &ev) }); n != 0 && !underRace {
 				t.Errorf("%s, fleet %t: Look allocates %v times", path, fleet, n)
 			}
 			ev.Kind, ev.Verified = edgeguard.KindRequest, edgeguard.KindRequest

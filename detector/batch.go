@@ -17,15 +17,15 @@ import (
 // holds.
 const batchSize = 64
 
-// set is some of a batch's events, a bit each.
-type set uint64
+// eventSet is some of a batch's events, a bit each.
+type eventSet uint64
 
-func (s set) has(i int) bool { return s>>(i&63)&1 != 0 }
-func (s *set) add(i int)     { *s |= 1 << (i & 63) }
-func (s set) len() uint64    { return uint64(bits.OnesCount64(uint64(s))) }
+func (s eventSet) has(i int) bool { return s>>(i&63)&1 != 0 }
+func (s *eventSet) add(i int)     { *s |= 1 << (i & 63) }
+func (s eventSet) len() uint64    { return uint64(bits.OnesCount64(uint64(s))) }
 
 // all calls yield with each event, in order.
-func (s set) all(yield func(i int) bool) {
+func (s eventSet) all(yield func(i int) bool) {
 	for ; s != 0; s &= s - 1 {
 		if !yield(bits.TrailingZeros64(uint64(s))) {
 			return
@@ -43,25 +43,25 @@ type batch struct {
 	// spared are those of them that no rule looks at.
 	standings     [batchSize]blocklist.Standing
 	hits          [batchSize]*blocklist.Hit
-	known, spared set
-	six           set // those of IPv6
-	exact         set // those that an exact meter may count
+	known, spared eventSet
+	six           eventSet // those of IPv6
+	exact         eventSet // those that an exact meter may count
 	// held are the failures that guarded meters do not count. turned says that the last
-	// event armed or disarmed a scope, and locked that the guard is locked.
-	held           set
+	// event armed or disarmed a scope, and locked that the watch is locked.
+	held           eventSet
 	turned, locked bool
-	// fails are those with an answer that is a failure, and scopes the guard's of all that have
+	// fails are those with an answer that is a failure, and scopes the watch's of all that have
 	// an answer.
-	fails  set
+	fails  eventSet
 	scopes [batchSize]uint8
 	// ours are those with an answer that this node had the client told.
-	ours set
+	ours eventSet
 	// doors is how many the front doors were shown.
 	doors int
 	// asked are the events of which each meter is asked. Where an event is not asked of every
 	// meter, these are the ones that it matches, with their costs, and matched are the meters of
 	// each event. words is how many of those an event has, and room is to find them.
-	asked   []set
+	asked   []eventSet
 	matched []uint64
 	costs   []uint16
 	words   int
@@ -71,8 +71,8 @@ type batch struct {
 	// counted. late are those that some meter did not count as too old, and
 	// over those of which some meter has something to say.
 	counts     [][batchSize]count
-	counted    []set
-	late, over set
+	counted    []eventSet
+	late, over eventSet
 	// wide is the same for the networks around the keys, by meter and size.
 	wide [][]wideCounts
 
@@ -99,8 +99,8 @@ func (d *Detector) takeBatch() *batch {
 	words := (len(d.meters) + 63) / 64
 	b := &batch{
 		counts:  make([][batchSize]count, len(d.meters)),
-		counted: make([]set, len(d.meters)),
-		asked:   make([]set, len(d.meters)),
+		counted: make([]eventSet, len(d.meters)),
+		asked:   make([]eventSet, len(d.meters)),
 		words:   words,
 		room:    make([]uint64, rules.Sets*words),
 		wide:    make([][]wideCounts, len(d.meters)),
@@ -146,14 +146,14 @@ func (b *batch) decide(d *Detector, nows []time.Time, events []edgeguard.Event, 
 		b.decideAll(d, nows, events, verdicts)
 	}
 	b.notes.late += b.late.len()
-	d.statistics.add(&b.notes)
+	d.statistics.addNotes(&b.notes)
 	b.forget()
 	return n
 }
 
 // decideAll is decide for an opened batch of which nothing is held back.
 func (b *batch) decideAll(d *Detector, nows []time.Time, events []edgeguard.Event, verdicts []edgeguard.Verdict) {
-	b.ask(d, events)
+	b.findCandidates(d, events)
 	b.exact = 0
 	for i := range d.meters {
 		m := &d.meters[i]
@@ -178,7 +178,7 @@ func (b *batch) decideAll(d *Detector, nows []time.Time, events []edgeguard.Even
 	b.judge(d, nows, events, verdicts)
 }
 
-// open sets the seconds, asks the blocklist, and shows the guard the answers. It returns
+// open sets the seconds, asks the blocklist, and shows the watch the answers. It returns
 // how many of the events are to be decided now.
 func (b *batch) open(d *Detector, nows []time.Time, events []edgeguard.Event) int {
 	b.known, b.spared, b.six, b.late, b.over, b.held, b.fails, b.ours, b.turned, b.doors = 0, 0, 0, 0, 0, 0, 0, 0, false, 0
@@ -200,26 +200,26 @@ func (b *batch) open(d *Detector, nows []time.Time, events []edgeguard.Event) in
 			b.own(d, i, nows[i], ev)
 		}
 		b.notes.sample(d, ev, at, b.spared.has(i))
-		if d.guard != nil && !b.spared.has(i) && b.see(d, i, ev) {
+		if d.outages != nil && !b.spared.has(i) && b.watchAnswer(d, i, ev) {
 			b.turned, events = true, events[:i+1]
 		}
 	}
 	if b.locked {
 		b.locked = false
-		d.guard.mu.Unlock()
+		d.outages.mu.Unlock()
 	}
 	return len(events)
 }
 
 // look notes how an event's address stands, if the blocklist knows of it.
 func (b *batch) look(d *Detector, i int, now time.Time, ev *edgeguard.Event) {
-	standing, hit := d.ask(now, ev.Addr)
+	standing, hit := d.standingOf(now, ev.Addr)
 	if standing == blocklist.None {
 		return
 	}
 	b.known.add(i)
 	b.standings[i], b.hits[i] = standing, hit
-	if isSpared(standing) {
+	if isExempt(standing) {
 		b.spared.add(i)
 	}
 }
@@ -252,39 +252,39 @@ func (b *batch) judge(d *Detector, nows []time.Time, events []edgeguard.Event, v
 		if !blocked && !(b.known | b.over | b.ours | b.exact).has(i) && !(d.exact && d.mayAsk(&events[i])) {
 			continue
 		}
-		b.show(d, events, i)
+		b.showDoors(d, events, i)
 		*c = decision{} // and field by field: a literal would be made beside it and copied
 		c.d, c.event, c.now, c.moment, c.events = d, &events[i], nows[i], b.moments[i], 1
 		c.fails, c.scope, c.shown = b.fails.has(i), b.scopes[i], b.shown[i]
 		if blocked {
-			c.look()
+			c.askLists()
 		} else if b.known.has(i) {
 			c.standing, c.hit = b.standings[i], b.hits[i]
 			c.block = c.hit.Block()
 		}
-		if !c.spared() {
-			b.weigh(c, i)
+		if !c.isExempt() {
+			b.compareCounts(c, i)
 			c.repeatDenial(b.ours.has(i))
 			blocked = blocked || c.changed
 		}
-		if !c.passes() {
-			verdicts[i] = c.settle()
+		if !c.isUnaffected() {
+			verdicts[i] = c.finishVerdict()
 		}
 	}
-	b.show(d, events, len(events)-1)
+	b.showDoors(d, events, len(events)-1)
 	for i := range verdicts {
 		b.notes.noteVerdict(d.IsAnswer(&events[i]), b.spared.has(i), verdicts[i].Action)
 	}
 }
 
-// weigh compares an event's counts with the limits, once the exact meters have
+// compareCounts compares an event's counts with the limits, once the exact meters have
 // counted it.
-func (b *batch) weigh(c *decision, i int) {
+func (b *batch) compareCounts(c *decision, i int) {
 	if b.over.has(i) {
 		b.takeCounts(c, i)
 	}
 	if c.d.exact {
-		if c.d.asks && c.waits() {
+		if c.d.asks && c.awaitsAnswer() {
 			c.askRules(false)
 		}
 		c.ours = b.ours.has(i) || c.refusesRecorded()
@@ -292,7 +292,7 @@ func (b *batch) weigh(c *decision, i int) {
 			b.late.add(i)
 		}
 	}
-	c.judge()
+	c.judgeCounts()
 }
 
 // takeCounts takes an event's counts, one of which a rule has something to say of.
@@ -300,7 +300,7 @@ func (b *batch) takeCounts(c *decision, i int) {
 	for k := range b.counts {
 		if b.counted[k].has(i) {
 			m := &c.d.meters[k]
-			c.takeKey(m, b.counts[k][i])
+			c.takeKeyCount(m, b.counts[k][i])
 			b.takeWide(c, m, i)
 		}
 	}
@@ -318,7 +318,7 @@ func (b *batch) count(d *Detector, m *meter, table *shard.Table, events []edgegu
 		}
 		op := &b.ops[:len(b.ops)+1][len(b.ops)]
 		cost, matched := b.costOf(d, m, i, ev)
-		if !matched || !m.set(op, ev, b.moments[i], cost, &b.shown[i]) {
+		if !matched || !m.prepareOp(op, ev, b.moments[i], cost, &b.shown[i]) {
 			continue
 		}
 		text, known := m.attributes(ev, b.text)
@@ -331,7 +331,7 @@ func (b *batch) count(d *Detector, m *meter, table *shard.Table, events []edgegu
 	if len(b.ops) > 0 {
 		table.AddBatch(b.ops, b.outs[:len(b.ops)])
 		b.note(d, m, table, events)
-		if m.side != nil && b.fails != 0 && table == m.proven && len(m.Attributes) == 0 {
+		if m.aside != nil && b.fails != 0 && table == m.proven && len(m.Attributes) == 0 {
 			b.noteFailed(d, m, events)
 		}
 		if m.wide != nil && b.six != 0 && table == m.proven {
@@ -343,7 +343,7 @@ func (b *batch) count(d *Detector, m *meter, table *shard.Table, events []edgegu
 
 // note keeps a table's answers.
 func (b *batch) note(d *Detector, m *meter, table *shard.Table, events []edgeguard.Event) {
-	silent := d.silent(m)
+	silent := d.countWithoutRule(m)
 	counts, counted := &b.counts[m.index], &b.counted[m.index]
 	asks := m.fleet && table == m.proven
 	for k, i := range b.at {

@@ -6,9 +6,9 @@ import (
 	"edgeguard"
 )
 
-// ask finds the events that no list exempts and that each meter may match.
-func (b *batch) ask(d *Detector, events []edgeguard.Event) {
-	heard := ^set(0) >> (batchSize - len(events)) &^ b.spared
+// findCandidates finds the events that no list exempts and that each meter may match.
+func (b *batch) findCandidates(d *Detector, events []edgeguard.Event) {
+	heard := ^eventSet(0) >> (batchSize - len(events)) &^ b.spared
 	if !d.indexed {
 		for i := range b.asked {
 			b.asked[i] = heard
@@ -63,10 +63,10 @@ func (b *batch) countExact(c *decision, i int) {
 
 func (b *batch) countOne(c *decision, m *meter, cost uint16) {
 	if c.d.config.Fleet == nil {
-		c.take(m, m.add(c, cost))
+		c.takeCount(m, m.countEvent(c, cost))
 		return
 	}
-	room := c.d.rooms.take()
-	c.countOneInFleet(m, cost, room)
-	c.d.rooms.put(room)
+	question := c.d.questions.borrow()
+	c.countOneInFleet(m, cost, question)
+	c.d.questions.giveBack(question)
 }

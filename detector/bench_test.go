@@ -28,7 +28,7 @@ func benchDetector(b *testing.B, specs ...rules.Spec) *detector.Detector {
 	return detector.New(detector.Config{Rules: compile(b, specs...), Memory: shard.NewMemory(64 << 20), List: blocklist.New(blocklist.Config{})})
 }
 
-// BenchmarkGuard is what the outage guard costs an event in a batch: answers are shown to
+// BenchmarkGuard is what the outage watch costs an event in a batch: answers are shown to
 // it, and redirects are not.
 func BenchmarkGuard(b *testing.B) {
 	own, _ := rules.ParseHosts([]string{"example.org", "www.example.org"})
@@ -130,7 +130,7 @@ func BenchmarkDecision(b *testing.B) {
 		d := benchDetector(b, site)
 		ev := edgeguard.Event{Time: epoch, Addr: netip.MustParseAddr("10.0.0.1")}
 		for range b.N {
-			d.Look(epoch, &ev)
+			d.LookUpVerdict(epoch, &ev)
 		}
 	})
 }

@@ -11,24 +11,24 @@ import (
 	"edgeguard/shard"
 )
 
-// block merges a block that rule r makes, for as long as its steps have it and, for
+// makeBlock merges a block that rule r makes, for as long as its steps have it and, for
 // a while_over rule, until this node's count will have fallen to the limit. old is
 // the block of exactly the same prefix whose place it takes, nil if there is none.
 // It reports until when. The rule's part of the block is filled in here. scope is that of
 // the event that crossed, and provoked says that a page may have made a browser send it.
-func (d *Detector) block(now time.Time, r *rule, b edgeguard.Block, old *edgeguard.Block, scope uint8, provoked bool) (until time.Time, changed bool, err error) {
-	step, before := d.step(now, r, b.Prefix), Step{}
+func (d *Detector) makeBlock(now time.Time, r *rule, b edgeguard.Block, old *edgeguard.Block, scope uint8, provoked bool) (until time.Time, changed bool, err error) {
+	step, before := d.escalationStep(now, r, b.Prefix), Step{}
 	source := d.source(r, b.Prefix)
 	b.Rule, b.Limit = r.Name, source.limit
 	blocks, lasts := r.StepOf(step.Blocks, provoked)
 	step.Blocks, b.Since, b.Until = blocks, now, now.Add(lasts)
 	if r.WhileOver {
-		if least, _ := d.falls(&source, b.Prefix.Addr(), "", seconds(now), source.limit); least.After(b.Until) {
+		if least, _ := d.countFallsTo(&source, b.Prefix.Addr(), "", seconds(now), source.limit); least.After(b.Until) {
 			b.Until = least
 		}
 	}
 	// The first address of a network around keys says nothing of who is in it: no lift for it.
-	guarded := d.guard != nil && source.meter.side != nil
+	guarded := d.outages != nil && source.meter.aside != nil
 	if guarded {
 		d.mayTravel(&b, scope)
 	}
@@ -40,11 +40,11 @@ func (d *Detector) block(now time.Time, r *rule, b edgeguard.Block, old *edgegua
 	}
 	if changed && err == nil && len(r.Escalate) > 0 {
 		step.Until = b.Until
-		before = d.steps.last(r.Name, b.Prefix, now)
-		d.steps.note(step)
+		before = d.steps.lastStep(r.Name, b.Prefix, now)
+		d.steps.noteStep(step)
 	}
 	if changed && err == nil && guarded && source.table == source.meter.proven {
-		d.guard.note(made{r.Name, b.Prefix, b.Prefix.Addr(), now, before, scope})
+		d.outages.rememberBlock(made{r.Name, b.Prefix, b.Prefix.Addr(), now, before, scope})
 	}
 	if changed && err == nil {
 		d.rollUp(now, b)
@@ -74,46 +74,46 @@ func (d *Detector) source(r *rule, prefix netip.Prefix) source {
 	return source{m, m.proven, r.Limit, m.fleet && r.Scope == rules.ScopeFleet}
 }
 
-// blocks reports whether the source's rule blocks an address by this prefix.
-func (s *source) blocks(addr netip.Addr, prefix netip.Prefix) bool {
+// blocksByPrefix reports whether the source's rule blocks an address by this prefix.
+func (s *source) blocksByPrefix(addr netip.Addr, prefix netip.Prefix) bool {
 	if s.table == s.meter.proven {
 		return s.meter.Key(addr, "").Prefix == prefix
 	}
 	return true
 }
 
-// falls returns the instant at which the count of an address is at most n, if nothing
+// countFallsTo returns the instant at which the count of an address is at most n, if nothing
 // more comes, in the past if it is already: that of the whole fleet as far as it is proven,
 // and as far as this node was told. with are the attributes of the key.
-func (d *Detector) falls(s *source, addr netip.Addr, with string, sec, n uint32) (least, most time.Time) {
-	now := s.meter.slot(sec)
+func (d *Detector) countFallsTo(s *source, addr netip.Addr, with string, sec, n uint32) (least, most time.Time) {
+	now := s.meter.slotAt(sec)
 	if !s.fleet || d.config.Until == nil {
-		least = s.meter.begin(now + s.table.Until(addr, with, now, n))
+		least = s.meter.startOfSlot(now + s.table.Until(addr, with, now, n))
 		return least, least
 	}
-	room := d.rooms.take()
-	room.op = shard.Op{Addr: addr, Now: now, Slot: now}
-	room.op.With = unsafetext.String(append(room.text[:0], with...))
-	from, to := d.config.Until(s.meter.index, &room.op, n)
-	room.op = shard.Op{}
-	d.rooms.pool.Put(room)
-	return s.meter.begin(now + from), s.meter.begin(now + to)
+	question := d.questions.borrow()
+	question.op = shard.Op{Addr: addr, Now: now, Slot: now}
+	question.op.With = unsafetext.String(append(question.text[:0], with...))
+	from, to := d.config.Until(s.meter.index, &question.op, n)
+	question.op = shard.Op{}
+	d.questions.pool.Put(question)
+	return s.meter.startOfSlot(now + from), s.meter.startOfSlot(now + to)
 }
 
-// prevails finds among the blocks that cover prefix the one that stays when r
+// strongerBlock finds among the blocks that cover prefix the one that stays when r
 // crosses there: by is of the same rule, an operator's, or as long as r would make
 // it. Otherwise old is the block of exactly this prefix, which r replaces; nil if
 // there is none. This asks for more than [blocklist.List.Covers]: a weaker block
 // covers the prefix too, and does not stop r.
-func (d *Detector) prevails(now time.Time, r *rule, prefix netip.Prefix) (by, old *edgeguard.Block) {
+func (d *Detector) strongerBlock(now time.Time, r *rule, prefix netip.Prefix) (by, old *edgeguard.Block) {
 	around := d.config.List.Around(now, prefix)
 	if len(around) == 0 {
 		return nil, nil
 	}
-	length := r.Blocked(d.step(now, r, prefix).Blocks - 1)
+	length := r.Blocked(d.escalationStep(now, r, prefix).Blocks - 1)
 	for i := range around {
 		b := &around[i]
-		if b.Rule == r.Name || d.nominal(b) >= length {
+		if b.Rule == r.Name || d.madeLength(b) >= length {
 			return b, nil
 		}
 		if b.Prefix == prefix {
@@ -126,11 +126,11 @@ func (d *Detector) prevails(now time.Time, r *rule, prefix netip.Prefix) (by, ol
 	return nil, old
 }
 
-// nominal is the length with which a block was made, as far as it can be told: one
+// madeLength is the length with which a block was made, as far as it can be told: one
 // of a while_over rule may have been extended, and was made with the longest of the
 // rule's lengths that it can have had. By its end two rules whose counts both go on
 // would replace each other's blocks with every request.
-func (d *Detector) nominal(b *edgeguard.Block) time.Duration {
+func (d *Detector) madeLength(b *edgeguard.Block) time.Duration {
 	length := b.Until.Sub(b.Since)
 	i, known := d.named[b.Rule]
 	if !known || !d.rules[i].WhileOver {
@@ -145,12 +145,12 @@ func (d *Detector) nominal(b *edgeguard.Block) time.Duration {
 	return r.BlockFor
 }
 
-// extend keeps the block of a while_over rule until the count will have fallen to
+// extendBlock keeps the block of a while_over rule until the count will have fallen to
 // the limit, if nothing more comes. What comes is counted, though it is denied, and
 // moves that on: by one slot for each that passes, and up to a window at first. The
 // version stays: each node of a fleet extends the block by what it counts itself, and of
 // one version the latest end stands, so that no node's extension ends another's sooner.
-func (c *decision) extend(r *rule, prefix netip.Prefix) {
+func (c *decision) extendBlock(r *rule, prefix netip.Prefix) {
 	source := c.d.source(r, prefix)
 	m := source.meter
 	old := c.block
@@ -159,11 +159,11 @@ func (c *decision) extend(r *rule, prefix netip.Prefix) {
 			return
 		}
 	}
-	if old.Rule != r.Name || old.Prefix != prefix || !old.Until.Before(m.begin(m.slot(c.nowSec)+ring.Slots)) {
+	if old.Rule != r.Name || old.Prefix != prefix || !old.Until.Before(m.startOfSlot(m.slotAt(c.nowSec)+ring.Slots)) {
 		return // not its own, or no later end is possible
 	}
 	block := *old
-	block.Until, _ = c.d.falls(&source, c.event.Addr, "", c.nowSec, source.limit)
+	block.Until, _ = c.d.countFallsTo(&source, c.event.Addr, "", c.nowSec, source.limit)
 	if !block.Until.After(old.Until) || c.d.config.List.Trust(prefix).Forced {
 		return
 	}
@@ -172,14 +172,14 @@ func (c *decision) extend(r *rule, prefix netip.Prefix) {
 	}
 	c.d.steps.prolong(r.Name, prefix, block.Until)
 	c.changed = true
-	c.look()
+	c.askLists()
 }
 
-// wait is how long until one more event like this one, or of cost 1, would be let
+// retryAfterBlock is how long until one more event like this one, or of cost 1, would be let
 // through, if nothing else came: until the active block has ended, and until this
 // node's own count of the rule that made it leaves room. A block by hand has no
 // count, and ends with itself.
-func (c *decision) wait(addr netip.Addr) time.Duration {
+func (c *decision) retryAfterBlock(addr netip.Addr) time.Duration {
 	d, b := c.d, c.block
 	end := b.Until.Sub(c.now)
 	if end >= d.longest {
@@ -191,7 +191,7 @@ func (c *decision) wait(addr netip.Addr) time.Duration {
 	}
 	r := &d.rules[i]
 	source := d.source(r, b.Prefix)
-	if end >= source.meter.Window || r.Action != edgeguard.ActionBlock || !source.blocks(addr, b.Prefix) {
+	if end >= source.meter.Window || r.Action != edgeguard.ActionBlock || !source.blocksByPrefix(addr, b.Prefix) {
 		return end // or is not what was blocked for
 	}
 	cost := c.costOf(source.meter)
@@ -199,14 +199,14 @@ func (c *decision) wait(addr netip.Addr) time.Duration {
 		cost = min(cost, source.meter.share) // a key adds no more to the networks around it
 	}
 	room := source.limit - min(source.limit, cost)
-	_, most := d.falls(&source, addr, "", seconds(c.now), room)
+	_, most := d.countFallsTo(&source, addr, "", seconds(c.now), room)
 	return max(end, most.Sub(c.now))
 }
 
 // costOf is what the event costs a meter, and 1 if the meter does not count it.
 func (c *decision) costOf(m *meter) uint32 {
 	if cost, ok := m.Match(c.event); ok {
-		return m.again(uint32(cost), c.eventSec == c.nowSec)
+		return m.costOfRepeat(uint32(cost), c.eventSec == c.nowSec)
 	}
 	return 1
 }

@@ -20,7 +20,7 @@ func (d *Detector) Clear(now time.Time, prefix netip.Prefix) (forgotten int) {
 	for _, t := range d.Tables() {
 		forgotten += t.clear(prefix, seconds(now)/t.Meter.Width)
 	}
-	for t := range d.sides {
+	for t := range d.asideTables {
 		t.clear(prefix, seconds(now)/t.Meter.Width)
 	}
 	d.steps.clear(prefix) // again: an event may have come between

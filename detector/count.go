@@ -21,7 +21,7 @@ func (d *Detector) Count(now time.Time, event *edgeguard.Event, rule int) (count
 	var op shard.Op
 	with, known := m.attributes(event, buf[:0])
 	cost, matched := m.Match(event)
-	if !known || !matched || !m.set(&op, event, at, cost, new(shown)) {
+	if !known || !matched || !m.prepareOp(&op, event, at, cost, new(shown)) {
 		return 0, false
 	}
 	return m.table(event).Count(event.Addr, unsafetext.String(with), op.Now), true
@@ -40,7 +40,7 @@ func (c *decision) countAll() {
 	for i := range c.d.meters {
 		m := &c.d.meters[i]
 		if cost, matched := m.Match(c.event); matched {
-			c.take(m, m.add(c, cost))
+			c.takeCount(m, m.countEvent(c, cost))
 		}
 	}
 }
@@ -51,6 +51,6 @@ func (c *decision) countIndexed() {
 	var room [rules.Sets * setWords]uint64
 	for i, cost := range c.d.config.Rules.Matches(c.event, room[:]) {
 		m := &c.d.meters[i]
-		c.take(m, m.add(c, cost))
+		c.takeCount(m, m.countEvent(c, cost))
 	}
 }

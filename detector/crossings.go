@@ -33,9 +33,9 @@ type crossingKey struct {
 
 func newCrossings() *crossings { return &crossings{seen: make(map[crossingKey]uint32)} }
 
-// first notes a crossing that is seen at sec, and reports whether it was not
+// noteNew notes a crossing that is seen at sec, and reports whether it was not
 // seen in the window before.
-func (x *crossings) first(key crossingKey, sec uint32, window time.Duration) bool {
+func (x *crossings) noteNew(key crossingKey, sec uint32, window time.Duration) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	until, known := x.seen[key]
@@ -49,9 +49,9 @@ func (x *crossings) first(key crossingKey, sec uint32, window time.Duration) boo
 	return !known || sec >= until
 }
 
-// known reports whether a crossing was seen in the window before, and notes that
+// noteOngoing reports whether a crossing was seen in the window before, and notes that
 // it goes on if so.
-func (x *crossings) known(key crossingKey, sec uint32, window time.Duration) bool {
+func (x *crossings) noteOngoing(key crossingKey, sec uint32, window time.Duration) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	until, known := x.seen[key]
@@ -95,18 +95,18 @@ func (x *crossings) sweep(sec uint32, n int) {
 	}
 }
 
-// first reports whether a proven crossing of rule i is news: always without a
+// isNews reports whether a proven crossing of rule i is news: always without a
 // fleet, where the count alone shows it.
-func (c *decision) first(m *meter, i int) bool {
+func (c *decision) isNews(m *meter, i int) bool {
 	r := &c.d.rules[i]
 	if c.d.config.Fleet == nil || r.Scope != rules.ScopeFleet {
 		return true
 	}
-	return c.firstOf(m, i, m.Key(c.event.Addr, "").Prefix)
+	return c.isNewsOf(m, i, m.Key(c.event.Addr, "").Prefix)
 }
 
-// firstOf is first for the prefix that the crossing is about.
-func (c *decision) firstOf(m *meter, i int, prefix netip.Prefix) bool {
+// isNewsOf is isNews for the prefix that the crossing is about.
+func (c *decision) isNewsOf(m *meter, i int, prefix netip.Prefix) bool {
 	r := &c.d.rules[i]
 	var buf [attributesSize]byte
 	with, _ := m.With(c.event, buf[:0])
@@ -114,5 +114,5 @@ func (c *decision) firstOf(m *meter, i int, prefix netip.Prefix) bool {
 	if len(m.Attributes) > 0 {
 		key.with = shard.Fingerprint(unsafetext.String(with))
 	}
-	return c.d.crossings.first(key, c.nowSec, m.Window)
+	return c.d.crossings.noteNew(key, c.nowSec, m.Window)
 }

@@ -46,19 +46,19 @@ func sampledOf(count, n uint64) uint32 {
 	return uint32(min(sampled, math.MaxUint32))
 }
 
-// Note notes requests of one address that were sampled at the second now: of those
+// NoteRequests notes requests of one address that were sampled at the second now: of those
 // that it made, every eighth. spared says that the address may not be blocked.
-func (s *crowds) Note(now uint32, addr netip.Addr, spared bool, requests uint32) {
+func (s *crowds) NoteRequests(now uint32, addr netip.Addr, spared bool, requests uint32) {
 	which := crowdOf(addr)
 	c := &s.all[which]
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.majority.note(now/dominanceSpan, addr, spared, requests)
+	c.majority.noteRequests(now/dominanceSpan, addr, spared, requests)
 	if c.recent == nil {
 		c.recent = &recent{drawn: which << 56} // no two crowds draw alike
 	}
-	c.recent.note(now/recentWidth, addr, requests)
+	c.recent.noteRequests(now/recentWidth, addr, requests)
 }
 
-// sum returns a + b, and the greatest number where that is more.
-func sum(a, b uint32) uint32 { return a + min(b, math.MaxUint32-a) }
+// addSaturating returns a + b, and the greatest number where that is more.
+func addSaturating(a, b uint32) uint32 { return a + min(b, math.MaxUint32-a) }

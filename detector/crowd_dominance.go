@@ -33,21 +33,21 @@ type ballot struct {
 // there were if it led from the beginning.
 func (b *ballot) most() uint64 { return (uint64(b.cast) + uint64(b.votes)) / 2 }
 
-// note notes sampled requests of one address.
-func (m *dominance) note(span uint32, addr netip.Addr, spared bool, requests uint32) {
+// noteRequests notes sampled requests of one address.
+func (m *dominance) noteRequests(span uint32, addr netip.Addr, spared bool, requests uint32) {
 	if span > m.span {
 		m.ended = m.at(span)
 		m.current, m.span = ballot{}, span
 	}
 	b := &m.current
-	b.seen = sum(b.seen, requests)
+	b.seen = addSaturating(b.seen, requests)
 	if spared {
 		return
 	}
-	b.cast = sum(b.cast, requests)
+	b.cast = addSaturating(b.cast, requests)
 	switch {
 	case b.addr == addr:
-		b.votes = sum(b.votes, requests)
+		b.votes = addSaturating(b.votes, requests)
 	case b.votes < requests:
 		b.addr, b.votes = addr, requests-b.votes
 	default:

@@ -29,9 +29,9 @@ type recentSlot struct {
 	from   [recentKept][16]byte
 }
 
-// note notes sampled requests of one address in a slot. Those whose slot is no longer
+// noteRequests notes sampled requests of one address in a slot. Those whose slot is no longer
 // kept are late and left out.
-func (r *recent) note(slot uint32, addr netip.Addr, requests uint32) {
+func (r *recent) noteRequests(slot uint32, addr netip.Addr, requests uint32) {
 	s := &r.slots[slot%recentPlaces]
 	switch {
 	case s.number > slot:
@@ -52,7 +52,7 @@ func (r *recent) note(slot uint32, addr netip.Addr, requests uint32) {
 // generator, and no client gains by knowing which of its requests is kept.
 func (r *recent) choose(s *recentSlot, addr netip.Addr) {
 	place := uint64(s.asked)
-	s.asked = sum(s.asked, 1)
+	s.asked = addSaturating(s.asked, 1)
 	if place >= recentKept {
 		r.drawn++
 		place = mix(r.drawn) % uint64(s.asked)
@@ -66,7 +66,7 @@ func (r *recent) choose(s *recentSlot, addr netip.Addr) {
 // each place becomes the address's with the chance that the last of all that were
 // asked is one of them.
 func (r *recent) chooseMany(s *recentSlot, addr netip.Addr, requests uint32) {
-	s.asked = sum(s.asked, requests)
+	s.asked = addSaturating(s.asked, requests)
 	for place := range s.from {
 		r.drawn++
 		if mix(r.drawn)%uint64(s.asked) < uint64(requests) {
@@ -75,8 +75,8 @@ func (r *recent) chooseMany(s *recentSlot, addr netip.Addr, requests uint32) {
 	}
 }
 
-// kept is how many of from are set.
-func (s *recentSlot) kept() uint32 { return min(s.asked, recentKept) }
+// keptSources is how many of from are set.
+func (s *recentSlot) keptSources() uint32 { return min(s.asked, recentKept) }
 
 // mix makes a running count look drawn (splitmix64, Steele and others, 2014).
 func mix(n uint64) uint64 {

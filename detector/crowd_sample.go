@@ -55,7 +55,7 @@ func (s *crowds) LongSample(now uint32) *Sample {
 	slices.SortFunc(slots, func(a, b recentSlot) int { return cmp.Compare(b.number, a.number) })
 	seen, last := uint32(0), 0
 	for last < len(slots) && seen < leastSampled {
-		seen = sum(seen, slots[last].asked)
+		seen = addSaturating(seen, slots[last].asked)
 		last++
 	}
 	out := &Sample{least: fewSampled}
@@ -84,7 +84,7 @@ func (s *Sample) addAll(slots []recentSlot) {
 	for i := range slots {
 		slot := &slots[i]
 		s.total += float64(slot.asked)
-		kept := slot.kept()
+		kept := slot.keptSources()
 		for _, from := range slot.from[:kept] {
 			s.senders = append(s.senders, sender{netip.AddrFrom16(from).Unmap(), float64(slot.asked) / float64(kept)})
 		}

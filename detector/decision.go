@@ -37,8 +37,8 @@ type decision struct {
 	block    *edgeguard.Block // that of hit
 	made     bool             // a rule has blocked for this event
 	fails    bool             // the answer is a failure, in scope
-	scope    uint8            // the guard's, of an event with an answer
-	held     bool             // the site fails: guarded meters do not count the event
+	scope    uint8            // the watch's, of an event with an answer
+	excused  bool             // the site fails: guarded meters do not count the event
 	charged  uint32           // what that spared the client, as in spared
 	changed  bool             // this event made or extended a block
 
@@ -78,63 +78,63 @@ type excess struct {
 	crossed, news bool
 }
 
-// open begins the zero decision: it fixes the seconds, and asks the lists. It sets
+// begin begins the zero decision: it fixes the seconds, and asks the lists. It sets
 // field by field: a literal would be made beside it and copied.
-func (c *decision) open(d *Detector, now time.Time, event *edgeguard.Event) {
+func (c *decision) begin(d *Detector, now time.Time, event *edgeguard.Event) {
 	c.d, c.event, c.now, c.events = d, event, now, 1
 	c.moment, c.early = newMoment(now, event.Time)
 	d.config.Doors.See(event, c.nowSec)
 	if !d.listless() {
-		c.look()
+		c.askLists()
 	}
 	c.ours, c.unknown = d.turnedAway(now, c.moment, event)
-	if d.guard != nil && !c.spared() {
+	if d.outages != nil && !c.isExempt() {
 		if a := answerOf(event); a != noAnswer {
-			c.saw(a)
+			c.watchAnswer(a)
 		}
 	}
 }
 
-// look asks the lists how the address stands.
-func (c *decision) look() {
-	c.standing, c.hit = c.d.ask(c.now, c.event.Addr)
+// askLists asks the lists how the address stands.
+func (c *decision) askLists() {
+	c.standing, c.hit = c.d.standingOf(c.now, c.event.Addr)
 	c.block = c.hit.Block()
 }
 
-// spared reports whether a list exempts the address: no rule looks at it, and nothing counts.
-func (c *decision) spared() bool { return isSpared(c.standing) }
+// isExempt reports whether a list exempts the address: no rule looks at it, and nothing counts.
+func (c *decision) isExempt() bool { return isExempt(c.standing) }
 
-func isSpared(s blocklist.Standing) bool {
+func isExempt(s blocklist.Standing) bool {
 	return s == blocklist.Allowed || s == blocklist.Protected
 }
 
-// take reports the count of a key, keeps it if a rule may have something to say of
+// takeCount reports the count of a key, keeps it if a rule may have something to say of
 // it, and counts an IPv6 event in the networks around the key.
-func (c *decision) take(m *meter, n count) {
+func (c *decision) takeCount(m *meter, n count) {
 	if n.cost == 0 {
 		return
 	}
-	if c.fails && m.side != nil {
+	if c.fails && m.aside != nil {
 		c.noteFailed(m, n.added)
 	}
-	c.takeKey(m, n)
+	c.takeKeyCount(m, n)
 	if m.wide != nil && c.event.Addr.Is6() {
 		c.countWide(m, n)
 	}
 }
 
-// takeKey is take without the networks.
-func (c *decision) takeKey(m *meter, n count) {
+// takeKeyCount is takeCount without the networks.
+func (c *decision) takeKeyCount(m *meter, n count) {
 	if hear := c.d.config.Counted; hear != nil {
 		hear(m.index, c.event, n.count, uint32(n.cost))
 	}
-	if int64(n.count)+int64(n.rest) > c.d.silent(m) {
+	if int64(n.count)+int64(n.rest) > c.d.countWithoutRule(m) {
 		c.keep(overCount{int32(m.index), 0, n})
 	}
 }
 
-// takeWide keeps the count of the k-th of the networks around a key likewise.
-func (c *decision) takeWide(m *meter, k int, n count) {
+// takeWideCount keeps the count of the k-th of the networks around a key likewise.
+func (c *decision) takeWideCount(m *meter, k int, n count) {
 	if n.count > m.wide[k].least {
 		c.keep(overCount{int32(m.index), int32(k + 1), n})
 	}
@@ -149,22 +149,22 @@ func (c *decision) keep(n overCount) {
 	}
 }
 
-// judge compares the counts with the limits of the rules, in the order of the
+// judgeCounts compares the counts with the limits of the rules, in the order of the
 // config; of one rule the key before the networks around it.
-func (c *decision) judge() {
+func (c *decision) judgeCounts() {
 	switch c.overs {
 	case 0:
 	case 1: // nearly always
 		n := &c.over[0]
 		for _, i := range c.d.meters[n.meter].rules {
-			c.weigh(i, n)
+			c.compareCount(i, n)
 		}
 	default:
 		for i := range c.d.rules {
 			m := c.d.rules[i].Meter
 			for width := range 1 + len(c.d.meters[m].wide) {
 				if n := c.of(m, width); n != nil {
-					c.weigh(i, n)
+					c.compareCount(i, n)
 				}
 			}
 		}
@@ -186,36 +186,36 @@ func (c *decision) of(meter, width int) *overCount {
 	return nil
 }
 
-// weigh compares a count with the limit of rule i.
-func (c *decision) weigh(i int, n *overCount) {
+// compareCount compares a count with the limit of rule i.
+func (c *decision) compareCount(i int, n *overCount) {
 	r := &c.d.rules[i]
 	m := &c.d.meters[r.Meter]
 	if n.width > 0 {
-		c.weighWide(m, i, int(n.width)-1, n.count)
+		c.compareWideCount(m, i, int(n.width)-1, n.count)
 		return
 	}
 	if m.loses && c.d.lost.Load() {
-		c.close(m, i)
+		c.denyWithoutFleet(m, i)
 	}
 	seen := n.count
 	if seen.rest > 0 {
-		seen = seen.as(r.Scope)
+		seen = seen.inScope(r.Scope)
 	}
-	r.weigh(seen, c.events)
+	r.countCandidates(seen, c.events)
 	if seen.count <= r.Limit {
 		if seen.count >= r.near {
 			c.sampleNear(m, r, seen)
 		}
 		return
 	}
-	if crossed := seen.crossed(r.Limit); crossed || !c.moot(r) {
+	if crossed := seen.crossed(r.Limit); crossed || !c.blockSaysAll(r) {
 		c.overLimit(m, excess{count: seen, rule: i, limit: r.Limit, crossed: crossed})
 	}
 }
 
-// moot reports whether a rule has nothing to say of a key that was over its limit
+// blockSaysAll reports whether a rule has nothing to say of a key that was over its limit
 // before: a block denies the event whatever the rule says, and stays as it is.
-func (c *decision) moot(r *rule) bool {
+func (c *decision) blockSaysAll(r *rule) bool {
 	return c.standing == blocklist.Blocked && !c.made && !r.WhileOver
 }
 
@@ -225,26 +225,26 @@ func (c *decision) overLimit(m *meter, x excess) {
 	x.prefix = m.Key(c.event.Addr, "").Prefix
 	if c.event.Verified&m.Kind == 0 {
 		if x.crossed {
-			c.report(m, &x, edgeguard.Crossing{Action: edgeguard.ActionAlarm})
+			c.reportCrossing(m, &x, edgeguard.Crossing{Action: edgeguard.ActionAlarm})
 		}
 		return
 	}
-	x.news = x.crossed && c.first(m, x.rule)
-	action := c.does(r)
+	x.news = x.crossed && c.isNews(m, x.rule)
+	action := c.actionOf(r)
 	if action == edgeguard.ActionBlock {
 		c.blockFor(m, &x)
 		return
 	}
 	if x.news {
-		c.report(m, &x, edgeguard.Crossing{Action: action})
+		c.reportCrossing(m, &x, edgeguard.Crossing{Action: action})
 	}
 	if action >= edgeguard.ActionShadow {
-		c.say(action, &x)
+		c.keepStrongest(action, &x)
 	}
-	if action == edgeguard.ActionDeny && x.crossed && m.side != nil && len(m.Attributes) == 0 {
-		c.d.guard.note(made{rule: r.Name, prefix: x.prefix, addr: c.event.Addr, since: c.now, scope: c.d.guard.scope(c.event)})
+	if action == edgeguard.ActionDeny && x.crossed && m.aside != nil && len(m.Attributes) == 0 {
+		c.d.outages.rememberBlock(made{rule: r.Name, prefix: x.prefix, addr: c.event.Addr, since: c.now, scope: c.d.outages.scopeOf(c.event)})
 	}
-	if action == edgeguard.ActionDeny && x.passes(sampleEvery) {
+	if action == edgeguard.ActionDeny && x.reachesMultiple(sampleEvery) {
 		c.sample(x.prefix, time.Time{})
 	}
 	if c.inline && action == edgeguard.ActionDeny {
@@ -252,9 +252,9 @@ func (c *decision) overLimit(m *meter, x excess) {
 	}
 }
 
-// say keeps what a rule does to this event alone, if it is the strongest so far, or as strong
+// keepStrongest keeps what a rule does to this event alone, if it is the strongest so far, or as strong
 // and of a rule that comes before.
-func (c *decision) say(action edgeguard.Action, x *excess) {
+func (c *decision) keepStrongest(action edgeguard.Action, x *excess) {
 	if c.d.rules[x.rule].asked && !c.asking {
 		return // of a recorded answer: its request is refused, or the next
 	}
@@ -274,23 +274,23 @@ func (c *decision) blockFor(m *meter, x *excess) {
 	}
 	list, r := c.d.config.List, &c.d.rules[x.rule]
 	if c.standing != blocklist.Blocked { // another goroutine may have been first
-		c.look()
+		c.askLists()
 	}
 	var old *edgeguard.Block
 	if c.standing == blocklist.Blocked {
 		if r.WhileOver {
-			c.extend(r, x.prefix)
+			c.extendBlock(r, x.prefix)
 		}
 		if !x.crossed && !c.made {
 			return
 		}
 		var by *edgeguard.Block
-		if by, old = c.d.prevails(c.now, r, x.prefix); by != nil {
+		if by, old = c.d.strongerBlock(c.now, r, x.prefix); by != nil {
 			if by.Prefix == x.prefix {
 				list.Prove(x.prefix, c.now)
 			}
 			if x.news {
-				c.report(m, x, edgeguard.Crossing{Action: edgeguard.ActionDeny, Stands: by.Rule, Until: by.Until})
+				c.reportCrossing(m, x, edgeguard.Crossing{Action: edgeguard.ActionDeny, Stands: by.Rule, Until: by.Until})
 			}
 			return
 		}
@@ -298,25 +298,25 @@ func (c *decision) blockFor(m *meter, x *excess) {
 	var until time.Time
 	err, changed := blocklist.ErrProtected, false
 	if x.width == nil || !list.HoldsProtected(x.prefix) {
-		until, changed, err = c.d.block(c.now, r, edgeguard.Block{
-			Prefix: x.prefix, Reason: x.reason(m, r.Rule), Origin: c.node(), Proxied: c.event.Proxied, Count: x.count.count, Limit: x.limit,
-		}, old, c.d.guard.scope(c.event), rules.Provokable(c.event, c.d.config.Own))
+		until, changed, err = c.d.makeBlock(c.now, r, edgeguard.Block{
+			Prefix: x.prefix, Reason: x.reason(m, r.Rule), Origin: c.nodeOfEvent(), Proxied: c.event.Proxied, Count: x.count.count, Limit: x.limit,
+		}, old, c.d.outages.scopeOf(c.event), rules.Provokable(c.event, c.d.config.Own))
 	}
 	switch {
 	case err != nil:
 		if x.news {
-			c.report(m, x, edgeguard.Crossing{Action: edgeguard.ActionAlarm})
+			c.reportCrossing(m, x, edgeguard.Crossing{Action: edgeguard.ActionAlarm})
 		}
 		return
 	case changed:
 		c.made, c.changed = true, true
-		c.report(m, x, edgeguard.Crossing{Action: edgeguard.ActionBlock, Until: until})
+		c.reportCrossing(m, x, edgeguard.Crossing{Action: edgeguard.ActionBlock, Until: until})
 	}
-	c.look()
+	c.askLists()
 }
 
-// report reports a crossing; told holds what came of it.
-func (c *decision) report(m *meter, x *excess, told edgeguard.Crossing) {
+// reportCrossing reports a crossing; told holds what came of it.
+func (c *decision) reportCrossing(m *meter, x *excess, told edgeguard.Crossing) {
 	hear := c.d.config.Crossed
 	if hear == nil {
 		return
@@ -324,28 +324,28 @@ func (c *decision) report(m *meter, x *excess, told edgeguard.Crossing) {
 	r := &c.d.rules[x.rule]
 	var buf [attributesSize]byte
 	with, _ := m.With(c.event, buf[:0])
-	told.Time, told.Node, told.Rule, told.Key = c.now, c.node(), r.Name, m.Key(c.event.Addr, string(with))
+	told.Time, told.Node, told.Rule, told.Key = c.now, c.nodeOfEvent(), r.Name, m.Key(c.event.Addr, string(with))
 	told.Count, told.Limit, told.Threshold, told.Fleet = x.count.count, x.limit, r.Threshold, x.rest > 0
 	if x.width != nil {
 		told.Key.Prefix, told.Wide = x.prefix, x.width.Bits
 	}
 	if told.Action == edgeguard.ActionAlarm {
-		told.FrontDoor = c.door()
+		told.FrontDoor = c.frontDoor()
 	}
 	hear(told)
 }
 
-// node is the node that saw the event.
-func (c *decision) node() string {
+// nodeOfEvent is the node that saw the event.
+func (c *decision) nodeOfEvent() string {
 	if c.event.Node != "" {
 		return strings.Clone(c.event.Node)
 	}
 	return c.d.config.Node
 }
 
-// settle returns the verdict and notes a block that refused the event, or would
+// finishVerdict returns the verdict and notes a block that refused the event, or would
 // have in mode monitor.
-func (c *decision) settle() edgeguard.Verdict {
+func (c *decision) finishVerdict() edgeguard.Verdict {
 	switch {
 	case c.standing == blocklist.Blocked && c.d.IsAnswer(c.event):
 		if c.made {
@@ -358,14 +358,14 @@ func (c *decision) settle() edgeguard.Verdict {
 		if nth := c.hit.Refused(c.now, c.events); nth%sampleEvery == 1 || c.made {
 			c.sample(c.block.Prefix, c.block.Until)
 		}
-	case c.passes():
+	case c.isUnaffected():
 		return edgeguard.Verdict{}
 	}
 	return c.verdict()
 }
 
-// passes reports whether neither a list nor a rule has anything to say of the event.
-func (c *decision) passes() bool {
+// isUnaffected reports whether neither a list nor a rule has anything to say of the event.
+func (c *decision) isUnaffected() bool {
 	return c.standing == blocklist.None && c.action == edgeguard.ActionPass && !c.closed
 }
 

@@ -109,7 +109,7 @@ type Detector struct {
 	meters       []meter
 	rules        []rule
 	idle         idleBatches
-	rooms        rooms
+	questions    fleetQuestions
 	named        map[string]int // rules by name
 	exact        bool           // a meter is exact
 	exacts       []uint64       // which are, a bit each
@@ -130,7 +130,7 @@ type Detector struct {
 	// resumed is when the node began to count for the fleet beside what was restored, in
 	// nanoseconds since 1970; 0: nothing was.
 	resumed *atomic.Int64
-	guard   *guard // nil where no meter is guarded
+	outages *outageWatch // nil where no meter is guarded
 }
 
 // New returns a detector. Its tables are empty, except those that it takes over.
@@ -141,7 +141,7 @@ func New(c Config) *Detector {
 		d.statistics, d.steps, d.crossings, d.lost = old.statistics, old.steps, old.crossings, old.lost
 		d.resumed = old.resumed
 	}
-	d.guard = newGuard(&c)
+	d.outages = newOutageWatch(&c)
 	d.config.Previous = nil // its own tables must not be kept alive
 	d.indexed = c.Rules.Indexed()
 	d.rules, d.named = make([]rule, len(c.Rules.Rules)), make(map[string]int, len(c.Rules.Rules))
@@ -167,28 +167,28 @@ func New(c Config) *Detector {
 	return d
 }
 
-// Look returns the verdict at now on a request that another source counts: that of the
+// LookUpVerdict returns the verdict at now on a request that another source counts: that of the
 // blocklist, and of the rules that deny while they are over their limits. It counts nothing,
 // not even in the statistics. Of the event, the kind does not matter.
-func (d *Detector) Look(now time.Time, event *edgeguard.Event) (v edgeguard.Verdict) {
+func (d *Detector) LookUpVerdict(now time.Time, event *edgeguard.Event) (v edgeguard.Verdict) {
 	var c decision
-	c.open(d, now, event)
+	c.begin(d, now, event)
 	c.inline = true
 	if len(d.config.Rules.Asked().Rules) > 0 {
 		c.askRules(true)
 	}
-	if c.passes() {
+	if c.isUnaffected() {
 		return v
 	}
 	if v = c.verdict(); c.standing == blocklist.Blocked {
-		v.RetryAfter = c.wait(event.Addr)
+		v.RetryAfter = c.retryAfterBlock(event.Addr)
 	}
 	return v
 }
 
-// Hit returns the block that refuses an address; nil for none.
-func (d *Detector) Hit(now time.Time, addr netip.Addr) *blocklist.Hit {
-	if standing, hit := d.ask(now, addr); standing == blocklist.Blocked {
+// RefusingHit returns the block that refuses an address; nil for none.
+func (d *Detector) RefusingHit(now time.Time, addr netip.Addr) *blocklist.Hit {
+	if standing, hit := d.standingOf(now, addr); standing == blocklist.Blocked {
 		return hit
 	}
 	return nil
@@ -197,8 +197,8 @@ func (d *Detector) Hit(now time.Time, addr netip.Addr) *blocklist.Hit {
 // listless reports whether ask has nothing to say of any address.
 func (d *Detector) listless() bool { return d.config.List.Empty() && d.config.Imported.Empty() }
 
-// ask returns the standing of an address: what the node's own list says comes first.
-func (d *Detector) ask(now time.Time, addr netip.Addr) (blocklist.Standing, *blocklist.Hit) {
+// standingOf returns the standing of an address: what the node's own list says comes first.
+func (d *Detector) standingOf(now time.Time, addr netip.Addr) (blocklist.Standing, *blocklist.Hit) {
 	standing, hit := d.config.List.Ask(now, addr)
 	if standing == blocklist.None {
 		return d.config.Imported.Ask(now, addr)
@@ -213,22 +213,22 @@ func (d *Detector) ask(now time.Time, addr netip.Addr) (blocklist.Standing, *blo
 // denies by answers is over its limit, and it meets the rule's terms but the status.
 func (d *Detector) Decide(now time.Time, event *edgeguard.Event) (v edgeguard.Verdict) {
 	var c decision
-	c.open(d, now, event)
+	c.begin(d, now, event)
 	c.inline = true
-	if !c.spared() {
-		if d.asks && c.waits() {
+	if !c.isExempt() {
+		if d.asks && c.awaitsAnswer() {
 			c.askRules(false)
 		}
 		c.ours = c.ours || c.refusesRecorded()
 		c.countAll()
 		if c.overs > 0 {
-			c.judge()
+			c.judgeCounts()
 		}
 	}
-	if !c.passes() {
-		v = c.settle()
+	if !c.isUnaffected() {
+		v = c.finishVerdict()
 		if c.standing == blocklist.Blocked {
-			v.RetryAfter = c.wait(event.Addr)
+			v.RetryAfter = c.retryAfterBlock(event.Addr)
 		}
 	}
 	d.statistics.noteOne(&c, v.Action)

@@ -19,9 +19,9 @@ type shown struct {
 	seed, value uint64
 }
 
-// show sets the value that the event shows to a meter of different values; last is what it
+// setShownValue sets the value that the event shows to a meter of different values; last is what it
 // showed before. It reports false if the event lacks the field: then it is not counted.
-func (m *meter) show(op *shard.Op, event *edgeguard.Event, last *shown) bool {
+func (m *meter) setShownValue(op *shard.Op, event *edgeguard.Event, last *shown) bool {
 	if m.Distinct == rules.DistinctPort {
 		op.Value = uint64(event.Port)*rules.MostMarks + 1            // it takes as many numbers as it costs
 		return event.Known&edgeguard.FieldPort != 0 && !event.Answer // the port of an answer is a client's
@@ -39,7 +39,7 @@ func (m *meter) show(op *shard.Op, event *edgeguard.Event, last *shown) bool {
 	return true
 }
 
-// showOdd is show for the others, so that only they pay for the room.
+// showOdd is setShownValue for the others, so that only they pay for the room.
 //
 //go:noinline
 func (m *meter) showOdd(op *shard.Op, event *edgeguard.Event) bool {
@@ -49,9 +49,9 @@ func (m *meter) showOdd(op *shard.Op, event *edgeguard.Event) bool {
 	return known
 }
 
-// again is what one more event adds to the count that is like one of this cost: nothing if
+// costOfRepeat is what one more event adds to the count that is like one of this cost: nothing if
 // its value was just counted.
-func (m *meter) again(cost uint32, justNow bool) uint32 {
+func (m *meter) costOfRepeat(cost uint32, justNow bool) uint32 {
 	if m.Distinct != 0 && justNow {
 		return 0
 	}

@@ -34,27 +34,27 @@ type Step struct {
 	Counted uint32
 }
 
-// step returns the step on which a block of the key stands that begins now, without
+// escalationStep returns the step on which a block of the key stands that begins now, without
 // its end. It is one further than the last if what was counted since that began is
 // over the limit by itself: a client that returns in time, and is over only with
 // what it did before, climbs no further. Nor does a block that has not ended: it was
 // evicted or replaced by another rule's, and this one takes its place. An active
 // block of another rule does not stop the climb: with a short block, an attacker
 // could choose never to climb.
-func (d *Detector) step(now time.Time, r *rule, prefix netip.Prefix) Step {
+func (d *Detector) escalationStep(now time.Time, r *rule, prefix netip.Prefix) Step {
 	s := Step{Rule: r.Name, Prefix: prefix, Blocks: 1, Since: now}
 	if len(r.Escalate) == 0 {
 		return s
 	}
 	source := d.source(r, prefix)
 	m := source.meter
-	slot := m.slot(seconds(now))
+	slot := m.slotAt(seconds(now))
 	counts, _ := source.table.Ring(prefix.Addr(), "", slot)
 	s.Counted = uint32(counts[ring.Slots-1])
-	last := d.steps.last(r.Name, prefix, now)
+	last := d.steps.lastStep(r.Name, prefix, now)
 	if last.Blocks > 0 {
 		s.Blocks = last.Blocks
-		if !now.Before(last.Until) && over(counts, slot-min(slot, m.slot(seconds(last.Since))), last.Counted, source.limit) {
+		if !now.Before(last.Until) && over(counts, slot-min(slot, m.slotAt(seconds(last.Since))), last.Counted, source.limit) {
 			s.Blocks++
 		}
 	}
@@ -75,7 +75,7 @@ func (d *Detector) Received(now time.Time, b *edgeguard.Block) {
 		return
 	}
 	r := &d.rules[i]
-	last := d.steps.last(r.Name, b.Prefix, now)
+	last := d.steps.lastStep(r.Name, b.Prefix, now)
 	if last.Blocks > 0 && b.Since.Before(last.Until) {
 		if b.Until.After(last.Until) {
 			d.steps.prolong(r.Name, b.Prefix, b.Until)
@@ -87,13 +87,13 @@ func (d *Detector) Received(now time.Time, b *edgeguard.Block) {
 		step.Blocks = stepOf(r, b.Until.Sub(b.Since), step.Blocks)
 	}
 	source := d.source(r, b.Prefix)
-	slot := source.meter.slot(seconds(now))
-	if age := slot - min(slot, source.meter.slot(seconds(b.Since))); age < ring.Slots {
+	slot := source.meter.slotAt(seconds(now))
+	if age := slot - min(slot, source.meter.slotAt(seconds(b.Since))); age < ring.Slots {
 		counts, _ := source.table.Ring(b.Prefix.Addr(), "", slot)
 		step.Counted = uint32(counts[ring.Slots-1-age])
 	}
-	if last.Blocks > 0 || !d.steps.full() {
-		d.steps.note(step)
+	if last.Blocks > 0 || !d.steps.isFull() {
+		d.steps.noteStep(step)
 	}
 }
 
@@ -140,7 +140,7 @@ func inside(p, outer netip.Prefix) bool {
 // Steps returns what is remembered of the keys of rules that escalate, the one
 // that was blocked longest ago first, as it was when the iteration began: for a
 // snapshot.
-func (d *Detector) Steps() iter.Seq[Step] { return d.steps.each() }
+func (d *Detector) Steps() iter.Seq[Step] { return d.steps.allSteps() }
 
 // RestoreSteps restores what Steps returned, in its order, before the first event.
 // It ignores steps that have ended at now or are invalid, and returns how many it
@@ -150,7 +150,7 @@ func (d *Detector) RestoreSteps(now time.Time, saved []Step) (taken int) {
 		if step.Blocks < 1 || !step.Prefix.IsValid() || !now.Before(step.Until.Add(stepMemory)) {
 			continue
 		}
-		d.steps.note(step)
+		d.steps.noteStep(step)
 		taken++
 	}
 	return taken

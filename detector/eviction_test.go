@@ -65,7 +65,7 @@ func TestRefusalsAreNoted(t *testing.T) {
 		events[i], nows[i] = request(someone, epoch), epoch.Add(time.Second)
 	}
 	b.DecideBatch(nows, events, make([]edgeguard.Verdict, len(events)))
-	b.Look(epoch, &edgeguard.Event{Addr: host(someone).Addr()})
+	b.LookUpVerdict(epoch, &edgeguard.Event{Addr: host(someone).Addr()})
 	if n, last, ok := b.list.Refusals(host(someone)); !ok || n != 12 || !last.Equal(epoch.Add(time.Second)) {
 		t.Errorf("%d refusals, the last at %v, %v", n, last, ok)
 	}

@@ -100,7 +100,7 @@ func (d *Detector) explain(now time.Time, addr netip.Addr, searched int) Explana
 	if !addr.IsValid() {
 		return out
 	}
-	standing, hit := d.ask(now, addr)
+	standing, hit := d.standingOf(now, addr)
 	out.Standing = standing
 	if block := hit.Block(); block != nil {
 		out.Block = *block
@@ -123,17 +123,17 @@ func (d *Detector) explainRule(now time.Time, addr netip.Addr, i, searched int) 
 	case searched < math.MaxInt && m.proven.Stats().Keys+m.forgeable.Stats().Keys > searched:
 		out.Unsearched = true
 	default:
-		m.explainKeys(&out, m.slot(seconds(now)))
+		m.explainKeys(&out, m.slotAt(seconds(now)))
 	}
 	if addr.Is6() && !out.Unsearched {
-		out.Wide = m.explainWide(r, addr, m.slot(seconds(now)))
+		out.Wide = m.explainWide(r, addr, m.slotAt(seconds(now)))
 	}
 	for _, c := range r.Candidates {
 		out.Candidates = append(out.Candidates, CandidateExplanation{c.Threshold, c.Limit, out.Count > c.Limit})
 	}
 	if r.Action == edgeguard.ActionBlock {
 		if len(r.Escalate) > 0 {
-			out.Blocks = d.steps.last(r.Name, out.Key.Prefix, now).Blocks
+			out.Blocks = d.steps.lastStep(r.Name, out.Key.Prefix, now).Blocks
 		}
 		out.Next = r.Blocked(out.Blocks)
 	}
@@ -142,7 +142,7 @@ func (d *Detector) explainRule(now time.Time, addr netip.Addr, i, searched int) 
 
 // explainKey reads the one key of an address.
 func (m *meter) explainKey(out *RuleExplanation, now time.Time, addr netip.Addr) {
-	slot := m.slot(seconds(now))
+	slot := m.slotAt(seconds(now))
 	var known bool
 	if out.Slots, known = m.proven.Ring(addr, "", slot); known {
 		out.Keys = 1

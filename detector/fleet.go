@@ -17,70 +17,70 @@ import (
 	"edgeguard/shard"
 )
 
-// room holds an operation while Config.Fleet reads it. What is passed to a
+// fleetQuestion holds an operation while Config.Fleet reads it. What is passed to a
 // function known only at run time must be on the heap; without a fleet the
 // operation stays on the stack.
-type room struct {
+type fleetQuestion struct {
 	op     shard.Op
 	text   [attributesSize]byte
 	meters [rules.Sets * setWords]uint64
 }
 
-// rooms keeps rooms for the next caller.
-type rooms struct{ pool sync.Pool }
+// fleetQuestions keeps questions for the next caller.
+type fleetQuestions struct{ pool sync.Pool }
 
-func (r *rooms) take() *room {
-	if room, ok := r.pool.Get().(*room); ok {
-		return room
+func (r *fleetQuestions) borrow() *fleetQuestion {
+	if question, ok := r.pool.Get().(*fleetQuestion); ok {
+		return question
 	}
-	return new(room)
+	return new(fleetQuestion)
 }
 
-// put keeps a room. Attributes longer than it must not be kept alive.
-func (r *rooms) put(room *room) {
-	room.op = shard.Op{}
-	r.pool.Put(room)
+// giveBack keeps a question. Attributes longer than it must not be kept alive.
+func (r *fleetQuestions) giveBack(question *fleetQuestion) {
+	question.op = shard.Op{}
+	r.pool.Put(question)
 }
 
 // countInFleet is countAll on a node with a fleet, which adds to every count. One
 // loop for both, with the operation copied for the fleet, costs such a node 30 ns
 // an event.
 func (c *decision) countInFleet() {
-	room := c.d.rooms.take()
+	question := c.d.questions.borrow()
 	if c.d.indexed {
-		for i, cost := range c.d.config.Rules.Matches(c.event, room.meters[:]) {
-			c.countOneInFleet(&c.d.meters[i], cost, room)
+		for i, cost := range c.d.config.Rules.Matches(c.event, question.meters[:]) {
+			c.countOneInFleet(&c.d.meters[i], cost, question)
 		}
 	} else {
 		for i := range c.d.meters {
 			m := &c.d.meters[i]
 			if cost, matched := m.Match(c.event); matched {
-				c.countOneInFleet(m, cost, room)
+				c.countOneInFleet(m, cost, question)
 			}
 		}
 	}
-	c.d.rooms.put(room)
+	c.d.questions.giveBack(question)
 }
 
-func (c *decision) countOneInFleet(m *meter, cost uint16, room *room) {
+func (c *decision) countOneInFleet(m *meter, cost uint16, question *fleetQuestion) {
 	if m.skips(c) {
 		return
 	}
-	if m.holds(c) {
-		c.hold(m, cost)
+	if m.setsAside(c) {
+		c.countAside(m, cost)
 		return
 	}
-	with, ok := m.prepare(&room.op, c, cost, room.text[:0])
+	with, ok := m.prepare(&question.op, c, cost, question.text[:0])
 	if !ok {
 		return
 	}
-	room.op.With = unsafetext.String(with)
+	question.op.With = unsafetext.String(with)
 	table := m.table(c.event)
-	n := c.counted(table.Add(&room.op), room.op.Cost)
+	n := c.counted(table.Add(&question.op), question.op.Cost)
 	if m.fleet && table == m.proven {
-		c.d.askFleet(m, &room.op, c.event, &n)
+		c.d.askFleet(m, &question.op, c.event, &n)
 	}
-	c.take(m, n)
+	c.takeCount(m, n)
 }
 
 // askFleet adds what the rest of the fleet counted to a proven count.
@@ -105,11 +105,11 @@ func (m *meter) unreported(slot uint32) uint32 {
 	if resumed == 0 {
 		return slot
 	}
-	return min(slot, m.slot(uint32(resumed/int64(time.Second)))-1)
+	return min(slot, m.slotAt(uint32(resumed/int64(time.Second)))-1)
 }
 
-// as returns the count that a rule of the scope is about.
-func (n count) as(scope rules.Scope) count {
+// inScope returns the count that a rule of the scope is about.
+func (n count) inScope(scope rules.Scope) count {
 	if scope == rules.ScopeFleet {
 		n.count += n.rest // both are at most 60 times 65,535
 	} else {
@@ -187,7 +187,7 @@ func (d *Detector) Settled(now time.Time, meter int, prefix netip.Prefix, with u
 		blocks := d.action(r) == edgeguard.ActionBlock && with == 0
 		var by *edgeguard.Block
 		if blocks {
-			by, _ = d.prevails(now, r, prefix)
+			by, _ = d.strongerBlock(now, r, prefix)
 		}
 		switch {
 		case by != nil && by.Rule == r.Name:
@@ -195,7 +195,7 @@ func (d *Detector) Settled(now time.Time, meter int, prefix netip.Prefix, with u
 			settled = false
 		default:
 			key := crossingKey{r.Name, prefix, with}
-			settled = d.crossings.known(key, seconds(now), d.meters[meter].Window) && settled
+			settled = d.crossings.noteOngoing(key, seconds(now), d.meters[meter].Window) && settled
 		}
 	}
 	return settled
@@ -212,7 +212,7 @@ func (d *Detector) fleetOver(now time.Time, i int, prefix netip.Prefix, with uin
 	if told.Action == edgeguard.ActionBlock && with == 0 && !d.fleetBlock(now, r, &told, reason) {
 		return
 	}
-	first := d.crossings.first(crossingKey{r.Name, prefix, with}, seconds(now), m.Window)
+	first := d.crossings.noteNew(crossingKey{r.Name, prefix, with}, seconds(now), m.Window)
 	if hear := d.config.Crossed; hear != nil && (first || told.Action == edgeguard.ActionBlock) {
 		hear(told)
 	}
@@ -226,7 +226,7 @@ func (d *Detector) fleetBlock(now time.Time, r *rule, told *edgeguard.Crossing, 
 	if _, allowed := d.config.List.Allowance(now, prefix); allowed {
 		return false
 	}
-	by, old := d.prevails(now, r, prefix)
+	by, old := d.strongerBlock(now, r, prefix)
 	if by != nil {
 		told.Action, told.Stands, told.Until = edgeguard.ActionDeny, by.Rule, by.Until
 		return by.Rule != r.Name
@@ -235,7 +235,7 @@ func (d *Detector) fleetBlock(now time.Time, r *rule, told *edgeguard.Crossing, 
 		told.Action = edgeguard.ActionAlarm
 		return true
 	}
-	until, changed, err := d.block(now, r, edgeguard.Block{
+	until, changed, err := d.makeBlock(now, r, edgeguard.Block{
 		Prefix: prefix, Reason: reason, Origin: d.config.Node, Proxied: d.proxied[r.Meter].Load(), Count: told.Count,
 	}, old, noScope, true)
 	if err != nil {

@@ -21,8 +21,8 @@ func (d *Detector) action(r *rule) edgeguard.Action {
 	return r.Action
 }
 
-// close denies a proven event if rule i says so without the fleet.
-func (c *decision) close(m *meter, i int) {
+// denyWithoutFleet denies a proven event if rule i says so without the fleet.
+func (c *decision) denyWithoutFleet(m *meter, i int) {
 	if c.d.rules[i].OnFleetLoss == rules.LossClosed && c.event.Verified&m.Kind != 0 && c.action < edgeguard.ActionDeny && c.standing != blocklist.Peer {
 		c.action, c.rule, c.closed = edgeguard.ActionDeny, i, true
 	}

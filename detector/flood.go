@@ -54,7 +54,7 @@ type SpoofedFlood struct {
 	Lasting bool   `json:"lasting"` // one lasts now
 }
 
-// mostEnded is how many ended incidents wait for [FloodWatch.Look]. Each is a minute
+// mostEnded is how many ended incidents wait for [FloodWatch.JudgeSeconds]. Each is a minute
 // after the one before, so that a watch which is looked at keeps one at most.
 const mostEnded = 1000
 
@@ -88,15 +88,15 @@ func NewFloodWatch(c FloodConfig, seed uint64) *FloodWatch {
 	return &FloodWatch{config: c, seed: seed}
 }
 
-// Set replaces the config. What was learned and a flood that lasts are kept.
-func (w *FloodWatch) Set(c FloodConfig) {
+// SetConfig replaces the config. What was learned and a flood that lasts are kept.
+func (w *FloodWatch) SetConfig(c FloodConfig) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.config = c
 }
 
-// Note counts the sources of some events at the instant now.
-func (w *FloodWatch) Note(now time.Time, events []edgeguard.Event) {
+// CountSources counts the sources of some events at the instant now.
+func (w *FloodWatch) CountSources(now time.Time, events []edgeguard.Event) {
 	if w == nil {
 		return
 	}
@@ -123,9 +123,9 @@ func (w *FloodWatch) Note(now time.Time, events []edgeguard.Event) {
 // noteSome counts the sources of up to batchSize events. Nearly all are known and prove
 // nothing: these are found first, so that their cache misses overlap.
 func (w *FloodWatch) noteSome(events []edgeguard.Event) {
-	w.seen.age(w.second)
+	w.seen.beginGeneration(w.second)
 	var hashes [batchSize]uint64
-	var rest set
+	var rest eventSet
 	for i := range events {
 		hashes[i%batchSize] = sourceHash(events[i].Addr, w.seed)
 	}
@@ -157,7 +157,7 @@ func (w *FloodWatch) note(h uint64, verified bool) {
 		}
 		return
 	}
-	if w.proven.age(w.second); w.proven.add(h) && !fresh {
+	if w.proven.beginGeneration(w.second); w.proven.add(h) && !fresh {
 		w.credit()
 	}
 }
@@ -193,9 +193,9 @@ func floodMix(a, b uint64) uint64 {
 	return high ^ low
 }
 
-// Look judges the seconds before now. It returns the incident that lasts, if there
+// JudgeSeconds judges the seconds before now. It returns the incident that lasts, if there
 // is one, and those that ended since the last look.
-func (w *FloodWatch) Look(now time.Time) (current Incident, lasting bool, ended []Incident) {
+func (w *FloodWatch) JudgeSeconds(now time.Time) (current Incident, lasting bool, ended []Incident) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.seen != nil {

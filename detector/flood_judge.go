@@ -43,13 +43,13 @@ func (w *FloodWatch) advance(to int64) {
 		}
 		w.second++
 		n := &w.pending[place(w.second)]
-		w.judge(w.second-grace-1, *n)
+		w.judgeSecond(w.second-grace-1, *n)
 		*n = 0
 	}
 }
 
-// judge decides by how many fresh sources a second had that completed nothing.
-func (w *FloodWatch) judge(second int64, n uint32) {
+// judgeSecond decides by how many fresh sources a second had that completed nothing.
+func (w *FloodWatch) judgeSecond(second int64, n uint32) {
 	w.fresh += uint64(n)
 	limit := w.limit()
 	switch {

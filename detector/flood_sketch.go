@@ -28,8 +28,8 @@ func newSketch() *sketch {
 	return &sketch{newer: make([]uint64, sketchWords), older: make([]uint64, sketchWords)}
 }
 
-// age begins a generation if it is time, or if there may be no room for a batch.
-func (s *sketch) age(second int64) {
+// beginGeneration begins a generation if it is time, or if there may be no room for a batch.
+func (s *sketch) beginGeneration(second int64) {
 	if s.taken > sketchMost-batchSize || second-s.turned >= generation {
 		s.turn(second)
 	}

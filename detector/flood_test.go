@@ -31,7 +31,7 @@ func handshake(n uint32) edgeguard.Event {
 
 // feed passes the events of a second.
 func feed(w *FloodWatch, second int, events ...edgeguard.Event) {
-	w.Note(begin.Add(time.Duration(second)*time.Second), events)
+	w.CountSources(begin.Add(time.Duration(second)*time.Second), events)
 }
 
 // fresh returns SYNs of so many sources that were not seen before.
@@ -163,15 +163,15 @@ func TestNewUsual(t *testing.T) {
 	}
 	run(600, 2)
 	run(600, 150)
-	if _, lasting, _ := w.Look(begin.Add(time.Duration(second) * time.Second)); !lasting {
+	if _, lasting, _ := w.JudgeSeconds(begin.Add(time.Duration(second) * time.Second)); !lasting {
 		t.Error("fresh sources rose from 2 a second to 150, and that is no flood")
 	}
 	run(5*3600, 150)
-	if _, lasting, _ := w.Look(begin.Add(time.Duration(second) * time.Second)); lasting {
+	if _, lasting, _ := w.JudgeSeconds(begin.Add(time.Duration(second) * time.Second)); lasting {
 		t.Error("it is still a flood after five hours")
 	}
 	run(1000, 1500)
-	if _, lasting, _ := w.Look(begin.Add(time.Duration(second) * time.Second)); !lasting {
+	if _, lasting, _ := w.JudgeSeconds(begin.Add(time.Duration(second) * time.Second)); !lasting {
 		t.Error("a flood over the floor became usual")
 	}
 }
@@ -180,7 +180,7 @@ func TestNewUsual(t *testing.T) {
 func TestLook(t *testing.T) {
 	w, next := NewFloodWatch(FloodConfig{Sources: 1000}, 6), uint32(0)
 	look := func(second int) (Incident, bool, []Incident) {
-		return w.Look(begin.Add(time.Duration(second) * time.Second))
+		return w.JudgeSeconds(begin.Add(time.Duration(second) * time.Second))
 	}
 	if _, lasting, ended := look(0); lasting || ended != nil {
 		t.Error("a flood without an event")
@@ -248,14 +248,14 @@ func TestVerifiedOnly(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 	var none *FloodWatch
-	none.Note(begin, events)
+	none.CountSources(begin, events)
 }
 
 // Without a number nothing is a flood, and what is set later is in force.
 func TestSet(t *testing.T) {
 	w, next := NewFloodWatch(FloodConfig{}, 10), uint32(0)
 	feed(w, 0, fresh(&next, 5000)...)
-	w.Set(FloodConfig{Sources: 1000})
+	w.SetConfig(FloodConfig{Sources: 1000})
 	feed(w, 10, fresh(&next, 5000)...)
 	if got := w.Finish(); len(got) != 1 || !got[0].Begin.Equal(begin.Add(10*time.Second)) {
 		t.Errorf("incidents: %+v", got)
@@ -374,7 +374,7 @@ func BenchmarkNote(b *testing.B) {
 			next++
 			events[i] = syn(next)
 		}
-		w.Note(begin, events[:])
+		w.CountSources(begin, events[:])
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/64, "ns/event")
 }

@@ -9,19 +9,19 @@ import (
 	"edgeguard/blocklist"
 )
 
-// does is what rule r does about this address's count over its limit: the address of
+// actionOf is what rule r does about this address's count over its limit: the address of
 // another node, by its signed heartbeat, is not refused, nor is a front door's.
-func (c *decision) does(r *rule) edgeguard.Action {
+func (c *decision) actionOf(r *rule) edgeguard.Action {
 	action := c.d.action(r)
-	if action >= edgeguard.ActionDeny && (c.standing == blocklist.Peer || c.door() != "") {
+	if action >= edgeguard.ActionDeny && (c.standing == blocklist.Peer || c.frontDoor() != "") {
 		return edgeguard.ActionAlarm
 	}
 	return action
 }
 
-// door returns what stands before the site with the event's address, as [frontdoor.Sources.Of]:
+// frontDoor returns what stands before the site with the event's address, as [frontdoor.Sources.Of]:
 // nothing if the config says that it is a client's.
-func (c *decision) door() string {
+func (c *decision) frontDoor() string {
 	if c.d.isClient(c.event.Addr) {
 		return ""
 	}
@@ -41,9 +41,9 @@ func (d *Detector) isClient(a netip.Addr) bool {
 	return slices.ContainsFunc(d.config.Clients, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// show shows the front doors the events of a batch up to the i-th. A decision must not know of
+// showDoors shows the front doors the events of a batch up to the i-th. A decision must not know of
 // events that come after it.
-func (b *batch) show(d *Detector, events []edgeguard.Event, i int) {
+func (b *batch) showDoors(d *Detector, events []edgeguard.Event, i int) {
 	if d.config.Doors == nil {
 		return
 	}

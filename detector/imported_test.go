@@ -30,7 +30,7 @@ func TestImported(t *testing.T) {
 	expect := func(what, addr, rule string) {
 		t.Helper()
 		e := event(addr)
-		one, look := d.Decide(epoch, &e), d.Look(epoch, &e)
+		one, look := d.Decide(epoch, &e), d.LookUpVerdict(epoch, &e)
 		batch := make([]edgeguard.Verdict, 1)
 		d.DecideBatch([]time.Time{epoch}, []edgeguard.Event{e}, batch)
 		explained := d.Explain(epoch, e.Addr)

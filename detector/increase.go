@@ -46,7 +46,7 @@ func (d *Detector) DecideIncreases(now time.Time, proxied bool, increases []Incr
 	event := edgeguard.Event{Kind: httpKinds, Verified: httpKinds, Proxied: proxied, Named: true}
 	var c decision
 	for len(increases) > 0 {
-		n := same(increases)
+		n := sameRequests(increases)
 		event.Time, event.Addr = increases[0].Time, increases[0].Addr
 		event.Again = event.Time.UnixNano() < d.resumed.Load() // of what a process before read, the time is the same
 		if r := c.decideSame(d, now, &event, increases[:n]); r.Denied+r.Shadowed > 0 || r.Late {
@@ -60,8 +60,8 @@ func (d *Detector) DecideIncreases(now time.Time, proxied bool, increases []Incr
 // handshake with the server that counts.
 const httpKinds = edgeguard.KindRequest | edgeguard.KindResponse
 
-// same returns how many increases from the first on are of the same requests.
-func same(increases []Increase) int {
+// sameRequests returns how many increases from the first on are of the same requests.
+func sameRequests(increases []Increase) int {
 	n := 1
 	for n < len(increases) && increases[n].Addr == increases[0].Addr && increases[n].Time.Equal(increases[0].Time) {
 		n++
@@ -101,21 +101,21 @@ func (c *decision) decideIncrease(d *Detector, now time.Time, event *edgeguard.E
 	r := Decided{Requests: in.N}
 	for left := in.N; left > 0; left -= c.events {
 		*c = decision{}
-		c.open(d, now, event)
+		c.begin(d, now, event)
 		if c.standing == blocklist.None && in.Addr.Is6() && d.config.List.HasSpared(netip.PrefixFrom(in.Addr, 64)) {
 			c.standing = blocklist.Protected
 		}
 		c.elsewhere, c.events = true, left
-		c.fails, c.scope = true, d.guard.scope(event) // what a guarded meter counts there, a site that fails may have made
-		if !c.spared() {
+		c.fails, c.scope = true, d.outages.scopeOf(event) // what a guarded meter counts there, a site that fails may have made
+		if !c.isExempt() {
 			if left > 1 {
-				c.events = min(left, max(c.alike(in, left == in.N), 1))
+				c.events = min(left, max(c.eventsToNextLimit(in, left == in.N), 1))
 			}
 			c.countIncrease(in)
-			c.judge()
+			c.judgeCounts()
 		}
 		r.Late = c.late
-		switch v := c.settle(); v.Action {
+		switch v := c.finishVerdict(); v.Action {
 		case edgeguard.ActionDeny:
 			r.Denied, r.DeniedBy = r.Denied+c.events, v.Rule
 		case edgeguard.ActionShadow:
@@ -127,31 +127,31 @@ func (c *decision) decideIncrease(d *Detector, now time.Time, event *edgeguard.E
 
 // countIncrease counts c.events events in the meter.
 func (c *decision) countIncrease(in *Increase) {
-	m, room := &c.d.meters[in.Meter], c.d.rooms.take()
-	room.op = shard.Op{Addr: in.Addr, Now: m.slot(c.nowSec), Slot: m.slot(c.eventSec),
+	m, question := &c.d.meters[in.Meter], c.d.questions.borrow()
+	question.op = shard.Op{Addr: in.Addr, Now: m.slotAt(c.nowSec), Slot: m.slotAt(c.eventSec),
 		Cost: uint16(min(uint64(in.Cost)*uint64(c.events), math.MaxUint16))} // a slot has room for no more
 	if c.event.Again && m.fleet {
-		room.op.Slot = m.unreported(room.op.Slot)
+		question.op.Slot = m.unreported(question.op.Slot)
 	}
-	n := c.counted(m.proven.Add(&room.op), room.op.Cost)
+	n := c.counted(m.proven.Add(&question.op), question.op.Cost)
 	if m.fleet {
-		c.d.askFleet(m, &room.op, c.event, &n)
+		c.d.askFleet(m, &question.op, c.event, &n)
 	}
-	c.take(m, n)
-	c.d.rooms.pool.Put(room)
+	c.takeCount(m, n)
+	c.d.questions.pool.Put(question)
 }
 
-// alike returns how many events can be counted before a count passes another limit. At
+// eventsToNextLimit returns how many events can be counted before a count passes another limit. At
 // the first part it is 0 where a count is over one already: that event may block.
-func (c *decision) alike(in *Increase, first bool) uint32 {
-	m, room := &c.d.meters[in.Meter], c.d.rooms.take()
-	slot := m.slot(c.nowSec)
+func (c *decision) eventsToNextLimit(in *Increase, first bool) uint32 {
+	m, question := &c.d.meters[in.Meter], c.d.questions.borrow()
+	slot := m.slotAt(c.nowSec)
 	own := count{count: m.proven.Count(in.Addr, "", slot), cost: in.Cost}
 	if m.fleet {
-		room.op = shard.Op{Addr: in.Addr, Now: slot, Slot: slot}
-		c.d.askFleet(m, &room.op, c.event, &own)
+		question.op = shard.Op{Addr: in.Addr, Now: slot, Slot: slot}
+		c.d.askFleet(m, &question.op, c.event, &own)
 	}
-	c.d.rooms.pool.Put(room)
+	c.d.questions.pool.Put(question)
 	least := uint32(math.MaxUint32)
 	until := func(count, limit uint32) {
 		switch {
@@ -163,7 +163,7 @@ func (c *decision) alike(in *Increase, first bool) uint32 {
 	}
 	for _, i := range m.rules {
 		r := &c.d.rules[i]
-		seen := own.as(r.Scope).count
+		seen := own.inScope(r.Scope).count
 		until(seen, r.Limit)
 		for k := range r.Candidates {
 			until(seen, r.Candidates[k].Limit)
@@ -191,11 +191,11 @@ func (s *statistics) noteDecided(c *decision, r *Decided) {
 	if c.early {
 		s.early.Add(n)
 	}
-	spared := c.spared()
+	spared := c.isExempt()
 	if spared {
 		s.spared.Add(n)
 	}
 	if sampled := sampledOf(seen, n); sampled > 0 {
-		s.crowds.Note(c.nowSec, c.event.Addr, spared, sampled)
+		s.crowds.NoteRequests(c.nowSec, c.event.Addr, spared, sampled)
 	}
 }

@@ -162,7 +162,7 @@ func TestWhileOver(t *testing.T) {
 	if n := table.Count(addr, "", uint32(block.Until.Unix())/width-1); n <= 100 {
 		t.Errorf("a slot before the block ends, the count is %d: it should have ended then", n)
 	}
-	if v := b.Look(block.Until, &edgeguard.Event{Addr: addr}); v.Action != edgeguard.ActionPass {
+	if v := b.LookUpVerdict(block.Until, &edgeguard.Event{Addr: addr}); v.Action != edgeguard.ActionPass {
 		t.Errorf("afterwards: %+v", v)
 	}
 }
@@ -184,7 +184,7 @@ func TestLook(t *testing.T) {
 	b := newBench(t, rules.Spec{Name: "r", Threshold: 3})
 	addr := netip.MustParseAddr(someone)
 	for range 10 {
-		if v := b.Look(epoch, &edgeguard.Event{Addr: addr}); v.Action != edgeguard.ActionPass {
+		if v := b.LookUpVerdict(epoch, &edgeguard.Event{Addr: addr}); v.Action != edgeguard.ActionPass {
 			t.Fatalf("%+v", v)
 		}
 	}
@@ -192,7 +192,7 @@ func TestLook(t *testing.T) {
 		t.Errorf("looking counts: %+v", s)
 	}
 	b.send(4, someone, epoch)
-	if v := b.Look(epoch.Add(time.Minute), &edgeguard.Event{Addr: addr}); v.Action != edgeguard.ActionDeny || v.Rule != "r" || v.RetryAfter != 9*time.Minute {
+	if v := b.LookUpVerdict(epoch.Add(time.Minute), &edgeguard.Event{Addr: addr}); v.Action != edgeguard.ActionDeny || v.Rule != "r" || v.RetryAfter != 9*time.Minute {
 		t.Errorf("blocked: %+v", v)
 	}
 }

@@ -31,7 +31,7 @@ type meter struct {
 	answers           bool          // it counts what only an answer tells
 	loses             bool          // a rule does not stay local when the fleet is lost
 	seed              uint64        // of the values that it counts, for a meter of different values
-	side              *side         // of a guarded meter; nil for others
+	aside             *asideCounts  // of a guarded meter; nil for others
 	mark              uint64        // the fingerprint of a guarded meter
 	resumed           *atomic.Int64 // the detector's
 	// exact says that a decision reads the key's ring, and not its count alone, or its
@@ -68,7 +68,7 @@ func newMeter(c *Config, index int) meter {
 		m.least = min(m.least, leastLimit(r), nearOf(c, r)-1)
 	}
 	former := m.former(c)
-	m.guards(former)
+	m.makeAside(former)
 	if former != nil {
 		m.proven, m.forgeable, m.wide, m.seed = former.proven, former.forgeable, former.wide, former.seed
 	} else {
@@ -100,9 +100,9 @@ func leastLimit(r *rules.Rule) uint32 {
 	return least
 }
 
-// silent is the greatest count of a meter on which a decision has nothing to
+// countWithoutRule is the greatest count of a meter on which a decision has nothing to
 // say, whatever the event; below 0 if there is none.
-func (d *Detector) silent(m *meter) int64 {
+func (d *Detector) countWithoutRule(m *meter) int64 {
 	if d.config.Counted != nil || m.loses && d.lost.Load() {
 		return -1
 	}
@@ -125,27 +125,27 @@ func (m *meter) other(table *shard.Table) *shard.Table {
 	return m.proven
 }
 
-// slot returns the slot of an instant in seconds.
-func (m *meter) slot(sec uint32) uint32 { return sec / m.Width }
+// slotAt returns the slot of an instant in seconds.
+func (m *meter) slotAt(sec uint32) uint32 { return sec / m.Width }
 
-// set makes op the operation that counts an event that matches at a cost, except for the
+// prepareOp makes op the operation that counts an event that matches at a cost, except for the
 // attributes; it is false where the event lacks
 // what the meter counts the values of. The fields are set one by one: a literal would
 // be copied in pieces of 16 bytes, and reading the address back from such a copy waits
 // for it (measured: a failed store forwarding at each event).
-func (m *meter) set(op *shard.Op, event *edgeguard.Event, at moment, cost uint16, last *shown) bool {
+func (m *meter) prepareOp(op *shard.Op, event *edgeguard.Event, at moment, cost uint16, last *shown) bool {
 	op.Addr = event.Addr
-	op.Now = m.slot(at.nowSec)
+	op.Now = m.slotAt(at.nowSec)
 	op.Slot = op.Now
 	if at.eventSec != at.nowSec { // a division saved: most events are of now
-		op.Slot = m.slot(at.eventSec)
+		op.Slot = m.slotAt(at.eventSec)
 	}
 	if event.Again && m.fleet {
 		op.Slot = m.unreported(op.Slot)
 	}
 	op.Cost = cost
 	if m.Distinct != 0 {
-		return m.show(op, event, last)
+		return m.setShownValue(op, event, last)
 	}
 	if event.Hits > 1 {
 		op.Cost = uint16(min(uint32(cost)*uint32(event.Hits), math.MaxUint16)) // a slot has room for no more
@@ -162,26 +162,26 @@ func (m *meter) attributes(event *edgeguard.Event, buf []byte) (with []byte, kno
 	return m.With(event, buf)
 }
 
-// add counts an event that the meter matches at a cost.
-func (m *meter) add(c *decision, cost uint16) count {
+// countEvent counts an event that the meter matches at a cost.
+func (m *meter) countEvent(c *decision, cost uint16) count {
 	if m.skips(c) {
 		return count{}
 	}
-	if m.holds(c) {
-		c.hold(m, cost)
+	if m.setsAside(c) {
+		c.countAside(m, cost)
 		return count{}
 	}
 	if len(m.Attributes) > 0 {
 		return m.addWith(c, cost)
 	}
 	var op shard.Op
-	if !m.set(&op, c.event, c.moment, cost, &c.shown) {
+	if !m.prepareOp(&op, c.event, c.moment, cost, &c.shown) {
 		return count{}
 	}
 	return c.counted(m.table(c.event).Add(&op), op.Cost)
 }
 
-// addWith is add for a key with attributes: only those pay for the room.
+// addWith is countEvent for a key with attributes: only those pay for the room.
 func (m *meter) addWith(c *decision, cost uint16) count {
 	var buf [attributesSize]byte
 	var op shard.Op
@@ -196,7 +196,7 @@ func (m *meter) addWith(c *decision, cost uint16) count {
 // prepare is set and the attributes, which it appends to buf and leaves to
 // the caller to set: set here, they would have to lie on the heap.
 func (m *meter) prepare(op *shard.Op, c *decision, cost uint16, buf []byte) (with []byte, ok bool) {
-	if !m.set(op, c.event, c.moment, cost, &c.shown) {
+	if !m.prepareOp(op, c.event, c.moment, cost, &c.shown) {
 		return buf, false
 	}
 	return m.attributes(c.event, buf)
@@ -224,17 +224,17 @@ func (m *meter) retryAfter(c *decision, r *rule) time.Duration {
 	var op shard.Op
 	with, known := m.attributes(c.event, buf[:0])
 	cost, matched := m.Match(c.event)
-	if !matched || !m.set(&op, c.event, c.moment, cost, &c.shown) || !known {
+	if !matched || !m.prepareOp(&op, c.event, c.moment, cost, &c.shown) || !known {
 		return 0
 	}
 	source := source{m, m.table(c.event), r.Limit, m.fleet && r.Scope == rules.ScopeFleet}
-	room := r.Limit - min(r.Limit, m.again(uint32(op.Cost), op.Slot == op.Now))
-	_, most := c.d.falls(&source, op.Addr, unsafetext.String(with), c.nowSec, room)
+	room := r.Limit - min(r.Limit, m.costOfRepeat(uint32(op.Cost), op.Slot == op.Now))
+	_, most := c.d.countFallsTo(&source, op.Addr, unsafetext.String(with), c.nowSec, room)
 	return most.Sub(c.now)
 }
 
-// begin returns the instant at which a slot begins.
-func (m *meter) begin(slot uint32) time.Time {
+// startOfSlot returns the instant at which a slot begins.
+func (m *meter) startOfSlot(slot uint32) time.Time {
 	return time.Unix(int64(slot)*int64(m.Width), 0).UTC()
 }
 
@@ -273,17 +273,17 @@ func (d *Detector) Sweep(now time.Time, pages int) int {
 	sec, removed := seconds(now), 0
 	for i := range d.meters { // not Tables, which makes a list
 		m := &d.meters[i]
-		slot := m.slot(sec)
+		slot := m.slotAt(sec)
 		removed += m.proven.Sweep(slot, pages) + m.forgeable.Sweep(slot, pages)
 		for k := range m.wide {
 			removed += m.wide[k].Sweep(slot, pages)
 		}
 	}
-	for t := range d.sides {
+	for t := range d.asideTables {
 		removed += t.Sweep(sec/t.Meter.Width, pages)
 	}
-	if d.guard != nil && !d.config.Past {
-		d.guard.pass(now)
+	if d.outages != nil && !d.config.Past {
+		d.outages.followClock(now)
 	}
 	d.steps.sweep(now, pages)
 	d.crossings.sweep(sec, pages)

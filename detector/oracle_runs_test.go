@@ -112,7 +112,7 @@ func holdFor(t *testing.T, set *rules.Set, own *rules.Hosts, r *rand.Rand, nows 
 		t.Errorf("%s: stats differ: %+v, in batches %+v", about, one.Stats(), many.Stats())
 	}
 	for i := range set.Rules {
-		if got, want := one.Held(i), slow.heldOf(set.Rules[i].Meter); got != want {
+		if got, want := one.UncountedInOutage(i), slow.heldOf(set.Rules[i].Meter); got != want {
 			t.Errorf("%s: rule %d held %d, want %d", about, i, got, want)
 		}
 	}

@@ -24,7 +24,7 @@ type oracle struct {
 	// and lost says that it cannot be reached.
 	rest        func(meter int, key edgeguard.Key, slot uint32) uint32
 	lost        bool
-	*outageTwin // nil without a guard
+	*outageTwin // nil without a watch
 }
 
 type logKey struct {
@@ -86,7 +86,7 @@ func (o *oracle) decide(now time.Time, ev *edgeguard.Event) (edgeguard.Action, s
 	}
 	held := o.outageTwin != nil && o.core != nil && o.answered(now, ev)
 	for i := range o.set.Meters {
-		if m := &o.set.Meters[i]; held && m.Guarded() && ev.Verified&m.Kind != 0 {
+		if m := &o.set.Meters[i]; held && m.SparesOutages() && ev.Verified&m.Kind != 0 {
 			o.hold(i, m, now, ev)
 			continue
 		}
@@ -127,7 +127,7 @@ func (o *oracle) decide(now time.Time, ev *edgeguard.Event) (edgeguard.Action, s
 			if crossed {
 				o.tell(now, r, ev, does, "", time.Time{})
 			}
-			if crossed && does == edgeguard.ActionDeny && o.outageTwin != nil && m.Guarded() && len(m.Attributes) == 0 {
+			if crossed && does == edgeguard.ActionDeny && o.outageTwin != nil && m.SparesOutages() && len(m.Attributes) == 0 {
 				o.made = append(o.made, madeTwin{rule: r, prefix: m.Key(ev.Addr, "").Prefix, addr: ev.Addr, since: now, scope: o.scopeOf(ev)})
 			}
 			if does > action {
@@ -297,7 +297,7 @@ func (o *oracle) action(r *rules.Rule) edgeguard.Action {
 // block makes a block.
 func (o *oracle) block(now time.Time, r *rules.Rule, prefix netip.Prefix) time.Time {
 	key := stepKey{r.Name, prefix}
-	if o.outageTwin != nil && o.set.Meters[r.Meter].Guarded() && o.set.Meters[r.Meter].Key(prefix.Addr(), "").Prefix == prefix {
+	if o.outageTwin != nil && o.set.Meters[r.Meter].SparesOutages() && o.set.Meters[r.Meter].Key(prefix.Addr(), "").Prefix == prefix {
 		o.made = append(o.made, madeTwin{r, prefix, prefix.Addr(), now, o.steps[key], o.scope, o.before(r.Name, prefix, now) > 0})
 	}
 	s := &step{blocks: o.next(now, r, prefix), seq: o.seq, since: now}

@@ -18,7 +18,7 @@ import (
 // outageTwin is the oracle's part that holds back failures. Package outage has an oracle
 // of its own: here it says which moments are armed.
 type outageTwin struct {
-	core     *outage.Guard
+	core     *outage.Watch
 	own      *rules.Hosts
 	turned   bool           // by the last answer
 	times    int            // how often a scope was armed
@@ -96,7 +96,7 @@ type madeTwin struct {
 
 func newOutageTwin(set *rules.Set, own *rules.Hosts) *outageTwin {
 	for i := range set.Meters {
-		if set.Meters[i].Guarded() {
+		if set.Meters[i].SparesOutages() {
 			o := &outageTwin{core: outage.New(0), own: own, held: make(map[int]uint64), begun: make(map[uint8]bool), spared: make(map[sparedTwin]uint32), failures: make(map[failedTwin]uint32)}
 			o.core.Armed = func(scope uint8, _ uint32) { o.turned, o.times, o.begun[scope] = true, o.times+1, true }
 			o.core.Disarmed = func(uint8, uint32) { o.turned = true }
@@ -148,9 +148,9 @@ func (o *oracle) answered(now time.Time, ev *edgeguard.Event) bool {
 	held := false
 	switch {
 	case !blocked && shown:
-		held = o.core.See(scope, sec, ev.Addr, ok)
+		held = o.core.CountAnswer(scope, sec, ev.Addr, ok)
 	case !ok:
-		held = o.core.Held(scope, sec)
+		held = o.core.IsHeldBack(scope, sec)
 	}
 	if o.times > before {
 		o.lift(now)
@@ -214,7 +214,7 @@ func (o *oracle) takesBack(m *rules.Meter, now time.Time, key logKey, failed uin
 func (o *oracle) liftOne(now time.Time, m madeTwin) {
 	all := []int{m.rule.Meter}
 	for i := range o.set.Meters {
-		if other := &o.set.Meters[i]; i != m.rule.Meter && other.Guarded() && len(other.Attributes) == 0 && other.Key(m.prefix.Addr(), "").Prefix == m.prefix {
+		if other := &o.set.Meters[i]; i != m.rule.Meter && other.SparesOutages() && len(other.Attributes) == 0 && other.Key(m.prefix.Addr(), "").Prefix == m.prefix {
 			all = append(all, i)
 		}
 	}

@@ -27,7 +27,7 @@ func (d *Detector) turnedAway(now time.Time, at moment, ev *edgeguard.Event) (ou
 	if !ev.TurnedAway || d.config.Monitor || d.config.Past {
 		return false, false
 	}
-	switch standing, hit := d.ask(ev.Time, ev.Addr); standing {
+	switch standing, hit := d.standingOf(ev.Time, ev.Addr); standing {
 	case blocklist.Blocked:
 		since := hit.Block().Since
 		if came := hit.Came(); came.After(since) {

@@ -116,7 +116,7 @@ func TestReplayOfOwnLog(t *testing.T) {
 			asked := natural
 			asked.Known &^= edgeguard.FieldStatus
 			line := natural
-			if live.Look(now, &asked).Action == edgeguard.ActionDeny {
+			if live.LookUpVerdict(now, &asked).Action == edgeguard.ActionDeny {
 				line = answeredLine(now, addr, path, [2]uint16{403, 429}[r.IntN(2)])
 				refused++
 			}

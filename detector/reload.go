@@ -50,11 +50,11 @@ func (d *Detector) Close(next *Detector) {
 		for _, t := range next.Tables() {
 			kept[t.Table] = true
 		}
-		for t := range next.sides {
+		for t := range next.asideTables {
 			kept[t.Table] = true
 		}
 	}
-	for t := range d.sides {
+	for t := range d.asideTables {
 		if !kept[t.Table] {
 			t.Table.Close()
 		}

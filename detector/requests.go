@@ -36,12 +36,12 @@ func (c *decision) sample(prefix netip.Prefix, until time.Time) {
 
 // sampleNear samples some of the events that bring a key near the limit of a rule.
 func (c *decision) sampleNear(m *meter, r *rule, n count) {
-	if c.standing != blocklist.Blocked && c.event.Verified&m.Kind != 0 && n.passes(max(r.Limit/nearParts/nearSamples, 1)) {
+	if c.standing != blocklist.Blocked && c.event.Verified&m.Kind != 0 && n.reachesMultiple(max(r.Limit/nearParts/nearSamples, 1)) {
 		c.sample(m.Key(c.event.Addr, "").Prefix, time.Time{})
 	}
 }
 
-// passes reports whether the event brought the count to or over a multiple of n.
-func (n count) passes(every uint32) bool {
+// reachesMultiple reports whether the event brought the count to or over a multiple of n.
+func (n count) reachesMultiple(every uint32) bool {
 	return n.count/every > (n.count-min(n.count, uint32(n.added)))/every
 }

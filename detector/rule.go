@@ -44,8 +44,8 @@ func newRule(c *Config, r *rules.Rule) rule {
 	return out
 }
 
-// weigh counts events for each candidate.
-func (r *rule) weigh(n count, events uint32) {
+// countCandidates counts events for each candidate.
+func (r *rule) countCandidates(n count, events uint32) {
 	for i := range r.tallies {
 		limit := r.Candidates[i].Limit
 		if n.count <= limit {

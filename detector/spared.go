@@ -18,7 +18,7 @@ const (
 )
 
 // spared adds up what each client was spared, in two halves: this day's and that of the day
-// before, so that no 24 hours have more. The guard's lock guards it.
+// before, so that no 24 hours have more. The watch's lock guards it.
 type spared struct {
 	seed        uint64
 	day         uint32
@@ -44,8 +44,8 @@ func (s sums) cell(row int, hash uint64) *uint32 {
 	return &s[row*cells+int(hash>>(16*row))&(cells-1)]
 }
 
-// of returns a hash's.
-func (s sums) of(hash uint64) uint32 {
+// sumOf returns a hash's.
+func (s sums) sumOf(hash uint64) uint32 {
 	if s == nil {
 		return 0
 	}
@@ -56,9 +56,9 @@ func (s sums) of(hash uint64) uint32 {
 	return least
 }
 
-// add adds to a hash's and returns it. A sum ends at what two of may be added to.
-func (s sums) add(hash uint64, n uint32) (sum uint32) {
-	sum = min(s.of(hash)+n, mostShare)
+// addTo adds to a hash's and returns it. A sum ends at what two of may be added to.
+func (s sums) addTo(hash uint64, n uint32) (sum uint32) {
+	sum = min(s.sumOf(hash)+n, mostShare)
 	for row := range sumRows {
 		cell := s.cell(row, hash)
 		*cell = max(*cell, sum)
@@ -76,7 +76,7 @@ func (s *spared) of(addr netip.Addr, sec uint32) uint32 {
 		s.now, s.day = nil, day
 	}
 	hash := sourceHash(addr, s.seed)
-	return s.now.of(hash) + s.before.of(hash)
+	return s.now.sumOf(hash) + s.before.sumOf(hash)
 }
 
 // add notes that a client was spared more.
@@ -84,18 +84,18 @@ func (s *spared) add(addr netip.Addr, n uint32) {
 	if s.now == nil {
 		s.now = make(sums, sumRows*spareCells)
 	}
-	s.now.add(sourceHash(addr, s.seed), n)
+	s.now.addTo(sourceHash(addr, s.seed), n)
 }
 
-// spares reports whether a client may be spared more.
-func (g *guard) spares(addr netip.Addr, sec uint32) bool {
+// maySpare reports whether a client may be spared more.
+func (g *outageWatch) maySpare(addr netip.Addr, sec uint32) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.spared.of(addr, sec) < g.most
 }
 
 // spend has a client spared more if it may be.
-func (g *guard) spend(addr netip.Addr, sec, n uint32) bool {
+func (g *outageWatch) spend(addr netip.Addr, sec, n uint32) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if n > g.most-min(g.spared.of(addr, sec), g.most) {
@@ -114,7 +114,7 @@ func shareOf(count, limit uint32) uint32 {
 // the greatest part of a limit.
 func (c *decision) charge(m *meter, cost uint32) {
 	if n := shareOf(cost, m.limit); n > c.charged {
-		g := c.d.guard
+		g := c.d.outages
 		g.mu.Lock()
 		g.spared.add(c.event.Addr, n-c.charged)
 		g.mu.Unlock()

@@ -52,12 +52,12 @@ type notes struct {
 // sample adds one in eight requests to the sample.
 func (n *notes) sample(d *Detector, event *edgeguard.Event, at moment, spared bool) {
 	if n.seen++; Sampled(n.seen) && isRequest(event) && !d.config.Past {
-		d.statistics.crowds.Note(at.nowSec, event.Addr, spared, 1)
+		d.statistics.crowds.NoteRequests(at.nowSec, event.Addr, spared, 1)
 	}
 }
 
-// add adds notes and clears them.
-func (s *statistics) add(n *notes) {
+// addNotes adds notes and clears them.
+func (s *statistics) addNotes(n *notes) {
 	for i, count := range n.actions {
 		if count > 0 {
 			s.actions[i].Add(count)
@@ -89,12 +89,12 @@ func (s *statistics) noteOne(c *decision, action edgeguard.Action) {
 	if c.unknown {
 		s.unknown.Add(1)
 	}
-	spared := c.spared()
+	spared := c.isExempt()
 	if spared && !answer {
 		s.spared.Add(1)
 	}
 	if Sampled(seen) && isRequest(c.event) {
-		s.crowds.Note(c.nowSec, c.event.Addr, spared, 1)
+		s.crowds.NoteRequests(c.nowSec, c.event.Addr, spared, 1)
 	}
 }
 

@@ -107,8 +107,8 @@ func (s *steps) at(key stepKey) *int32 {
 	return link
 }
 
-// last returns the key's step; the zero one if none is remembered.
-func (s *steps) last(rule string, prefix netip.Prefix, now time.Time) Step {
+// lastStep returns the key's step; the zero one if none is remembered.
+func (s *steps) lastStep(rule string, prefix netip.Prefix, now time.Time) Step {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r := s.find(rule, prefix); r != nil && !r.over(now) {
@@ -117,8 +117,8 @@ func (s *steps) last(rule string, prefix netip.Prefix, now time.Time) Step {
 	return Step{}
 }
 
-// note remembers a block as the key's last.
-func (s *steps) note(step Step) {
+// noteStep remembers a block as the key's last.
+func (s *steps) noteStep(step Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.heads == nil {
@@ -162,8 +162,8 @@ func (s *steps) place() int32 {
 	return int32(len(s.all) - 1)
 }
 
-// full reports whether one more key is remembered for another.
-func (s *steps) full() bool {
+// isFull reports whether one more key is remembered for another.
+func (s *steps) isFull() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.n >= maxSteps
@@ -178,10 +178,10 @@ func (s *steps) prolong(rule string, prefix netip.Prefix, until time.Time) {
 	}
 }
 
-// undo forgets the key's last block: before is what was remembered when it was made.
-func (s *steps) undo(rule string, prefix netip.Prefix, before Step) {
+// restoreStep forgets the key's last block: before is what was remembered when it was made.
+func (s *steps) restoreStep(rule string, prefix netip.Prefix, before Step) {
 	if before.Blocks > 0 {
-		s.note(before)
+		s.noteStep(before)
 		return
 	}
 	s.mu.Lock()
@@ -242,9 +242,9 @@ func (s *steps) drop(place int32) {
 	s.n--
 }
 
-// each returns all, the one whose block was made longest ago first, as they were
+// allSteps returns all, the one whose block was made longest ago first, as they were
 // when the iteration began: no lock is held.
-func (s *steps) each() iter.Seq[Step] {
+func (s *steps) allSteps() iter.Seq[Step] {
 	return func(yield func(Step) bool) {
 		s.mu.Lock()
 		all := make([]stepRecord, 0, s.n)

@@ -22,7 +22,7 @@ const (
 // failed adds up what guarded meters counted by failures, by meter, key and scope, in each of
 // the last minutes: a count does not say where it came from. Sums that are too high, where
 // somebody fails from very many networks, have a lift take more of what is two minutes old, up to
-// all of it; none is too low, so that no visitor is taken back less. The guard's lock guards it.
+// all of it; none is too low, so that no visitor is taken back less. The watch's lock guards it.
 type failed struct {
 	minute uint32 // the newest
 	sums   [failedMinutes]sums
@@ -46,7 +46,7 @@ func (f *failed) add(hash uint64, minute, n uint32) {
 	if *s == nil {
 		*s = make(sums, sumRows*failedCells)
 	}
-	if sum := s.add(hash, n); sum == n && len(*noted) < mostNoted {
+	if sum := s.addTo(hash, n); sum == n && len(*noted) < mostNoted {
 		*noted = append(*noted, hash)
 	}
 }
@@ -68,19 +68,19 @@ func (f *failed) clear(i uint32) {
 // of returns the sum of the minutes from that of a second on.
 func (f *failed) of(hash uint64, from uint32) (sum uint32) {
 	for m := max(from/60, f.minute-min(f.minute, failedMinutes-1)); m <= f.minute; m++ {
-		sum += f.sums[m%failedMinutes].of(hash)
+		sum += f.sums[m%failedMinutes].sumOf(hash)
 	}
 	return sum
 }
 
 // failedHash is that of what a meter counts of a key in a scope.
-func (g *guard) failedHash(m *meter, key netip.Addr, scope uint8) uint64 {
+func (g *outageWatch) failedHash(m *meter, key netip.Addr, scope uint8) uint64 {
 	return floodMix(sourceHash(key, g.spared.seed)^m.mark, uint64(scope))
 }
 
 // noteFailed notes what a guarded meter counted by a failure: what a lift may take back. It
-// needs the guard's lock.
-func (g *guard) noteFailed(m *meter, addr netip.Addr, scope uint8, eventSec uint32, added uint16) {
+// needs the watch's lock.
+func (g *outageWatch) noteFailed(m *meter, addr netip.Addr, scope uint8, eventSec uint32, added uint16) {
 	if scope >= outage.MostScopes || added == 0 {
 		return
 	}
@@ -90,20 +90,20 @@ func (g *guard) noteFailed(m *meter, addr netip.Addr, scope uint8, eventSec uint
 	g.failed.add(g.failedHash(m, addr, scope), eventSec/60, uint32(added))
 }
 
-// noteFailed is that of the guard, for a decision.
+// noteFailed is that of the watch, for a decision.
 func (c *decision) noteFailed(m *meter, added uint16) {
 	if len(m.Attributes) > 0 || c.event.Verified&m.Kind == 0 {
 		return
 	}
-	g := c.d.guard
+	g := c.d.outages
 	g.mu.Lock()
 	g.noteFailed(m, c.event.Addr, c.scope, c.eventSec, added)
 	g.mu.Unlock()
 }
 
-// noteFailed is that of the guard, for what a meter counted of a batch in its proven table.
+// noteFailed is that of the watch, for what a meter counted of a batch in its proven table.
 func (b *batch) noteFailed(d *Detector, m *meter, events []edgeguard.Event) {
-	g := d.guard
+	g := d.outages
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, i := range b.at {
@@ -115,7 +115,7 @@ func (b *batch) noteFailed(d *Detector, m *meter, events []edgeguard.Event) {
 
 // failedOf returns what failures in scopes, a bit each, made of the count of a meter's key from
 // a second on, or from the begin of its minute.
-func (g *guard) failedOf(m *meter, prefix netip.Prefix, scopes uint64, from uint32) (sum uint32) {
+func (g *outageWatch) failedOf(m *meter, prefix netip.Prefix, scopes uint64, from uint32) (sum uint32) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for ; scopes != 0; scopes &= scopes - 1 {
@@ -137,16 +137,16 @@ type back struct {
 // after it on. Which values were new in a slot is not known: of a meter of different
 // values all are taken, and what others' failures are of them counts as kept.
 func (s source) takesBack(addr netip.Addr, sec, from, failed uint32) back {
-	b := back{source: s, now: s.meter.slot(sec)}
+	b := back{source: s, now: s.meter.slotAt(sec)}
 	if s.meter.Distinct != 0 {
 		b.taken = s.table.Count(addr, "", b.now)
 		b.keeps = b.taken - min(b.taken, failed)
 		return b
 	}
 	b.slots, _ = s.table.Ring(addr, "", b.now)
-	b.first = s.meter.slot(from)
+	b.first = s.meter.slotAt(from)
 	if s.meter.Width > liftSeconds {
-		b.first = s.meter.slot(from + liftSeconds)
+		b.first = s.meter.slotAt(from + liftSeconds)
 	}
 	for i := len(b.slots) - 1; i >= 0; i-- {
 		n := uint32(b.slots[i])
@@ -164,7 +164,7 @@ func (b *back) slotOf(i int) uint32 { return b.now - (ring.Slots - 1) + uint32(i
 
 // leaves returns what stays in the slot of a second; 0 for one that has left the window.
 func (b *back) leaves(sec uint32) uint32 {
-	if age := b.now - min(b.now, b.meter.slot(sec)); age < ring.Slots {
+	if age := b.now - min(b.now, b.meter.slotAt(sec)); age < ring.Slots {
 		return uint32(b.slots[ring.Slots-1-age])
 	}
 	return 0

@@ -19,8 +19,8 @@ const (
 	// sentFor is how long a block that went at once is remembered: as long as it takes
 	// until the mean of the visitors has forgotten them, too.
 	sentFor = 30 * time.Minute
-	// travelAfter is how long the others wait, by the guard's clock: so long it takes
-	// the guard to find out that a site fails.
+	// travelAfter is how long the others wait, by the watch's clock: so long it takes
+	// the watch to find out that a site fails.
 	travelAfter = uint32(time.Minute / time.Second)
 	// noScope is the scope of a block that no event of this node made.
 	noScope = foreign + 1
@@ -60,10 +60,10 @@ type wait struct {
 // scope: the new guard has seen nobody yet.
 func newTravel(c *Config) *travel {
 	t := &travel{began: seconds(c.Began)}
-	if old := c.Previous; old != nil && old.guard != nil {
-		old.guard.travel.mu.Lock()
-		defer old.guard.travel.mu.Unlock()
-		t.sent, t.waits = slices.Clone(old.guard.travel.sent), maps.Clone(old.guard.travel.waits)
+	if old := c.Previous; old != nil && old.outages != nil {
+		old.outages.travel.mu.Lock()
+		defer old.outages.travel.mu.Unlock()
+		t.sent, t.waits = slices.Clone(old.outages.travel.sent), maps.Clone(old.outages.travel.waits)
 		for i := range t.sent {
 			t.sent[i].scope = noScope
 		}
@@ -121,7 +121,7 @@ func (t *travel) add(prefix netip.Prefix, w wait) {
 // mayTravel notes a block that a guarded rule is about to make, before the list tells of
 // it.
 func (d *Detector) mayTravel(b *edgeguard.Block, scope uint8) {
-	g := d.guard
+	g := d.outages
 	g.mu.Lock()
 	succeeded := g.core.Succeeded(b.Prefix.Addr(), seconds(b.Since))
 	slumps := succeeded && g.core.Slumps()>>scope&1 != 0
@@ -134,34 +134,34 @@ func (d *Detector) mayTravel(b *edgeguard.Block, scope uint8) {
 // Waits reports whether a block of this node is not to be sent to the others: it may be
 // the work of a site that fails here, and no attacker's. See [Detector.Travels].
 func (d *Detector) Waits(b *edgeguard.Block) bool {
-	if d.guard == nil || b.Lifted || b.Allow {
+	if d.outages == nil || b.Lifted || b.Allow {
 		return false
 	}
-	t := d.guard.travel
+	t := d.outages.travel
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if w, known := t.waits[b.Prefix]; known {
 		return w.is(b)
 	}
 	since := seconds(b.Since)
-	if b.Origin != d.config.Node || since >= t.began || since+travelAfter <= t.began || !d.isGuarded(b.Rule) || d.guard.past(since+travelAfter) {
+	if b.Origin != d.config.Node || since >= t.began || since+travelAfter <= t.began || !d.goesByStatus(b.Rule) || d.outages.past(since+travelAfter) {
 		return false
 	}
 	t.add(b.Prefix, wait{rule: b.Rule, since: b.Since, until: b.Until, scope: noScope})
 	return true
 }
 
-// past reports whether the guard's clock has come to a second.
-func (g *guard) past(sec uint32) bool {
+// past reports whether the watch's clock has come to a second.
+func (g *outageWatch) past(sec uint32) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.core.Clock() >= sec
 }
 
-// isGuarded reports whether a rule goes by the status.
-func (d *Detector) isGuarded(rule string) bool {
+// goesByStatus reports whether a rule goes by the status.
+func (d *Detector) goesByStatus(rule string) bool {
 	i, known := d.named[rule]
-	return known && d.meters[d.rules[i].Meter].side != nil
+	return known && d.meters[d.rules[i].Meter].aside != nil
 }
 
 // Travels returns the blocks that have waited and are to be sent to the other nodes now.
@@ -170,17 +170,17 @@ func (d *Detector) isGuarded(rule string) bool {
 // been sent before it are lifted then, here as everywhere: here alone they would have to
 // be two records of one prefix. Call it about once a second.
 func (d *Detector) Travels(now time.Time) (all []edgeguard.Block) {
-	if d.guard == nil {
+	if d.outages == nil {
 		return nil
 	}
 	all, wrong := d.judgeWaiting(now)
 	for _, s := range wrong {
-		if m, known := d.guard.madeOf(s); known {
+		if m, known := d.outages.madeOf(s); known {
 			scopes := uint64(1) << m.scope
 			if m.scope == noScope {
 				scopes = ^uint64(0)
 			}
-			d.lift(now, s.since.Add(-liftBack), m, scopes)
+			d.takeBackBlock(now, s.since.Add(-liftBack), m, scopes)
 		}
 	}
 	return all
@@ -188,7 +188,7 @@ func (d *Detector) Travels(now time.Time) (all []edgeguard.Block) {
 
 // judgeWaiting returns what is to be sent, and what ought not to have been.
 func (d *Detector) judgeWaiting(now time.Time) (all []edgeguard.Block, wrong []sent) {
-	g, t := d.guard, d.guard.travel
+	g, t := d.outages, d.outages.travel
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.waits) == 0 {
@@ -220,10 +220,10 @@ func (d *Detector) judgeWaiting(now time.Time) (all []edgeguard.Block, wrong []s
 
 // Staying returns how many blocks of this node are not sent to the others.
 func (d *Detector) Staying() int {
-	if d.guard == nil {
+	if d.outages == nil {
 		return 0
 	}
-	d.guard.travel.mu.Lock()
-	defer d.guard.travel.mu.Unlock()
-	return len(d.guard.travel.waits)
+	d.outages.travel.mu.Lock()
+	defer d.outages.travel.mu.Unlock()
+	return len(d.outages.travel.waits)
 }

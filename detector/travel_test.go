@@ -158,7 +158,7 @@ func TestOperatorsActOnWhatWaits(t *testing.T) {
 	}
 }
 
-// A reload keeps what waits, also where the guard begins again; after a restart a block of
+// A reload keeps what waits, also where the watch begins again; after a restart a block of
 // this node and of the minute before waits, whoever it is of.
 func TestWaitOutlives(t *testing.T) {
 	b := newBench(t, missing, rules.Spec{Name: "site", Threshold: 600, BlockFor: time.Hour})

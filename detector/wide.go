@@ -96,8 +96,8 @@ func (c *decision) countWide(m *meter, own count) {
 	if c.event.Verified&m.Kind == 0 {
 		return
 	}
-	op := shard.Op{Addr: c.event.Addr, Now: m.slot(c.nowSec), Slot: m.slot(c.eventSec), Cost: m.part(own)}
-	if op.Cost == 0 || m.Distinct != 0 && !m.show(&op, c.event, &c.shown) {
+	op := shard.Op{Addr: c.event.Addr, Now: m.slotAt(c.nowSec), Slot: m.slotAt(c.eventSec), Cost: m.part(own)}
+	if op.Cost == 0 || m.Distinct != 0 && !m.setShownValue(&op, c.event, &c.shown) {
 		return
 	}
 	var buf [attributesSize]byte
@@ -105,30 +105,30 @@ func (c *decision) countWide(m *meter, own count) {
 	op.With = unsafetext.String(with)
 	for k := range m.wide {
 		if n, late := answered(m.wide[k].Add(&op), op.Cost); !late {
-			c.takeWide(m, k, n)
+			c.takeWideCount(m, k, n)
 		}
 	}
 }
 
-// weighWide compares the count of a network with what rule i allows it.
-func (c *decision) weighWide(m *meter, i, k int, n count) {
+// compareWideCount compares the count of a network with what rule i allows it.
+func (c *decision) compareWideCount(m *meter, i, k int, n count) {
 	r := &c.d.rules[i]
 	if k >= len(r.Widths) || n.count <= r.Widths[k].Limit {
 		return
 	}
 	width := &r.Widths[k]
 	x := excess{count: n, rule: i, prefix: m.wide[k].prefix(c.event.Addr), limit: width.Limit, width: width, crossed: n.crossed(width.Limit)}
-	x.news = x.crossed && c.firstOf(m, i, x.prefix)
-	action := min(width.Action, c.does(r))
+	x.news = x.crossed && c.isNewsOf(m, i, x.prefix)
+	action := min(width.Action, c.actionOf(r))
 	if action == edgeguard.ActionBlock {
 		c.blockFor(m, &x)
 		return
 	}
 	if x.news {
-		c.report(m, &x, edgeguard.Crossing{Action: action})
+		c.reportCrossing(m, &x, edgeguard.Crossing{Action: action})
 	}
 	if action >= edgeguard.ActionShadow {
-		c.say(action, &x)
+		c.keepStrongest(action, &x)
 	}
 	if c.inline && action == edgeguard.ActionDeny {
 		c.retryAfter = max(c.retryAfter, c.retryWide(m, k, width.Limit))
@@ -153,10 +153,10 @@ func reasonWide(w *rules.Width) string {
 func (c *decision) retryWide(m *meter, k int, limit uint32) time.Duration {
 	var buf [attributesSize]byte
 	with, _ := m.attributes(c.event, buf[:0])
-	now := m.slot(c.nowSec)
+	now := m.slotAt(c.nowSec)
 	cost := min(c.costOf(m), m.share)
 	slots := m.wide[k].Until(c.event.Addr, unsafetext.String(with), now, limit-min(limit, cost))
-	return m.begin(now + slots).Sub(c.now)
+	return m.startOfSlot(now + slots).Sub(c.now)
 }
 
 // explainWide returns the counts of the networks around addr for rule r.
@@ -204,7 +204,7 @@ func (b *batch) countWide(m *meter) {
 // in counted.
 type wideCounts struct {
 	counts  [batchSize]count
-	counted set
+	counted eventSet
 }
 
 // noteWide keeps a wide table's answers.
@@ -223,11 +223,11 @@ func (b *batch) noteWide(m *meter, k int) {
 	}
 }
 
-// takeWide keeps the counts of the networks around an event's key of one meter.
+// takeWideCount keeps the counts of the networks around an event's key of one meter.
 func (b *batch) takeWide(c *decision, m *meter, i int) {
 	for k := range b.wide[m.index] {
 		if w := &b.wide[m.index][k]; w.counted.has(i) {
-			c.takeWide(m, k, w.counts[i])
+			c.takeWideCount(m, k, w.counts[i])
 		}
 	}
 }

@@ -46,7 +46,7 @@ func RunFleet(ctx context.Context, source Source, c Config, f Fleet) (*Report, e
 		for i := range events {
 			r.config.Crawlers.Mark(events[i].Time, &events[i])
 			err := r.decide(ctx, &events[i])
-			r.flood.Note(r.now, events[i:i+1])
+			r.flood.CountSources(r.now, events[i:i+1])
 			if err != nil {
 				return r.report(), err
 			}

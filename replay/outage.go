@@ -51,5 +51,5 @@ func (l *ledger) lifted(now time.Time, rule string, prefix netip.Prefix) {
 // heldBy adds what rule i held back to its report.
 func (l *ledger) heldBy(i int, d *detector.Detector, out *RuleReport) {
 	out.Held = l.held.sorted(i)
-	out.HeldEvents += d.Held(i)
+	out.HeldEvents += d.UncountedInOutage(i)
 }

@@ -167,11 +167,11 @@ func (r *run) decideSome(events []edgeguard.Event) {
 		}
 		nows[i] = r.advance(events[i].Time)
 		if now := nows[i].Unix(); now != second {
-			r.flood.Note(time.Unix(second, 0), events[noted:i])
+			r.flood.CountSources(time.Unix(second, 0), events[noted:i])
 			noted, second = i, now
 		}
 	}
-	r.flood.Note(r.now, events[noted:])
+	r.flood.CountSources(r.now, events[noted:])
 	r.detector.DecideBatch(nows, events, verdicts)
 	for i := range verdicts {
 		r.ledger.decided(&verdicts[i], events[i].Addr)

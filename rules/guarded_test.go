@@ -26,7 +26,7 @@ func TestGuarded(t *testing.T) {
 		"responses, every": {rules.Spec{Match: rules.Match{Kind: []string{"response"}}}, false},
 	} {
 		test.spec.Name, test.spec.Threshold = "r", 10
-		if got := compile(t, test.spec).Meters[0].Guarded(); got != test.want {
+		if got := compile(t, test.spec).Meters[0].SparesOutages(); got != test.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

@@ -162,9 +162,9 @@ func (m *Meter) whenFields() edgeguard.Field {
 	return m.when.fields
 }
 
-// Guarded reports whether what is counted goes by how the site answers, so that a site
+// SparesOutages reports whether what is counted goes by how the site answers, so that a site
 // that fails would have its visitors counted: the match looks at the status, and not only
 // the costs do.
-func (m *Meter) Guarded() bool {
+func (m *Meter) SparesOutages() bool {
 	return (m.match.need|m.whenFields())&edgeguard.FieldStatus != 0
 }

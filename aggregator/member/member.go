@@ -56,7 +56,7 @@ func New(d detector.Config, c aggregator.Config) *Member {
 		id := fingerprint(meter)
 		m.index[id] = i
 		c.Meters[i] = aggregator.Meter{Fingerprint: id, Width: meter.Width, Limit: limits[i],
-			V4: meter.V4, V6: meter.V6, With: len(meter.Attributes) > 0, Table: m.proven(meter), Renews: m.renews(i), Guarded: meter.Guarded()}
+			V4: meter.V4, V6: meter.V6, With: len(meter.Attributes) > 0, Table: m.proven(meter), Renews: m.renews(i), SparesOutages: meter.SparesOutages()}
 	}
 	m.Totals = aggregator.New(c)
 	return m

@@ -39,7 +39,7 @@ type State struct {
 }
 
 // State returns the scopes that had a success.
-func (g *Guard) State() (all []State) {
+func (g *Watch) State() (all []State) {
 	for i := range g.each {
 		s := &g.scopes[i]
 		scale := int(s.scale())
@@ -53,7 +53,7 @@ func (g *Guard) State() (all []State) {
 }
 
 // Fails reports whether a scope is armed at the present step. Unlike State it counts nobody.
-func (g *Guard) Fails() bool { return g.armed[g.now%ringSteps] != 0 }
+func (g *Watch) Fails() bool { return g.armed[g.now%ringSteps] != 0 }
 
 // leastMissed is from how many visitors a minute on it is known that they are gone.
 const leastMissed = 3
@@ -61,7 +61,7 @@ const leastMissed = 3
 // Slumps returns the scopes, a bit each, whose visitors are gone: addresses with a success
 // in the last minute, with the step that goes on, are few, where they were at least three a minute.
 // That is no outage, which more must tell, and holds nothing back.
-func (g *Guard) Slumps() (scopes uint64) {
+func (g *Watch) Slumps() (scopes uint64) {
 	for i := range g.each {
 		s := &g.scopes[i]
 		if base := s.base(g.now, baseMinutes); base >= leastMissed*baseMinutes && s.few(g.now+1, base) {
@@ -72,7 +72,7 @@ func (g *Guard) Slumps() (scopes uint64) {
 }
 
 // Clock returns the first second of the present step; 0 before the first.
-func (g *Guard) Clock() uint32 { return g.from }
+func (g *Watch) Clock() uint32 { return g.from }
 
 // few reports whether successes in the window before a step are few beside the base.
 func (s *scope) few(step uint32, base uint64) bool {
@@ -81,12 +81,12 @@ func (s *scope) few(step uint32, base uint64) bool {
 
 // advance makes a later step the current one. The steps on the way are judged, until all
 // that an answer may be late for have only silence before them: none of these is armed.
-func (g *Guard) advance(to uint32) {
+func (g *Watch) advance(to uint32) {
 	if g.now == 0 {
 		g.now = to - 1
 	}
 	for silent := g.now + 2*ringSteps; g.now < to-1 && g.now < silent; {
-		g.begin(g.now + 1)
+		g.beginStep(g.now + 1)
 	}
 	if last := to - 1; g.now < last {
 		for i := range g.each {
@@ -95,11 +95,11 @@ func (g *Guard) advance(to uint32) {
 		}
 		g.now = last
 	}
-	g.begin(to)
+	g.beginStep(to)
 }
 
-// begin makes the next step the current one and judges the scopes for it.
-func (g *Guard) begin(step uint32) {
+// beginStep makes the next step the current one and judges the scopes for it.
+func (g *Watch) beginStep(step uint32) {
 	g.now, g.from, g.step = step, (step-origin)*stepSeconds, uint64(step)<<32
 	g.armed[step%ringSteps] = 0
 	for i := range g.each {
@@ -109,10 +109,10 @@ func (g *Guard) begin(step uint32) {
 		if step%minuteSteps == 0 {
 			s.forget(step/minuteSteps, step/minuteSteps)
 		}
-		if s.sample != ^uint64(0) && (step+uint32(i))%(5*minuteSteps) == 0 && s.live(g)*2 <= someLive {
+		if s.sample != ^uint64(0) && (step+uint32(i))%(5*minuteSteps) == 0 && s.liveGroups(g)*2 <= someLive {
 			s.rebuild(g) // not of all scopes in one step
 		}
-		s.why = s.judge(step)
+		s.why = s.whyNotArmed(step)
 		if s.why == "" && s.budget.used >= budgetSteps {
 			s.why = Spent
 		}
@@ -121,13 +121,13 @@ func (g *Guard) begin(step uint32) {
 }
 
 // each calls yield with the scopes that had a success.
-func (g *Guard) each(yield func(i int) bool) {
+func (g *Watch) each(yield func(i int) bool) {
 	for left := g.known; left != 0 && yield(bits.TrailingZeros64(left)); left &= left - 1 {
 	}
 }
 
 // turn makes a scope armed or not for the step that begins.
-func (g *Guard) turn(i uint8, s *scope, armed bool) {
+func (g *Watch) turn(i uint8, s *scope, armed bool) {
 	was := g.armed[(g.now-1)%ringSteps]>>i&1 != 0
 	if armed {
 		g.armed[g.now%ringSteps] |= 1 << i
@@ -145,10 +145,10 @@ func (g *Guard) turn(i uint8, s *scope, armed bool) {
 	}
 }
 
-// judge returns why a step is not to be armed by the window before it, or "". Where a scope was
+// whyNotArmed returns why a step is not to be armed by the window before it, or "". Where a scope was
 // armed in the last hour the last minutes may have been few, as they are in an outage, and
 // the half hour has minutes of failure in it: so of a site that starts and crashes again.
-func (s *scope) judge(step uint32) Reason {
+func (s *scope) whyNotArmed(step uint32) Reason {
 	base, least := s.base(step, suddenMinutes)*(baseMinutes/suddenMinutes), uint64(leastVisitors*baseMinutes)
 	switch {
 	case s.budget.used > 0:

@@ -37,11 +37,11 @@ const (
 	MostScopes = 64
 )
 
-// Guard judges scopes. One goroutine at a time may use it.
+// Watch judges scopes. One goroutine at a time may use it.
 //
 // What we refuse ourselves must not be shown to it: a block of ours would look like a
 // failing site to it, and it would hold back the rule that made the block.
-type Guard struct {
+type Watch struct {
 	// Armed and Disarmed are called when a scope becomes so, with the first second that
 	// is, from inside See: they may not call the Guard. Nil disables them.
 	Armed, Disarmed func(scope uint8, sec uint32)
@@ -62,21 +62,21 @@ type Guard struct {
 
 // New returns a Guard that has seen nothing. The seed is secret: who knows it can
 // choose addresses that are in the sample of a busy site.
-func New(seed uint64) *Guard {
+func New(seed uint64) *Watch {
 	a, b := bits.Mul64(seed^0x9e3779b97f4a7c15, 0xd6e8feb86659fd93)
-	g := &Guard{seed: [2]uint64{a ^ seed, (b ^ bits.RotateLeft64(seed, 29)) | 1}}
+	g := &Watch{seed: [2]uint64{a ^ seed, (b ^ bits.RotateLeft64(seed, 29)) | 1}}
 	for i := range g.scopes {
 		g.scopes[i].sample = ^uint64(0)
 	}
 	return g
 }
 
-// See counts an answer to an address in a scope at a second, a success or a failure,
+// CountAnswer counts an answer to an address in a scope at a second, a success or a failure,
 // and reports whether failures of that moment are held. The address is unmapped and
 // without a zone. An answer that is late by up to a minute counts in its own step,
 // of which it was decided before whether it is armed; a success counts only if none of
 // this address is newer.
-func (g *Guard) See(scope uint8, sec uint32, addr netip.Addr, ok bool) (held bool) {
+func (g *Watch) CountAnswer(scope uint8, sec uint32, addr netip.Addr, ok bool) (held bool) {
 	// Most answers say what the step knows already. Nothing is called on the way, so that
 	// nothing is kept in memory for a call.
 	if sec-g.from < stepSeconds && scope < MostScopes {
@@ -89,7 +89,7 @@ func (g *Guard) See(scope uint8, sec uint32, addr netip.Addr, ok bool) (held boo
 		if ok {
 			what = 1
 		}
-		h := g.hash(word)
+		h := g.keyedHash(word)
 		if g.seen[h%uint64(len(g.seen))] == h^g.step^uint64(scope)<<1^what {
 			return g.armed[g.now%ringSteps]>>scope&1 != 0
 		}
@@ -98,7 +98,7 @@ func (g *Guard) See(scope uint8, sec uint32, addr netip.Addr, ok bool) (held boo
 }
 
 // see is See for what is not known.
-func (g *Guard) see(scope uint8, sec uint32, addr netip.Addr, ok bool) (held bool) {
+func (g *Watch) see(scope uint8, sec uint32, addr netip.Addr, ok bool) (held bool) {
 	step := g.reach(sec)
 	if step == 0 || scope >= MostScopes {
 		return false
@@ -110,20 +110,20 @@ func (g *Guard) see(scope uint8, sec uint32, addr netip.Addr, ok bool) (held boo
 		g.known |= 1 << scope
 		g.succeed(&g.scopes[scope], word, key, step)
 	} else {
-		g.scopes[scope].fail(key, g.hash(key), word, step)
+		g.scopes[scope].noteFailure(key, g.keyedHash(key), word, step)
 	}
-	if h := g.hash(word); step == g.now {
+	if h := g.keyedHash(word); step == g.now {
 		g.seen[h%uint64(len(g.seen))] = h ^ g.step ^ what
 	}
 	return g.armed[step%ringSteps]>>scope&1 != 0
 }
 
-func (g *Guard) succeed(s *scope, word, key uint64, step uint32) {
-	h := g.hash(key)
-	e := s.find(key, h)
+func (g *Watch) succeed(s *scope, word, key uint64, step uint32) {
+	h := g.keyedHash(key)
+	e := s.findGroup(key, h)
 	p := e.place(word)
 	if p == places {
-		g.before.add(g.hash(word), step)
+		g.before.add(g.keyedHash(word), step)
 		if h <= s.sample {
 			s.admit(g, key, word, step)
 		}
@@ -131,7 +131,7 @@ func (g *Guard) succeed(s *scope, word, key uint64, step uint32) {
 	}
 	was := e.succeeded[p]
 	if was/minuteSteps != step/minuteSteps {
-		g.before.add(g.hash(word), step)
+		g.before.add(g.keyedHash(word), step)
 	}
 	if was >= step {
 		return
@@ -144,9 +144,9 @@ func (g *Guard) succeed(s *scope, word, key uint64, step uint32) {
 	e.succeeded[p] = step
 }
 
-// Held reports whether failures in a scope at a second are held, and counts nothing: for
+// IsHeldBack reports whether failures in a scope at a second are held, and counts nothing: for
 // answers that say nothing of the site, such as those for a missing image.
-func (g *Guard) Held(scope uint8, sec uint32) bool {
+func (g *Watch) IsHeldBack(scope uint8, sec uint32) bool {
 	step := sec/stepSeconds + origin
 	if step > g.now {
 		g.advance(step)
@@ -158,14 +158,14 @@ func (g *Guard) Held(scope uint8, sec uint32) bool {
 // a second, or up to a quarter of an hour on either side of that. It may say so of one
 // that did not (one in sixty at 30,000 addresses in each quarter of an hour), and
 // never denies it of one that did.
-func (g *Guard) Succeeded(addr netip.Addr, sec uint32) bool {
+func (g *Watch) Succeeded(addr netip.Addr, sec uint32) bool {
 	word, _ := split(addr)
-	return g.before.has(g.hash(word), sec/stepSeconds+origin)
+	return g.before.has(g.keyedHash(word), sec/stepSeconds+origin)
 }
 
 // reach returns the step of a second and makes it the current one if it is newer; 0
 // if it is too late to be counted.
-func (g *Guard) reach(sec uint32) uint32 {
+func (g *Watch) reach(sec uint32) uint32 {
 	step := sec/stepSeconds + origin
 	switch {
 	case step > g.now:
@@ -207,8 +207,8 @@ func word6(addr netip.Addr) uint64 {
 func key4(word uint64) uint64 { return word>>8 | 1<<62 }
 func key6(word uint64) uint64 { return word>>16 | 1<<63 }
 
-// hash is keyed. Its first and its last bits are good for networks in a row, too.
-func (g *Guard) hash(word uint64) uint64 {
+// keyedHash is keyed. Its first and its last bits are good for networks in a row, too.
+func (g *Watch) keyedHash(word uint64) uint64 {
 	h := (word ^ g.seed[0]) * g.seed[1]
 	h = (h ^ h>>32) * 0x9e3779b97f4a7c15
 	return h ^ h>>32

@@ -41,7 +41,7 @@ func BenchmarkSee(b *testing.B) {
 		b.Run(run.name, func(b *testing.B) {
 			g, addrs := New(7), [256]netip.Addr{}
 			for i := range 1500 {
-				g.See(1, noon, v4(i, 1), true)
+				g.CountAnswer(1, noon, v4(i, 1), true)
 			}
 			for i := range addrs {
 				addrs[i] = run.addr(i)
@@ -50,7 +50,7 @@ func BenchmarkSee(b *testing.B) {
 			for i := range b.N {
 				addr := addrs[i&255]
 				if run.call {
-					g.See(1, noon+uint32(i>>run.bits), addr, run.ok)
+					g.CountAnswer(1, noon+uint32(i>>run.bits), addr, run.ok)
 				}
 			}
 		})

@@ -46,7 +46,7 @@ func TestFlood(t *testing.T) {
 	s := newScene(1).play(40*minute, visitors(100, 25, 1))
 	const flood = 2_000_000
 	for i := range flood {
-		s.g.See(0, s.at+uint32(i*600/flood), random(i), true)
+		s.g.CountAnswer(0, s.at+uint32(i*600/flood), random(i), true)
 	}
 	s.at += 600
 	if n := len(s.g.scopes[0].groups); n > mostSlots {
@@ -73,7 +73,7 @@ func TestScopes(t *testing.T) {
 	g := New(1)
 	for host := range 256 {
 		for i := range 100_000 / 256 {
-			if g.See(uint8(host), noon+uint32(i), v4(i, host), i%2 == 0) {
+			if g.CountAnswer(uint8(host), noon+uint32(i), v4(i, host), i%2 == 0) {
 				t.Fatal("held")
 			}
 		}
@@ -89,8 +89,8 @@ func TestAllocations(t *testing.T) {
 	i := 0
 	allocated := testing.AllocsPerRun(1000, func() {
 		i++
-		s.g.See(0, s.at+uint32(i/50), v4(i%500, 1), i%20 > 0)
-		s.g.See(0, s.at+uint32(i/50), v6(i%500), false)
+		s.g.CountAnswer(0, s.at+uint32(i/50), v4(i%500, 1), i%20 > 0)
+		s.g.CountAnswer(0, s.at+uint32(i/50), v6(i%500), false)
 	})
 	if allocated > 0 {
 		t.Errorf("%v allocations an answer", allocated)
@@ -102,7 +102,7 @@ func TestSucceeded(t *testing.T) {
 	g := New(5)
 	const many = 90_000 // in three quarters of an hour
 	for i := range many {
-		g.See(uint8(i%3), noon+uint32(i*45*minute/many), random(i), true)
+		g.CountAnswer(uint8(i%3), noon+uint32(i*45*minute/many), random(i), true)
 	}
 	wrong, now := 0, uint32(noon+45*minute-1)
 	for i := range many {

@@ -8,7 +8,7 @@ import (
 
 // scene plays traffic second by second and notes what the Guard makes of scope 0.
 type scene struct {
-	g      *Guard
+	g      *Watch
 	r      *rand.Rand
 	at     uint32
 	armed  int      // seconds armed
@@ -50,7 +50,7 @@ func (s *scene) play(seconds int, crowds ...crowd) *scene {
 					continue
 				}
 				ok := s.r.Float64() < c.success
-				held := s.g.See(0, s.at, c.addr(i), ok)
+				held := s.g.CountAnswer(0, s.at, c.addr(i), ok)
 				if !ok {
 					s.failed++
 				}
@@ -59,7 +59,7 @@ func (s *scene) play(seconds int, crowds ...crowd) *scene {
 				}
 			}
 		}
-		if s.g.Held(0, s.at) {
+		if s.g.IsHeldBack(0, s.at) {
 			s.armed++
 		}
 		s.at++

@@ -38,8 +38,8 @@ type scope struct {
 // none is found where a group is not.
 var none group
 
-// find returns the group of a key, or else an empty one: the slot for it, if there is a table.
-func (s *scope) find(key, h uint64) *group {
+// findGroup returns the group of a key, or else an empty one: the slot for it, if there is a table.
+func (s *scope) findGroup(key, h uint64) *group {
 	groups := s.groups
 	mask := uint64(len(groups)) - 1
 	for i := h & mask; i < uint64(len(groups)); i = (i + 1) & mask {
@@ -66,9 +66,9 @@ func (e *group) place(word uint64) int {
 // mark tells the addresses of a group apart, and is never 0.
 func mark(word uint64) uint32 { return uint32(word)&0xffff | 1<<16 }
 
-// fail notes a failure of an address, if it is in the table: others did not succeed.
-func (s *scope) fail(key, h, word uint64, step uint32) {
-	e := s.find(key, h)
+// noteFailure notes a failure of an address, if it is in the table: others did not succeed.
+func (s *scope) noteFailure(key, h, word uint64, step uint32) {
+	e := s.findGroup(key, h)
 	if p := e.place(word); p < places {
 		e.failed[p] = max(e.failed[p], step)
 	}
@@ -77,16 +77,16 @@ func (s *scope) fail(key, h, word uint64, step uint32) {
 // admit finds a place for an address that succeeded: a free one, or that of the
 // address whose success is oldest, if it is not of the minute before. So no minute
 // and no window counts more than three of a group.
-func (s *scope) admit(g *Guard, key, word uint64, step uint32) {
-	h := g.hash(key)
-	e := s.find(key, h)
+func (s *scope) admit(g *Watch, key, word uint64, step uint32) {
+	h := g.keyedHash(key)
+	e := s.findGroup(key, h)
 	if e.key == 0 {
 		if s.used >= len(s.groups)/2 {
 			s.rebuild(g)
 			if h > s.sample {
 				return
 			}
-			e = s.find(key, h)
+			e = s.findGroup(key, h)
 		}
 		e.key = key
 		s.used++
@@ -123,12 +123,12 @@ func (s *scope) scale() uint32 { return 1 << bits.LeadingZeros64(s.sample) }
 // that a quarter of it is used. Where that is too large, it halves the sample until it
 // is not: of a flood of addresses, only a sample costs memory. Where few are left, it
 // widens the sample.
-func (s *scope) rebuild(g *Guard) {
+func (s *scope) rebuild(g *Watch) {
 	old := s.groups
-	live := s.live(g)
+	live := s.liveGroups(g)
 	for live > mostLive {
 		s.sample >>= 1
-		live = s.live(g)
+		live = s.liveGroups(g)
 	}
 	for n := live * 2; s.sample != ^uint64(0) && n <= someLive; n *= 2 {
 		s.sample = s.sample<<1 | 1
@@ -140,7 +140,7 @@ func (s *scope) rebuild(g *Guard) {
 	s.groups, s.used, s.latest = make([]group, size), 0, [ringSteps]uint32{}
 	for i := range old {
 		if e := &old[i]; s.keeps(g, e) {
-			*s.find(e.key, g.hash(e.key)) = *e
+			*s.findGroup(e.key, g.keyedHash(e.key)) = *e
 			s.used++
 			for _, step := range e.succeeded {
 				if step != 0 && g.now-step < ringSteps {
@@ -151,8 +151,8 @@ func (s *scope) rebuild(g *Guard) {
 	}
 }
 
-// live returns how many groups of the table a rebuild keeps.
-func (s *scope) live(g *Guard) (n int) {
+// liveGroups returns how many groups of the table a rebuild keeps.
+func (s *scope) liveGroups(g *Watch) (n int) {
 	for i := range s.groups {
 		if s.keeps(g, &s.groups[i]) {
 			n++
@@ -161,7 +161,7 @@ func (s *scope) live(g *Guard) (n int) {
 	return n
 }
 
-func (s *scope) keeps(g *Guard, e *group) bool {
+func (s *scope) keeps(g *Watch, e *group) bool {
 	return e.key != 0 && max(e.succeeded[0], e.succeeded[1], e.succeeded[2])+windowSteps+recallSteps > g.now &&
-		g.hash(e.key) <= s.sample
+		g.keyedHash(e.key) <= s.sample
 }

@@ -207,8 +207,8 @@ func againstTwin(t *testing.T, seed uint64) (armed int) {
 					sec -= uint32(r.IntN(80))
 				}
 				late, scope, ok := g.Late, uint8(r.IntN(5)/4), r.Float64() < calm.success
-				got, want := g.See(scope, sec, addr, ok), w.See(scope, sec, addr, ok)
-				if got != want || g.Late != w.late || g.Held(scope, sec) != want {
+				got, want := g.CountAnswer(scope, sec, addr, ok), w.See(scope, sec, addr, ok)
+				if got != want || g.Late != w.late || g.IsHeldBack(scope, sec) != want {
 					t.Fatalf("seed %d, second %d, %v %v: held %v, want %v; late %d, want %d", seed, sec, addr, ok, got, want, g.Late, w.late)
 				}
 				if want {

@@ -51,11 +51,11 @@ func armers(visitors int) int {
 			at := uint32(priceEpoch.Unix()) + sec
 			for i := range visitors {
 				if sec%60 == uint32(60*i/visitors) {
-					g.See(0, at, home((i+int(sec)/60*visitors)%(20*visitors)), true)
+					g.CountAnswer(0, at, home((i+int(sec)/60*visitors)%(20*visitors)), true)
 				}
 			}
 			for i := int(sec % armerEvery); i < n; i += armerEvery {
-				g.See(0, at, armer(i), sec < armerWarms)
+				g.CountAnswer(0, at, armer(i), sec < armerWarms)
 			}
 		}
 		if arms {

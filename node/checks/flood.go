@@ -18,7 +18,7 @@ type Flooded struct {
 
 // Check raises the alarm, or ends it.
 func (f *Flooded) Check(now time.Time) {
-	current, lasting, ended := f.Watch.Look(now)
+	current, lasting, ended := f.Watch.JudgeSeconds(now)
 	for _, i := range ended {
 		f.Alarms.Ends(alarm.Flood, "")
 		f.Log("a spoofed flood has ended", "begin", i.Begin, "end", i.End, "peak", i.Peak, "peak_at", i.PeakAt, "sources", i.Sources)

@@ -132,7 +132,7 @@ func (p *Pipeline) answered(g *Generation, now time.Time, to *answers, events []
 		if answer == edgeguard.TreatmentUnknown {
 			continue
 		}
-		hit := g.Detector.Hit(now, ev.Addr) // nil where a rule refuses this event alone
+		hit := g.Detector.RefusingHit(now, ev.Addr) // nil where a rule refuses this event alone
 		ripe := false
 		if hit != nil {
 			// A line may be read long after it was written, or be ahead of the clock.

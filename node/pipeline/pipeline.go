@@ -104,7 +104,7 @@ func (p *Pipeline) Replace(now time.Time, c *config.Config) {
 	p.reload.Lock()
 	p.current.Store(next)
 	p.reload.Unlock()
-	p.Flood.Set(detector.FloodConfig(c.Floods))
+	p.Flood.SetConfig(detector.FloodConfig(c.Floods))
 	old.Detector.Close(next.Detector)
 }
 
@@ -202,7 +202,7 @@ func (p *Pipeline) Decide(now time.Time, event *edgeguard.Event) edgeguard.Verdi
 	return g.Detector.Decide(now, event)
 }
 
-// LookUp answers by what is known already, see [detector.Detector.Look]: another sensor counts
+// LookUp answers by what is known already, see [detector.Detector.LookUpVerdict]: another sensor counts
 // the event.
 func (p *Pipeline) LookUp(now time.Time, event *edgeguard.Event) edgeguard.Verdict {
 	p.reload.RLock()
@@ -211,7 +211,7 @@ func (p *Pipeline) LookUp(now time.Time, event *edgeguard.Event) edgeguard.Verdi
 	if len(g.Config.Rules.Asked().Rules) > 0 {
 		g.Crawlers.Mark(now, event)
 	}
-	return g.Detector.Look(now, event)
+	return g.Detector.LookUpVerdict(now, event)
 }
 
 // Count returns what this node has counted of the key that an event has for a rule, with the
@@ -285,7 +285,7 @@ func (p *Pipeline) Batches(source string, refuses ...uint16) func(now time.Time,
 		for i := range events {
 			nows[i] = now
 		}
-		p.Flood.Note(now, events)
+		p.Flood.CountSources(now, events)
 		p.reload.RLock()
 		defer p.reload.RUnlock()
 		g := p.current.Load()

@@ -34,7 +34,7 @@ func (s *Status) Rules() []admin.Rule {
 		if r.Action == edgeguard.ActionBlock {
 			shown.BlockFor = int(r.BlockFor / time.Second)
 		}
-		shown.Crossings, shown.Guarded, shown.Held = s.crossingsOf(r, 0), m.Guarded(), g.Detector.Held(i)
+		shown.Crossings, shown.Guarded, shown.Held = s.crossingsOf(r, 0), m.SparesOutages(), g.Detector.UncountedInOutage(i)
 		for k := range r.Widths {
 			w := &r.Widths[k]
 			shown.Wide = append(shown.Wide, admin.Wide{Bits: int(w.Bits), Limit: w.Limit, Times: w.Times, Action: w.Does(), Crossings: s.crossingsOf(r, w.Bits)})

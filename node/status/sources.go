@@ -128,7 +128,7 @@ type Detector interface {
 	Glance(now time.Time, addr netip.Addr) detector.Explanation
 	Stats() detector.Stats
 	Tallies(rule int) []detector.Tally
-	Held(rule int) uint64
+	UncountedInOutage(rule int) uint64
 }
 
 // MeterTable is what is read of one of a detector's tables: see detector.Table.

@@ -163,11 +163,11 @@ func outages() []Operation {
 		return Operation{"See/" + name, does, 1 << 20, 1, func() step {
 			g, sec := outage.New(seed), uint32(now.Unix())
 			for n := range visitors {
-				g.See(0, sec, address(n), true)
+				g.CountAnswer(0, sec, address(n), true)
 			}
 			return func(i int, call bool) {
 				if addr := address(i % visitors); call {
-					g.See(0, sec, addr, true)
+					g.CountAnswer(0, sec, addr, true)
 				}
 			}
 		}}

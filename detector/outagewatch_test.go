@@ -83,7 +83,7 @@ func TestLift(t *testing.T) {
 	}
 }
 
-// A reload in an outage keeps what the guard knows and what was counted aside; an unblock
+// A reload in an outage keeps what the watch knows and what was counted aside; an unblock
 // forgets that, too; and a reload without such rules frees it.
 func TestGuardReload(t *testing.T) {
 	b := newBench(t, missing)
@@ -96,11 +96,11 @@ func TestGuardReload(t *testing.T) {
 	few.Threshold = 9
 	b.reload(t, few)
 	b.visits(fails, fails.Add(70*time.Second), 404)
-	counted := b.Held(0)
+	counted := b.UncountedInOutage(0)
 	b.reload(t, few, rules.Spec{Name: "more", Threshold: 900})
 	b.visits(fails.Add(70*time.Second), fails.Add(80*time.Second), 404)
-	if all, late := b.Outages(); len(all) != 1 || !all[0].Armed || late != 0 || b.Held(0) != counted+40 || counted == 0 {
-		t.Errorf("%+v, %d late, held %d and before %d", all, late, b.Held(0), counted)
+	if all, late := b.Outages(); len(all) != 1 || !all[0].Armed || late != 0 || b.UncountedInOutage(0) != counted+40 || counted == 0 {
+		t.Errorf("%+v, %d late, held %d and before %d", all, late, b.UncountedInOutage(0), counted)
 	}
 	b.visits(fails.Add(80*time.Second), fails.Add(2*time.Minute), 404)
 	if len(held) == 0 {
@@ -131,7 +131,7 @@ func TestGuardReload(t *testing.T) {
 	}
 }
 
-// What is not shown to the guard: answers of somebody who is blocked, allowed or
+// What is not shown to the watch: answers of somebody who is blocked, allowed or
 // protected, of forged evidence, redirects, and files of pages.
 func TestGuardIsNotShown(t *testing.T) {
 	b := newBench(t, missing)

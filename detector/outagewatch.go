@@ -25,21 +25,21 @@ const (
 	mostMade = 4096
 	// foreign is the scope of what names a host that is none of ours: it never fails.
 	foreign = outage.MostScopes
-	// behind is how far behind the clock the guard's may fall while nothing is answered.
+	// behind is how far behind the clock the watch's may fall while nothing is answered.
 	behind = 2 * time.Minute
 )
 
-// guard finds out while the site fails, by its answers, so that what clients do then is
+// outageWatch finds out while the site fails, by its answers, so that what clients do then is
 // not counted against them. It is nil where no meter goes by the status. A reload keeps
 // it. It is safe for concurrent use.
-type guard struct {
+type outageWatch struct {
 	own    *rules.Hosts
 	hosts  int // how many of own have a scope
 	travel *travel
 	most   uint32 // that a client is spared in a day, as in spared
 
 	mu     sync.Mutex // guards all below
-	core   *outage.Guard
+	core   *outage.Watch
 	turns  []Turn // of the last look, not told yet
 	begun  uint64 // which scopes were armed by these, a bit each
 	spared spared
@@ -75,38 +75,38 @@ type made struct {
 	scope  uint8 // of the event that crossed
 }
 
-// newGuard returns the guard of a config: that of the detector before if the scopes are
+// newOutageWatch returns the watch of a config: that of the detector before if the scopes are
 // the same.
-func newGuard(c *Config) *guard {
+func newOutageWatch(c *Config) *outageWatch {
 	isGuarded := false
 	for i := range c.Rules.Meters {
-		isGuarded = isGuarded || c.Rules.Meters[i].Guarded()
+		isGuarded = isGuarded || c.Rules.Meters[i].SparesOutages()
 	}
 	if !isGuarded {
 		return nil
 	}
-	if old := c.Previous; old != nil && old.guard != nil && old.guard.own.Same(c.Own) {
-		return old.guard
+	if old := c.Previous; old != nil && old.outages != nil && old.outages.own.Same(c.Own) {
+		return old.outages
 	}
-	g := &guard{own: c.Own, hosts: min(c.Own.Len(), mostHosts), core: outage.New(c.Seed), travel: newTravel(c), most: uint32(cmp.Or(c.Spared, SparedLimits)) * sparedUnit}
+	g := &outageWatch{own: c.Own, hosts: min(c.Own.Len(), mostHosts), core: outage.New(c.Seed), travel: newTravel(c), most: uint32(cmp.Or(c.Spared, SparedLimits)) * sparedUnit}
 	g.spared.seed = c.Seed
-	g.core.Armed = func(scope uint8, sec uint32) { g.turn(scope, sec, true) }
-	g.core.Disarmed = func(scope uint8, sec uint32) { g.turn(scope, sec, false) }
+	g.core.Armed = func(scope uint8, sec uint32) { g.noteTurn(scope, sec, true) }
+	g.core.Disarmed = func(scope uint8, sec uint32) { g.noteTurn(scope, sec, false) }
 	return g
 }
 
-// turn notes that a scope is armed or not from a second on. It needs the lock.
-func (g *guard) turn(scope uint8, sec uint32, armed bool) {
+// noteTurn notes that a scope is armed or not from a second on. It needs the lock.
+func (g *outageWatch) noteTurn(scope uint8, sec uint32, armed bool) {
 	if armed {
 		g.begun |= 1 << scope
 	}
 	g.turns = append(g.turns, Turn{g.partOf(scope), armed, time.Unix(int64(sec), 0).UTC()})
 }
 
-// scope returns the number of an event's scope; foreign for one that names a host which is
+// scopeOf returns the number of an event's scope; foreign for one that names a host which is
 // none of ours: hardly anybody visits it, so that a few strangers could have it fail. Who
 // names no host is not foreign: logs without one would have no scope.
-func (g *guard) scope(ev *edgeguard.Event) uint8 {
+func (g *outageWatch) scopeOf(ev *edgeguard.Event) uint8 {
 	if g == nil {
 		return noScope
 	}
@@ -122,34 +122,34 @@ func (g *guard) scope(ev *edgeguard.Event) uint8 {
 }
 
 // partOf is the scope of a number.
-func (g *guard) partOf(number uint8) SitePart {
+func (g *outageWatch) partOf(number uint8) SitePart {
 	if n := int(number); n >= g.hosts {
 		return SitePart{Source: uint8(n - g.hosts)}
 	}
 	return SitePart{Host: int(number) + 1}
 }
 
-// see shows the core an answer, and reports whether what it says of its client is held
+// judgeAnswer shows the core an answer, and reports whether what it says of its client is held
 // back. Of a client that a list refuses nothing is shown: we answered. It needs the lock.
-func (g *guard) see(scope uint8, addr netip.Addr, at moment, refused bool, a answer) (held bool) {
+func (g *outageWatch) judgeAnswer(scope uint8, addr netip.Addr, at moment, refused bool, a answer) (held bool) {
 	switch {
 	case !refused && a != otherFailure:
-		return g.core.See(scope, at.eventSec, addr, a == success) && a == failure
+		return g.core.CountAnswer(scope, at.eventSec, addr, a == success) && a == failure
 	case a != success:
-		return g.core.Held(scope, at.eventSec)
+		return g.core.IsHeldBack(scope, at.eventSec)
 	}
 	return false
 }
 
-// take returns the turns that were not told yet, and which scopes were armed by them. It
+// takeTurns returns the turns that were not told yet, and which scopes were armed by them. It
 // needs the lock.
-func (g *guard) take() (turns []Turn, armed uint64) {
+func (g *outageWatch) takeTurns() (turns []Turn, armed uint64) {
 	turns, armed, g.turns, g.begun = g.turns, g.begun, nil, 0
 	return turns, armed
 }
 
-// note remembers a block that a guarded rule made, or that it begins to deny a key.
-func (g *guard) note(m made) {
+// rememberBlock remembers a block that a guarded rule made, or that it begins to deny a key.
+func (g *outageWatch) rememberBlock(m made) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.made) >= 2*mostMade {
@@ -158,11 +158,11 @@ func (g *guard) note(m made) {
 	g.made = append(g.made, m)
 }
 
-// harmed returns the blocks to be lifted at the instant now at which scopes were armed: the
+// takeHarmed returns the blocks to be lifted at the instant now at which scopes were armed: the
 // later ones of addresses that had succeeded, by events of these scopes or by what a fleet
 // counted; the last first, so that of one key the step before the first of them stays. They
 // and the older ones are forgotten.
-func (g *guard) harmed(now time.Time, scopes uint64) (out []made) {
+func (g *outageWatch) takeHarmed(now time.Time, scopes uint64) (out []made) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	recent := g.made[:0]
@@ -180,35 +180,35 @@ func (g *guard) harmed(now time.Time, scopes uint64) (out []made) {
 	return out
 }
 
-// pass lets the core's clock follow the node's: where nothing is answered nothing fails.
-func (g *guard) pass(now time.Time) {
+// followClock lets the core's clock follow the node's: where nothing is answered nothing fails.
+func (g *outageWatch) followClock(now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.core.See(outage.MostScopes, seconds(now.Add(-behind)), netip.IPv4Unspecified(), false)
+	g.core.CountAnswer(outage.MostScopes, seconds(now.Add(-behind)), netip.IPv4Unspecified(), false)
 }
 
-// saw has the event shown to the guard, and notes whether its client's failure is held
+// watchAnswer shows the event to the outage watch, and notes whether its client's failure is held
 // back.
-func (c *decision) saw(a answer) {
-	g := c.d.guard
-	c.scope, c.fails = g.scope(c.event), a != success
+func (c *decision) watchAnswer(a answer) {
+	g := c.d.outages
+	c.scope, c.fails = g.scopeOf(c.event), a != success
 	g.mu.Lock()
-	c.held = g.see(c.scope, c.event.Addr, c.moment, c.standing == blocklist.Blocked, a)
+	c.excused = g.judgeAnswer(c.scope, c.event.Addr, c.moment, c.standing == blocklist.Blocked, a)
 	turned := len(g.turns) > 0
 	g.mu.Unlock()
-	c.held = c.held && g.spares(c.event.Addr, c.nowSec)
+	c.excused = c.excused && g.maySpare(c.event.Addr, c.nowSec)
 	if turned {
-		c.d.turned(c.now)
-		c.look() // its block may be lifted
+		c.d.tellTurns(c.now)
+		c.askLists() // its block may be lifted
 	}
 }
 
-// turned tells of the scopes that were armed or disarmed, and lifts blocks if one was
+// tellTurns tells of the scopes that were armed or disarmed, and lifts blocks if one was
 // armed.
-func (d *Detector) turned(now time.Time) {
-	d.guard.mu.Lock()
-	turns, armed := d.guard.take()
-	d.guard.mu.Unlock()
+func (d *Detector) tellTurns(now time.Time) {
+	d.outages.mu.Lock()
+	turns, armed := d.outages.takeTurns()
+	d.outages.mu.Unlock()
 	if hear := d.config.Turned; hear != nil {
 		for _, t := range turns {
 			hear(t)
@@ -216,18 +216,18 @@ func (d *Detector) turned(now time.Time) {
 	}
 	if armed != 0 {
 		taken := make(map[netip.Prefix]bool)
-		for _, m := range d.guard.harmed(now, armed) {
+		for _, m := range d.outages.takeHarmed(now, armed) {
 			if taken[m.prefix] {
-				d.lift(now, now.Add(-liftBack), m, 0) // what failed was taken with another block of the key
+				d.takeBackBlock(now, now.Add(-liftBack), m, 0) // what failed was taken with another block of the key
 			} else {
-				taken[m.prefix] = d.lift(now, now.Add(-liftBack), m, armed)
+				taken[m.prefix] = d.takeBackBlock(now, now.Add(-liftBack), m, armed)
 			}
 		}
 	}
 }
 
 // madeOf returns the remembered block of what was sent.
-func (g *guard) madeOf(s sent) (m made, known bool) {
+func (g *outageWatch) madeOf(s sent) (m made, known bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, m := range g.made {
@@ -238,12 +238,12 @@ func (g *guard) madeOf(s sent) (m made, known bool) {
 	return m, false
 }
 
-// lift takes back a block that a failing site may have made, with what guarded rules
+// takeBackBlock takes back a block that a failing site may have made, with what guarded rules
 // counted of the key by failures of these scopes from an instant on: or its next failure
 // would block it again, by this rule or by another that crossed while it was blocked. The step
 // that the block took is forgotten, also where the block has ended. A key that is over its limit
 // without that, or that was spared all that it may be in a day, stays blocked: then it is false.
-func (d *Detector) lift(now, from time.Time, m made, scopes uint64) bool {
+func (d *Detector) takeBackBlock(now, from time.Time, m made, scopes uint64) bool {
 	i, known := d.named[m.rule]
 	if !known {
 		return false
@@ -251,7 +251,7 @@ func (d *Detector) lift(now, from time.Time, m made, scopes uint64) bool {
 	r, sec := &d.rules[i], seconds(now)
 	own := d.source(r, m.prefix)
 	takesBack := func(s source) back {
-		return s.takesBack(m.prefix.Addr(), sec, seconds(from), d.guard.failedOf(s.meter, m.prefix, scopes, seconds(from)))
+		return s.takesBack(m.prefix.Addr(), sec, seconds(from), d.outages.failedOf(s.meter, m.prefix, scopes, seconds(from)))
 	}
 	all := []back{takesBack(own)}
 	if all[0].keeps > own.limit {
@@ -266,7 +266,7 @@ func (d *Detector) lift(now, from time.Time, m made, scopes uint64) bool {
 	for k := range all {
 		most = max(most, shareOf(all[k].taken+d.restOf(all[k].meter, m.prefix.Addr(), sec), all[k].limit))
 	}
-	if !d.guard.spend(m.addr, sec, most) {
+	if !d.outages.spend(m.addr, sec, most) {
 		return false
 	}
 	if b := d.config.List.Of(now, m.prefix); b != nil && b.Rule == m.rule && b.Since.Equal(m.since) {
@@ -283,7 +283,7 @@ func (d *Detector) lift(now, from time.Time, m made, scopes uint64) bool {
 	}
 	if len(r.Escalate) > 0 {
 		m.before.Counted = min(m.before.Counted, all[0].leaves(seconds(m.before.Since)))
-		d.steps.undo(r.Name, m.prefix, m.before)
+		d.steps.restoreStep(r.Name, m.prefix, m.before)
 	}
 	return true
 }
@@ -294,10 +294,10 @@ func (d *Detector) restOf(m *meter, addr netip.Addr, sec uint32) uint32 {
 	if d.config.Rest == nil || !m.fleet {
 		return 0
 	}
-	room, slot := d.rooms.take(), m.slot(sec)
-	room.op = shard.Op{Addr: addr, Now: slot, Slot: slot}
-	rest := d.config.Rest(m.index, &room.op, m.proven.Count(addr, "", slot))
-	d.rooms.put(room)
+	question, slot := d.questions.borrow(), m.slotAt(sec)
+	question.op = shard.Op{Addr: addr, Now: slot, Slot: slot}
+	rest := d.config.Rest(m.index, &question.op, m.proven.Count(addr, "", slot))
+	d.questions.giveBack(question)
 	return rest
 }
 
@@ -326,7 +326,7 @@ func (m *meter) pardon(d *Detector, prefix netip.Prefix) {
 
 // pardons reports whether a lift of a prefix takes back what the meter counted of it.
 func (m *meter) pardons(prefix netip.Prefix) bool {
-	return m.side != nil && len(m.Attributes) == 0 && m.Key(prefix.Addr(), "").Prefix == prefix
+	return m.aside != nil && len(m.Attributes) == 0 && m.Key(prefix.Addr(), "").Prefix == prefix
 }
 
 // Outage is what is known of one scope.
@@ -338,7 +338,7 @@ type Outage struct {
 // Outages returns what is known of each scope that had an answer, and how many answers
 // came too late to be looked at; nil where no rule is guarded.
 func (d *Detector) Outages() (all []Outage, late uint64) {
-	g := d.guard
+	g := d.outages
 	if g == nil {
 		return nil, 0
 	}
@@ -353,7 +353,7 @@ func (d *Detector) Outages() (all []Outage, late uint64) {
 // Fails reports whether a part of the site fails now. Unlike Outages it counts no visitors
 // while events wait.
 func (d *Detector) Fails() bool {
-	g := d.guard
+	g := d.outages
 	if g == nil {
 		return false
 	}
@@ -364,4 +364,4 @@ func (d *Detector) Fails() bool {
 
 // Guards reports whether a rule goes by the status, so that it matters whether the site
 // fails.
-func (d *Detector) Guards() bool { return d.guard != nil }
+func (d *Detector) Guards() bool { return d.outages != nil }
