@@ -20,7 +20,7 @@ func (n *Totals) admit(p *suspects, id suspectID, s *suspect, rank uint32) bool 
 		}
 		n.displaced.Add(1)
 	}
-	s.clearedBefore, s.rank = max(s.clearedBefore, n.cleared.of(id)), rank
+	s.clearedBefore, s.rank = max(s.clearedBefore, n.cleared.markOf(id)), rank
 	return true
 }
 
@@ -32,7 +32,7 @@ func (p *suspects) displace(rank uint32, watched bool) bool {
 	var lowest suspectID
 	looked, found := 0, false
 	for id, s := range p.known {
-		lower := s.rank < rank || watched && !found || found && s.rank == rank && id.less(lowest)
+		lower := s.rank < rank || watched && !found || found && s.rank == rank && id.sortsBefore(lowest)
 		if s.watchedUntil == 0 && lower {
 			lowest, rank, found = id, s.rank, true
 		}
@@ -47,7 +47,7 @@ func (p *suspects) displace(rank uint32, watched bool) bool {
 	delete(p.remainders, lowest)
 	p.stale = true
 	if len(p.list) > 2*len(p.known)+sampled {
-		p.tidy() // Collect does not run while Redis is away
+		p.rebuildList() // Collect does not run while Redis is away
 	}
 	return true
 }

@@ -62,14 +62,14 @@ func (n *Totals) Answered(p *Push, a Answer, now time.Time) Outcome {
 	if a.Status&StatusRefused != 0 {
 		n.refused.Add(1)
 	}
-	id, ok := n.id(p.Key)
+	id, ok := n.suspectOf(p.Key)
 	if !ok {
 		return Outcome{}
 	}
 	m := &n.meters[id.meter]
 	out, known := n.apply(id, m, p, a)
 	if known && (out.Watch || out.WatchLater) {
-		n.watch(id, m.slot(now), out.Watch)
+		n.watch(id, m.slotAt(now), out.Watch)
 	}
 	if known && out.Watch {
 		n.watchesSent.Add(1)
@@ -82,8 +82,8 @@ func (n *Totals) apply(id suspectID, m *meter, p *Push, a Answer) (out Outcome, 
 	// The answer may be to an old push while its total includes newer ones. So the
 	// others' part is the total less all that is counted here by now, restored
 	// counts included: it may be too low, never too high.
-	counts, head, here := m.read(id, p.head)
-	part := n.part(id)
+	counts, head, here := m.readSlots(id, p.head)
+	part := n.partOf(id)
 	part.mu.Lock()
 	defer part.mu.Unlock()
 	s, known := part.known[id]
@@ -100,14 +100,14 @@ func (n *Totals) apply(id suspectID, m *meter, p *Push, a Answer) (out Outcome, 
 	out.More = n.holdsMore(&s, m, p, a)
 	// After an unblock it may be what the detector forgot. It does not count, but
 	// nobody forged it.
-	out.Forged = out.More && p.sent == s.sent && !within(n.emptied.of(id), p.head)
+	out.Forged = out.More && p.sent == s.sent && !within(n.emptied.markOf(id), p.head)
 	s.rank = p.Sum
 	n.countRequest(p, a)
 	switch {
 	case a.Status&StatusSendFull != 0:
 		n.fullRequested.Add(1)
 		s.acked, s.compared, s.base = 0, false, base{}
-		part.mark(id, &s)
+		part.markUrgent(id, &s)
 		out.Again = !p.Full
 	case p.sent == s.sent:
 		s.acked, s.waiting, s.compared = max(s.acked, p.head), false, !m.partial(p.head)
@@ -164,11 +164,11 @@ func (s *suspect) lacksWatch(slot uint32) bool {
 // AskWatch reports whether the fleet is still to be asked to watch a key, and remembers
 // that it is asked. now is local time.
 func (n *Totals) AskWatch(k Key, now time.Time) bool {
-	id, ok := n.id(k)
+	id, ok := n.suspectOf(k)
 	if !ok {
 		return false
 	}
-	slot, part := n.meters[id.meter].slot(now), n.part(id)
+	slot, part := n.meters[id.meter].slotAt(now), n.partOf(id)
 	part.mu.Lock()
 	s, known := part.known[id]
 	part.mu.Unlock()
@@ -184,7 +184,7 @@ func (n *Totals) explained(id suspectID, m *meter, floor, head uint32) bool {
 	// Marks move with the clock. One that lies ahead of all that is counted is no
 	// unblock's: it would keep the key from being pushed for ever.
 	unsure := m.partial(head) && int64(floor) <= int64(head)+lateSlots
-	return floor <= n.cleared.of(id) || floor <= m.joined.Load()+1 || unsure
+	return floor <= n.cleared.markOf(id) || floor <= m.joined.Load()+1 || unsure
 }
 
 // countRequest counts what shows whether Redis has lost most of what it had.
@@ -215,12 +215,12 @@ func (n *Totals) nearly(m *meter) uint32 {
 // somebody pushed in its name. False: it has no such key, or no room for it.
 // now is local time.
 func (n *Totals) Watch(k Key, now time.Time) (Push, bool) {
-	id, ok := n.id(k)
+	id, ok := n.suspectOf(k)
 	if !ok {
 		return Push{}, false
 	}
 	n.watchesReceived.Add(1)
-	if !n.watch(id, n.meters[id.meter].slot(now), true) {
+	if !n.watch(id, n.meters[id.meter].slotAt(now), true) {
 		return Push{}, false
 	}
 	return n.pushOne(id, now, sumOnly)
@@ -229,19 +229,19 @@ func (n *Totals) Watch(k Key, now time.Time) (Push, bool) {
 // WatchLater is [Totals.Watch] for a key that cannot be pushed now: the next Collect does.
 // It takes no memory but the suspect's.
 func (n *Totals) WatchLater(k Key, now time.Time) {
-	id, ok := n.id(k)
+	id, ok := n.suspectOf(k)
 	if !ok {
 		return
 	}
 	n.watchesReceived.Add(1)
-	if !n.watch(id, n.meters[id.meter].slot(now), true) {
+	if !n.watch(id, n.meters[id.meter].slotAt(now), true) {
 		return
 	}
-	part := n.part(id)
+	part := n.partOf(id)
 	part.mu.Lock()
 	defer part.mu.Unlock()
 	if s, known := part.known[id]; known {
-		part.mark(id, &s)
+		part.markUrgent(id, &s)
 		part.known[id] = s
 	}
 }
@@ -251,7 +251,7 @@ func (n *Totals) WatchLater(k Key, now time.Time) {
 func (n *Totals) watch(id suspectID, slot uint32, asked bool) bool {
 	n.watching.Lock()
 	defer n.watching.Unlock()
-	part := n.part(id)
+	part := n.partOf(id)
 	part.mu.Lock()
 	defer part.mu.Unlock()
 	s, known := part.known[id]
@@ -264,10 +264,10 @@ func (n *Totals) watch(id suspectID, slot uint32, asked bool) bool {
 		return false
 	}
 	if fresh {
-		n.watched.Load().add(n.hash(id))
+		n.watched.Load().add(n.hashSuspect(id))
 	}
 	if s.acked == 0 {
-		part.mark(id, &s)
+		part.markUrgent(id, &s)
 	}
 	part.known[id] = s
 	return true

@@ -51,8 +51,8 @@ func (b *Backoff[T]) Len() int { return len(b.waiting) }
 // Has reports whether a key waits.
 func (b *Backoff[T]) Has(k Key) bool { _, ok := b.waiting[k]; return ok }
 
-// Drop forgets a key.
-func (b *Backoff[T]) Drop(k Key) { delete(b.waiting, k) }
+// Forget forgets a key.
+func (b *Backoff[T]) Forget(k Key) { delete(b.waiting, k) }
 
 // Wait leaves something to the others, of a fleet with so many nodes. One that waits
 // already is replaced, and waits no longer for that. It reports false if there is no room
@@ -73,9 +73,9 @@ func (b *Backoff[T]) Wait(node [8]byte, k Key, what T, nodes int, now time.Time)
 	return true
 }
 
-// Due removes and returns what has waited for long enough at now, by key. After a step of
+// TakeDue removes and returns what has waited for long enough at now, by key. After a step of
 // the clock back nothing waits any longer.
-func (b *Backoff[T]) Due(now time.Time) (due []T) {
+func (b *Backoff[T]) TakeDue(now time.Time) (due []T) {
 	var keys []Key
 	for k, d := range b.waiting {
 		if age := now.Sub(d.from); age >= d.wait || age < 0 {

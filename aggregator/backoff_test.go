@@ -73,7 +73,7 @@ func TestBackoffQueue(t *testing.T) {
 		at := find(k)
 		switch rnd.IntN(8) {
 		case 0:
-			if b.Drop(k); at >= 0 {
+			if b.Forget(k); at >= 0 {
 				list = slices.Delete(list, at, at+1)
 			}
 		case 1, 2:
@@ -86,7 +86,7 @@ func TestBackoffQueue(t *testing.T) {
 				}
 				return false
 			})
-			for _, what := range b.Due(now) {
+			for _, what := range b.TakeDue(now) {
 				want -= what
 			}
 			if want != 0 {
@@ -124,7 +124,7 @@ func TestBackoffIsBounded(t *testing.T) {
 	if b.Wait(id, backoffKey(mostBackoffs), 0, 3, now) || b.Len() != mostBackoffs {
 		t.Errorf("%d wait", b.Len())
 	}
-	if due := b.Due(now.Add(-time.Hour)); len(due) != mostBackoffs {
+	if due := b.TakeDue(now.Add(-time.Hour)); len(due) != mostBackoffs {
 		t.Errorf("after a step back by an hour %d are due", len(due))
 	}
 }

@@ -16,19 +16,19 @@ const (
 	beatMACSize = tail - 1
 )
 
-// Beat returns text, which is the JSON object of the heartbeat in this field,
+// SignHeartbeat returns text, which is the JSON object of the heartbeat in this field,
 // with its MAC as the last member. It returns text itself for nil.
-func (k *SigningKeys) Beat(namespace, field, text string) string {
+func (k *SigningKeys) SignHeartbeat(namespace, field, text string) string {
 	return k.seal(beatMessage, namespace, field, text)
 }
 
-// OpenBeat returns what [SigningKeys.Beat] was given, and true if the MAC is by one of
+// OpenBeat returns what [SigningKeys.SignHeartbeat] was given, and true if the MAC is by one of
 // the keys. Otherwise it returns value as it is, and false.
 func (k *SigningKeys) OpenBeat(namespace, field, value string) (text string, signed bool) {
 	return k.open(beatMessage, namespace, field, value)
 }
 
-// Figures returns the JSON object of a node's figures with its MAC, as [SigningKeys.Beat]
+// Figures returns the JSON object of a node's figures with its MAC, as [SigningKeys.SignHeartbeat]
 // does of a heartbeat. The MAC of one does not fit the other.
 func (k *SigningKeys) Figures(namespace, node, text string) string {
 	return k.seal(figuresMessage, namespace, node, text)
@@ -39,7 +39,7 @@ func (k *SigningKeys) OpenFigures(namespace, node, value string) (text string, s
 	return k.open(figuresMessage, namespace, node, value)
 }
 
-// Lease returns the JSON object of a term of a lease with its MAC, as [SigningKeys.Beat] does.
+// Lease returns the JSON object of a term of a lease with its MAC, as [SigningKeys.SignHeartbeat] does.
 func (k *SigningKeys) Lease(namespace, term, text string) string {
 	return k.seal(leaseMessage, namespace, term, text)
 }
@@ -64,7 +64,7 @@ func (k *SigningKeys) open(kind, namespace, field, value string) (text string, s
 	}
 	mac, err := hex.DecodeString(value[cut+len(beatStart) : len(value)-len(beatEnd)])
 	text = value[:cut] + "}"
-	if err != nil || !k.fits(string(mac), kind, namespace, field, text) {
+	if err != nil || !k.isMACOf(string(mac), kind, namespace, field, text) {
 		return value, false
 	}
 	return text, true

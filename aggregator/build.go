@@ -20,13 +20,13 @@ const (
 func (n *Totals) build(id suspectID, s *suspect, now time.Time, as form, room []uint16) (Push, []uint16, bool) {
 	m := &n.meters[id.meter]
 	offset := n.epochOffset(m) // read before m.since: SetOffset writes them in the opposite order
-	counts, head, ok := m.read(id, m.slot(now))
+	counts, head, ok := m.readSlots(id, m.slotAt(now))
 	if !ok {
 		return Push{}, room, false
 	}
 	oldest := int64(head) - (ring.Slots - 1)
 	first := max(int64(m.since.Load()), int64(s.clearedBefore), oldest, 0)
-	p := Push{Key: n.key(id), Width: m.Width, head: head, sent: s.sent, base: base{(*ring.Counts)(&counts).Sum(), head}}
+	p := Push{Key: n.keyOf(id), Width: m.Width, head: head, sent: s.sent, base: base{(*ring.Counts)(&counts).Sum(), head}}
 	for i, c := range counts {
 		if oldest+int64(i) >= first {
 			p.Sum += uint32(c)

@@ -23,7 +23,7 @@ type clearedKey struct {
 	prefix netip.Prefix
 }
 
-func (f *cleared) set(meter int, prefix netip.Prefix, slot uint32) {
+func (f *cleared) setMark(meter int, prefix netip.Prefix, slot uint32) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.slots == nil {
@@ -43,13 +43,13 @@ func (f *cleared) takeOver(old *cleared, move map[uint16]uint16) {
 	defer old.mu.RUnlock()
 	for k, slot := range old.slots {
 		if j, ok := move[k.meter]; ok {
-			f.set(int(j), k.prefix, slot)
+			f.setMark(int(j), k.prefix, slot)
 		}
 	}
 }
 
-// of returns a key's mark: the highest of the prefixes that contain it.
-func (f *cleared) of(id suspectID) (slot uint32) {
+// markOf returns a key's mark: the highest of the prefixes that contain it.
+func (f *cleared) markOf(id suspectID) (slot uint32) {
 	if !f.any.Load() {
 		return 0
 	}

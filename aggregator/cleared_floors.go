@@ -29,8 +29,8 @@ type floor struct {
 	forged             bool
 }
 
-// See records that Redis answered with this mark for a key.
-func (f *ClearedFloors) See(k Key, m ClearedMark, now time.Time) {
+// NoteMark records that Redis answered with this mark for a key.
+func (f *ClearedFloors) NoteMark(k Key, m ClearedMark, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	one, ok := f.known[k]
@@ -65,11 +65,11 @@ func (f *ClearedFloors) Forged(k Key, now time.Time) bool {
 	return first
 }
 
-// Due returns the marks that have been there for so long that no unblock can
+// DueMarks returns the marks that have been there for so long that no unblock can
 // explain them, and are to be taken back now. marks and forged report whether
 // there is a key of which a mark was taken back, or counts were forged, within a
 // minute.
-func (f *ClearedFloors) Due(now time.Time) (due []Cleared, marks, forged bool) {
+func (f *ClearedFloors) DueMarks(now time.Time) (due []Cleared, marks, forged bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for k, one := range f.known {

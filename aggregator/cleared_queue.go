@@ -51,8 +51,8 @@ func (q *ClearedQueue) Add(keys []Cleared) {
 	q.signal()
 }
 
-// Take empties the queue and returns what was in it.
-func (q *ClearedQueue) Take() map[Key]ClearedMark {
+// TakeAll empties the queue and returns what was in it.
+func (q *ClearedQueue) TakeAll() map[Key]ClearedMark {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	owed := q.marks
@@ -60,7 +60,7 @@ func (q *ClearedQueue) Take() map[Key]ClearedMark {
 	return owed
 }
 
-// PutBack queues again what [ClearedQueue.Take] returned and is still to be done.
+// PutBack queues again what [ClearedQueue.TakeAll] returned and is still to be done.
 func (q *ClearedQueue) PutBack(owed map[Key]ClearedMark) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -27,11 +27,11 @@ type Judgement struct {
 	Wrong []Skew
 }
 
-// Vote judges the clocks of a fleet. Redis is wrong if more than half of the
+// JudgeClocks judges the clocks of a fleet. Redis is wrong if more than half of the
 // nodes, and at least two, are within allowed of each other and all of them
 // further than that from Redis; else it is right. A single node cannot outvote
 // it.
-func Vote(skews []Skew, allowed time.Duration) Judgement {
+func JudgeClocks(skews []Skew, allowed time.Duration) Judgement {
 	var j Judgement
 	if most := largestGroup(skews, allowed); len(most) >= 2 && 2*len(most) > len(skews) {
 		if least, greatest := most[0].Ahead, most[len(most)-1].Ahead; least > allowed || greatest < -allowed {

@@ -34,7 +34,7 @@ func TestVote(t *testing.T) {
 		for i, ms := range c.skews {
 			skews = append(skews, Skew{string(rune('a' + i)), time.Duration(ms) * time.Millisecond})
 		}
-		j := Vote(skews, allowed*time.Millisecond)
+		j := JudgeClocks(skews, allowed*time.Millisecond)
 		wrong := ""
 		for _, s := range j.Wrong {
 			if wrong != "" {

@@ -17,13 +17,13 @@ func (n *Totals) Collect(now time.Time, most int) iter.Seq[[]Push] {
 	return func(yield func([]Push) bool) {
 		if n.rejoined.Swap(false) {
 			for i := range n.meters {
-				n.meters[i].joined.Store(n.meters[i].slot(now))
+				n.meters[i].joined.Store(n.meters[i].slotAt(now))
 			}
 		}
 		if n.scan.Swap(false) {
 			n.scanTables(now)
 		}
-		n.urgent.take(mostUrgent) // they go with the others
+		n.urgent.takeFirst(mostUrgent) // they go with the others
 		var ids []suspectID
 		var taken []suspect
 		var out []Push
@@ -72,16 +72,16 @@ func (n *Totals) take(p *suspects, now time.Time, ids []suspectID, taken []suspe
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.stale {
-		p.tidy()
+		p.rebuildList()
 	}
 	left := p.list[:0]
 	for _, id := range p.list {
 		switch s, known := p.known[id]; {
 		case !known:
-		case s.dirty && n.holds(&s, n.meters[id.meter].slot(now)):
+		case s.dirty && n.holds(&s, n.meters[id.meter].slotAt(now)):
 			left = append(left, id)
 		case s.dirty || s.waiting:
-			p.send(id, &s, &n.sent)
+			p.noteSent(id, &s, &n.sent)
 			ids, taken = append(ids, id), append(taken, s)
 			left = append(left, id)
 		default:
@@ -108,13 +108,13 @@ func (n *Totals) scanTable(meter int, now time.Time) {
 		return
 	}
 	reaches := func(count uint32) bool { return count >= m.share.Load() }
-	m.Table.Where(m.slot(now), reaches, func(e shard.Entry) bool {
+	m.Table.Where(m.slotAt(now), reaches, func(e shard.Entry) bool {
 		id := newSuspectID(meter, e.Key.Prefix, e.With)
-		p := n.part(id)
+		p := n.partOf(id)
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if s, known := p.known[id]; known || n.admit(p, id, &s, e.Count) {
-			p.mark(id, &s)
+			p.markUrgent(id, &s)
 			p.known[id] = s
 		}
 		return true
@@ -124,7 +124,7 @@ func (n *Totals) scanTable(meter int, now time.Time) {
 // FullPush returns a push of all that this node may push of a key, false if
 // that is nothing. now is local time.
 func (n *Totals) FullPush(k Key, now time.Time) (Push, bool) {
-	id, ok := n.id(k)
+	id, ok := n.suspectOf(k)
 	if !ok {
 		return Push{}, false
 	}
@@ -135,7 +135,7 @@ func (n *Totals) FullPush(k Key, now time.Time) (Push, bool) {
 // suspect has changed, the changes are pushed instead; if it has no counts, that
 // is what the reconcile claims.
 func (n *Totals) pushOne(id suspectID, now time.Time, as form) (Push, bool) {
-	part := n.part(id)
+	part := n.partOf(id)
 	asked := as
 	part.mu.Lock()
 	s, known := part.known[id]
@@ -143,7 +143,7 @@ func (n *Totals) pushOne(id suspectID, now time.Time, as form) (Push, bool) {
 		if as == sumOnly && (s.dirty || s.waiting) {
 			as = changesOnly
 		}
-		part.send(id, &s, &n.sent)
+		part.noteSent(id, &s, &n.sent)
 	}
 	part.mu.Unlock()
 	if !known {

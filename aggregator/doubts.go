@@ -35,8 +35,8 @@ type doubt struct {
 	stranger           SplitField
 }
 
-// See records that a key is over its limit only with a field that does not count.
-func (d *Doubts) See(k Key, stranger SplitField, now time.Time) {
+// NoteStranger records that a key is over its limit only with a field that does not count.
+func (d *Doubts) NoteStranger(k Key, stranger SplitField, now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	one, ok := d.known[k]
@@ -87,7 +87,7 @@ func (d *Doubts) due(now time.Time, known func(id [8]byte) bool) (again, explain
 	defer d.mu.Unlock()
 	maps.DeleteFunc(d.known, func(_ Key, one doubt) bool { return now.Sub(one.last) >= forgets })
 	for k, one := range d.known {
-		id, ok := one.stranger.ID()
+		id, ok := one.stranger.NodeID()
 		switch {
 		case ok && known(id):
 			explained = append(explained, k)

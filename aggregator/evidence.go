@@ -24,8 +24,8 @@ type SplitField struct {
 	Slots string
 }
 
-// slot returns the i-th of the slots.
-func (f *SplitField) slot(i int) uint16 {
+// slotAt returns the i-th of the slots.
+func (f *SplitField) slotAt(i int) uint16 {
 	switch len(f.Slots) {
 	case ring.Slots:
 		return uint16(f.Slots[i])
@@ -35,9 +35,9 @@ func (f *SplitField) slot(i int) uint16 {
 	return 0
 }
 
-// ID returns the ID of the node that may have made the field; false if it has
+// NodeID returns the ID of the node that may have made the field; false if it has
 // none.
-func (f SplitField) ID() (id [8]byte, ok bool) {
+func (f SplitField) NodeID() (id [8]byte, ok bool) {
 	if len(f.Name) != len(id) {
 		return id, false
 	}
@@ -62,7 +62,7 @@ func SplitFields(answer []any) []SplitField {
 		case string:
 			f.Slots = count
 			for i := range ring.Slots {
-				f.Count += uint32(f.slot(i))
+				f.Count += uint32(f.slotAt(i))
 			}
 		}
 		if f.Count > 0 {
@@ -77,7 +77,7 @@ func SplitFields(answer []any) []SplitField {
 func SplitByNode(fields []SplitField, name func(id [8]byte) string) []NodeCount {
 	var parts []NodeCount
 	for _, f := range fields {
-		if id, ok := f.ID(); ok {
+		if id, ok := f.NodeID(); ok {
 			parts = append(parts, NodeCount{Node: cmp.Or(name(id), fmt.Sprintf("unknown node (%x)", id[:3])), Count: f.Count})
 		}
 	}
@@ -101,9 +101,9 @@ type SplitSum struct {
 	At       int // of several splits, which one
 }
 
-// Most returns the greatest sum of some splits of a key. This node's field counts
+// GreatestSum returns the greatest sum of some splits of a key. This node's field counts
 // with own at most.
-func (j SplitJudge) Most(splits [][]SplitField, own uint32) (most SplitSum) {
+func (j SplitJudge) GreatestSum(splits [][]SplitField, own uint32) (most SplitSum) {
 	for i, fields := range splits {
 		if s := j.sum(fields, own); i == 0 || s.Counted > most.Counted {
 			most, most.At = s, i
@@ -120,7 +120,7 @@ func (j SplitJudge) sum(fields []SplitField, own uint32) (s SplitSum) {
 			}
 			continue
 		}
-		if id, _ := f.ID(); id == j.Own {
+		if id, _ := f.NodeID(); id == j.Own {
 			f.Count = min(f.Count, own)
 		}
 		s.Counted += min(f.Count, math.MaxUint32-s.Counted)
@@ -130,7 +130,7 @@ func (j SplitJudge) sum(fields []SplitField, own uint32) (s SplitSum) {
 }
 
 func (j SplitJudge) counts(f SplitField) bool {
-	id, ok := f.ID()
+	id, ok := f.NodeID()
 	return ok && (id == j.Own || j.Known(id))
 }
 

@@ -47,7 +47,7 @@ func TestWhatCounts(t *testing.T) {
 		{"the best window", [][]SplitField{{x, a}, {a, b}, {b}}, 99, SplitSum{Counted: 30, Fields: []SplitField{a, b}, At: 1}},
 		{"a sum that saturates", [][]SplitField{{field("a", math.MaxUint32), b}}, 99, SplitSum{Counted: math.MaxUint32, Fields: []SplitField{field("a", math.MaxUint32), b}}},
 	} {
-		if got := judge().Most(test.splits, test.own); !reflect.DeepEqual(got, test.want) {
+		if got := judge().GreatestSum(test.splits, test.own); !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
 		}
 		if got := judge().Strange(test.splits); got != (test.want.Stranger != SplitField{} || test.name == "the best window") {
@@ -81,7 +81,7 @@ func TestAround(t *testing.T) {
 func TestDoubts(t *testing.T) {
 	var d Doubts
 	see := func(k int, now time.Duration) {
-		d.See(evidenceKey(k), SplitField{Name: "\x1b[2Jabcd", Count: 1000}, at(now))
+		d.NoteStranger(evidenceKey(k), SplitField{Name: "\x1b[2Jabcd", Count: 1000}, at(now))
 	}
 	due := func(when string, now time.Duration, again int, alarms string) {
 		t.Helper()
@@ -123,8 +123,8 @@ func TestLateHeartbeat(t *testing.T) {
 	var d Doubts
 	late, invented := SplitField{Name: "edge-lat", Count: 100}, SplitField{Name: "edge-inv", Count: 100}
 	for i := range 3 * mostAgain {
-		d.See(evidenceKey(i), late, start)
-		d.See(evidenceKey(-1-i), invented, start)
+		d.NoteStranger(evidenceKey(i), late, start)
+		d.NoteStranger(evidenceKey(-1-i), invented, start)
 	}
 	known := func(id [8]byte) bool { return string(id[:]) == late.Name }
 	again, explained := d.Report(at(0), known, alarms{})
@@ -142,8 +142,8 @@ func TestLateHeartbeat(t *testing.T) {
 func TestDoubtsReport(t *testing.T) {
 	var d Doubts
 	active := alarms{}
-	d.See(evidenceKey(1), SplitField{}, start)
-	d.See(evidenceKey(1), SplitField{}, at(evidenceExplains))
+	d.NoteStranger(evidenceKey(1), SplitField{}, start)
+	d.NoteStranger(evidenceKey(1), SplitField{}, at(evidenceExplains))
 	if again, _ := d.Report(at(evidenceExplains+looksAgain), nobody, active); len(again) != 1 || active["forged strangers"] == "" {
 		t.Errorf("%v, %v", again, active)
 	}
@@ -157,14 +157,14 @@ func TestDoubtsReport(t *testing.T) {
 func TestDoubtsAreBounded(t *testing.T) {
 	var d Doubts
 	for i := range 2 * mostDoubts {
-		d.See(evidenceKey(i), SplitField{}, start)
+		d.NoteStranger(evidenceKey(i), SplitField{}, start)
 	}
 	again, _, _ := d.due(at(looksAgain), nobody)
 	if len(d.known) != mostDoubts || len(again) != mostAgain {
 		t.Errorf("%d known, %d to look at again", len(d.known), len(again))
 	}
-	d.See(evidenceKey(0), SplitField{}, at(time.Minute)) // a known one is still seen
-	d.See(evidenceKey(0), SplitField{}, at(2*time.Minute-1))
+	d.NoteStranger(evidenceKey(0), SplitField{}, at(time.Minute)) // a known one is still seen
+	d.NoteStranger(evidenceKey(0), SplitField{}, at(2*time.Minute-1))
 	if _, _, text := d.due(at(2*time.Minute-1), nobody); len(d.known) != 1 || !strings.Contains(text, "a total without nodes") {
 		t.Errorf("%d known, %q", len(d.known), text)
 	}
@@ -173,9 +173,9 @@ func TestDoubtsAreBounded(t *testing.T) {
 func TestBudget(t *testing.T) {
 	var b SplitBudget
 	taken := func(now time.Duration) int {
-		return b.Take(2*eachSecond, eachSecond, at(now))
+		return b.TakeReads(2*eachSecond, eachSecond, at(now))
 	}
-	if b.Take(eachSecond-10, eachSecond, start) != eachSecond-10 || b.Take(11, eachSecond-10, start) != 0 {
+	if b.TakeReads(eachSecond-10, eachSecond, start) != eachSecond-10 || b.TakeReads(11, eachSecond-10, start) != 0 {
 		t.Error("a second's splits")
 	}
 	if n := taken(999 * time.Millisecond); n != 10 {
@@ -204,7 +204,7 @@ func FuzzMost(f *testing.F) {
 	f.Add("aaaaaaaa", int64(3), "x", int64(9))
 	f.Fuzz(func(t *testing.T, one string, n int64, other string, m int64) {
 		fields := SplitFields([]any{one, n, other, m})
-		s := judge().Most([][]SplitField{fields}, 5)
+		s := judge().GreatestSum([][]SplitField{fields}, 5)
 		if uint64(s.Counted) > uint64(max(n, 0))+uint64(max(m, 0)) {
 			t.Errorf("%+v of %v", s, fields)
 		}

@@ -243,7 +243,7 @@ func (s *sim) checkPromise(n *fleetmodel.Node) {
 	for _, c := range s.clients {
 		head := c.meter.slot(s.Epoch(n))
 		first := max(n.Since[c.at], c.cleared, head-ring.Slots+1)
-		counts, _ := n.Tables[c.at].Ring(c.prefix.Addr(), c.with, c.meter.slot(s.Local(n)))
+		counts, _ := n.Tables[c.at].SlotsOf(c.prefix.Addr(), c.with, c.meter.slot(s.Local(n)))
 		var here uint32
 		for i, count := range counts {
 			if head-ring.Slots+1+uint32(i) >= first {

@@ -48,9 +48,9 @@ func (m *meter) noteLoss(slot uint32) {
 // if it may not push the present slot yet.
 func (n *Totals) nothing(id suspectID, s *suspect, now time.Time) (Push, bool) {
 	m := &n.meters[id.meter]
-	head := m.slot(now)
+	head := m.slotAt(now)
 	p := Push{
-		Key: n.key(id), Width: m.Width, First: uint32(int64(head) + n.epochOffset(m)), Counts: []uint16{0},
+		Key: n.keyOf(id), Width: m.Width, First: uint32(int64(head) + n.epochOffset(m)), Counts: []uint16{0},
 		head: head, sent: s.sent,
 	}
 	return p, head >= max(m.since.Load(), s.clearedBefore) && !n.counts(id, now)

@@ -26,18 +26,18 @@ func (n *Totals) forget(prefix netip.Prefix, at time.Time, applies func(*meter) 
 		return nil
 	}
 	prefix = prefix.Masked()
-	n.mark(&n.cleared, prefix, applies, func(m *meter) uint32 { return n.localSlot(m, m.slot(at)+1) })
+	n.mark(&n.cleared, prefix, applies, func(m *meter) uint32 { return n.localSlot(m, m.slotAt(at)+1) })
 	var keys []Key
 	for i := range n.suspects {
 		p := &n.suspects[i]
 		p.mu.Lock()
 		for id := range p.known {
 			if applies(&n.meters[id.meter]) && id.prefix().Overlaps(prefix) {
-				keys = append(keys, n.key(id))
-				n.drop(p, id)
+				keys = append(keys, n.keyOf(id))
+				n.dropSuspect(p, id)
 			}
 		}
-		p.tidy()
+		p.rebuildList()
 		p.mu.Unlock()
 	}
 	return keys
@@ -53,7 +53,7 @@ func (n *Totals) Cleared(prefix netip.Prefix, now time.Time) { n.empty(prefix, n
 func (n *Totals) Pardoned(prefix netip.Prefix, now time.Time) { n.empty(prefix, now, sparesOutages) }
 
 func (n *Totals) empty(prefix netip.Prefix, now time.Time, applies func(*meter) bool) {
-	n.mark(&n.emptied, prefix.Masked(), applies, func(m *meter) uint32 { return m.slot(now) + 1 }) // the slot may end before it has
+	n.mark(&n.emptied, prefix.Masked(), applies, func(m *meter) uint32 { return m.slotAt(now) + 1 }) // the slot may end before it has
 }
 
 // mark sets the marks of a prefix, by meter.
@@ -64,9 +64,9 @@ func (n *Totals) mark(marks *cleared, prefix netip.Prefix, applies func(*meter) 
 			continue
 		}
 		if key := m.prefix(prefix.Addr()); key.Bits() < prefix.Bits() {
-			marks.set(i, key, slot(m)) // the key is wider: all of it is forgotten, as the detector does
+			marks.setMark(i, key, slot(m)) // the key is wider: all of it is forgotten, as the detector does
 		} else {
-			marks.set(i, prefix, slot(m))
+			marks.setMark(i, prefix, slot(m))
 		}
 	}
 }
@@ -75,5 +75,5 @@ func (n *Totals) mark(marks *cleared, prefix netip.Prefix, applies func(*meter) 
 // then an answer to a push with that head no longer applies.
 func (n *Totals) Forgotten(k Key, head uint32) bool {
 	i, known := n.index[k.Meter]
-	return !known || n.cleared.of(newSuspectID(i, k.Prefix, k.With)) > n.localSlot(&n.meters[i], head)
+	return !known || n.cleared.markOf(newSuspectID(i, k.Prefix, k.With)) > n.localSlot(&n.meters[i], head)
 }

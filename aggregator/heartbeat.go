@@ -63,14 +63,14 @@ type Heartbeat struct {
 	Signed bool `json:"-"`
 }
 
-// ID returns the name under which Redis files the node's counts.
+// NodeID returns the name under which Redis files the node's counts.
 func (h *Heartbeat) ID() [8]byte { return NodeID(h.Node, h.Boot) }
 
 // Field returns the heartbeat's field in the hash of nodes.
 func (h *Heartbeat) Field() string { return h.Node + "/" + h.Boot }
 
-// Hold sets how many records the node holds, and which it names.
-func (h *Heartbeat) Hold(held int, first []netip.Prefix) {
+// SetHeldRecords sets how many records the node holds, and which it names.
+func (h *Heartbeat) SetHeldRecords(held int, first []netip.Prefix) {
 	n := uint32(held)
 	h.Held, h.Waits = &n, first
 }
@@ -85,8 +85,8 @@ func (h Heartbeat) EncodeSigned(k *SigningKeys, namespace string) string {
 	if k == nil {
 		return h.Encode()
 	}
-	h.Key = k.ID()
-	return k.Beat(namespace, h.Field(), h.encode(MaxHeartbeat-beatMACSize))
+	h.Key = k.KeyID()
+	return k.SignHeartbeat(namespace, h.Field(), h.encode(MaxHeartbeat-beatMACSize))
 }
 
 func (h Heartbeat) encode(most int) string {

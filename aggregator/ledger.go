@@ -51,8 +51,8 @@ func NewLedger() *Ledger { return &Ledger{entries: make(map[string]ledgerEntry)}
 // Len returns how many records there are.
 func (l *Ledger) Len() int { return len(l.entries) }
 
-// Has reports whether there is a record of a prefix.
-func (l *Ledger) Has(prefix string) bool {
+// HasRecord reports whether there is a record of a prefix.
+func (l *Ledger) HasRecord(prefix string) bool {
 	_, ok := l.entries[prefix]
 	return ok
 }
@@ -66,7 +66,7 @@ func (l *Ledger) Newer() int { return l.newer }
 // Apply records that Redis has this record of the prefix: it was read there, or
 // Redis answered that it accepted it.
 func (l *Ledger) Apply(prefix, record string, j Judged) {
-	l.Drop(prefix)
+	l.DropRecord(prefix)
 	l.count(j, 1)
 	l.entries[prefix] = ledgerEntry{
 		hash:   RecordHash(prefix, record),
@@ -77,8 +77,8 @@ func (l *Ledger) Apply(prefix, record string, j Judged) {
 	}
 }
 
-// Drop records that Redis no longer has a record of the prefix.
-func (l *Ledger) Drop(prefix string) {
+// DropRecord records that Redis no longer has a record of the prefix.
+func (l *Ledger) DropRecord(prefix string) {
 	if e, ok := l.entries[prefix]; ok {
 		l.count(e.judged, -1)
 		delete(l.entries, prefix)
@@ -124,15 +124,15 @@ func (l *Ledger) Lifts(prefix netip.Prefix) bool {
 	return false
 }
 
-// Begin starts a full read of Redis; [Ledger.End] ends it.
+// Begin starts a full read of Redis; [Ledger.DropUnapplied] ends it.
 func (l *Ledger) Begin() { l.round++ }
 
-// End drops the records that were not applied since [Ledger.Begin], and returns
+// DropUnapplied drops the records that were not applied since [Ledger.Begin], and returns
 // how many: Redis has lost them.
-func (l *Ledger) End() (dropped int) {
+func (l *Ledger) DropUnapplied() (dropped int) {
 	for p, e := range l.entries {
 		if e.round != l.round {
-			l.Drop(p)
+			l.DropRecord(p)
 			dropped++
 		}
 	}
@@ -146,7 +146,7 @@ func (l *Ledger) Digest(cutoff int64) string {
 	var all uint64
 	for p, e := range l.entries {
 		if e.end <= cutoff {
-			l.Drop(p)
+			l.DropRecord(p)
 			continue
 		}
 		all ^= e.hash

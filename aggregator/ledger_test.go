@@ -34,14 +34,14 @@ func TestLedger(t *testing.T) {
 
 	l.Begin()
 	l.Apply(p, mustEncode(t, newer), Judged{})
-	if n := l.End(); n != 1 || l.Len() != 1 {
+	if n := l.DropUnapplied(); n != 1 || l.Len() != 1 {
 		t.Errorf("dropped %d, %d are left", n, l.Len())
 	}
 	if !l.Missing(q, s, false) {
 		t.Error("a dropped record is still known")
 	}
 	l.Apply(q, s, Judged{})
-	if l.Drop(q); l.Len() != 1 || !l.Missing(q, s, false) || l.Digest(0) != fmt.Sprintf("%016x", RecordHash(p, mustEncode(t, newer))) {
+	if l.DropRecord(q); l.Len() != 1 || !l.Missing(q, s, false) || l.Digest(0) != fmt.Sprintf("%016x", RecordHash(p, mustEncode(t, newer))) {
 		t.Error("an evicted record is still known")
 	}
 	end := RecordEnd(mustEncode(t, newer))
@@ -95,14 +95,14 @@ func TestLedgerJudged(t *testing.T) {
 	l.Apply(p, s, Judged{Wrong: true})
 	l.Apply(q, s, Judged{Signed: true})
 	want("changed", "[203.0.113.45/32] 2 0")
-	l.Drop(p)
-	l.Drop(p)
+	l.DropRecord(p)
+	l.DropRecord(p)
 	want("dropped", "[] 1 0")
 	l.Apply(p, s, Judged{Newer: true})
 	want("of a later version", "[] 2 1")
 	l.Begin()
 	l.Apply(p, s, Judged{Wrong: true})
-	l.End()
+	l.DropUnapplied()
 	want("read again", "[203.0.113.45/32] 1 0")
 	l.Digest(RecordEnd(s))
 	want("ended", "[] 0 0")

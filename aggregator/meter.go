@@ -83,16 +83,16 @@ func (m *meter) partial(head uint32) bool {
 	return int64(m.stepped.Load()) > int64(head)-(ring.Slots-1)
 }
 
-// slot returns the local slot of a local time.
-func (m *meter) slot(now time.Time) uint32 { return uint32(max(now.Unix(), 0) / int64(m.Width)) }
+// slotAt returns the local slot of a local time.
+func (m *meter) slotAt(now time.Time) uint32 { return uint32(max(now.Unix(), 0) / int64(m.Width)) }
 
-// read returns the key's slots head-59 to head, oldest first. head is now, or a
+// readSlots returns the key's slots head-59 to head, oldest first. head is now, or a
 // little later where events are ahead of the caller's clock. A table answers a
 // now that is behind the ring's head with the ring at its head, without saying
 // so; but then the next slot yields the same counts, which otherwise are
 // shifted by one. False: the key has no counts, or the caller's clock is far
 // behind.
-func (m *meter) read(id suspectID, now uint32) (counts [ring.Slots]uint16, head uint32, ok bool) {
+func (m *meter) readSlots(id suspectID, now uint32) (counts [ring.Slots]uint16, head uint32, ok bool) {
 	const patience = 3
 	e := id.entry()
 	counts, ok = m.Table.RingOf(e, now)

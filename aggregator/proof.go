@@ -39,15 +39,15 @@ func (s *suspect) proof(slot uint32) uint32 {
 	return min(s.proven, s.rest)
 }
 
-// Ask reports whether the split of a key over the limit is to be read now, and
+// AskSplit reports whether the split of a key over the limit is to be read now, and
 // whether that would be the first time. One that proved too little is read again
 // after some seconds; so is one of which only the proof is to be renewed.
-func (n *Totals) Ask(k Key, renew bool, now time.Time) (due, first bool) {
-	id, ok := n.id(k)
+func (n *Totals) AskSplit(k Key, renew bool, now time.Time) (due, first bool) {
+	id, ok := n.suspectOf(k)
 	if !ok {
 		return false, false
 	}
-	part := n.part(id)
+	part := n.partOf(id)
 	part.mu.Lock()
 	defer part.mu.Unlock()
 	s, known := part.known[id]
@@ -70,11 +70,11 @@ func (n *Totals) Ask(k Key, renew bool, now time.Time) (due, first bool) {
 // Explained says that what proved too little of a key before may prove more now, so that
 // its split is read at once.
 func (n *Totals) Explained(k Key) {
-	id, ok := n.id(k)
+	id, ok := n.suspectOf(k)
 	if !ok {
 		return
 	}
-	part := n.part(id)
+	part := n.partOf(id)
 	part.mu.Lock()
 	defer part.mu.Unlock()
 	if s, known := part.known[id]; known {
@@ -87,14 +87,14 @@ func (n *Totals) Explained(k Key) {
 // a key in the window that ends at the epoch's slot head. It reports whether that
 // is over the lowest limit of the meter's rules.
 func (n *Totals) Prove(k Key, head, counted uint32) (over bool) {
-	id, ok := n.id(k)
+	id, ok := n.suspectOf(k)
 	if !ok {
 		return false
 	}
 	m := &n.meters[id.meter]
 	slot := n.localSlot(m, head)
-	counts, at, here := m.read(id, slot)
-	part := n.part(id)
+	counts, at, here := m.readSlots(id, slot)
+	part := n.partOf(id)
 	part.mu.Lock()
 	defer part.mu.Unlock()
 	s, known := part.known[id]

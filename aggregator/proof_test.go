@@ -27,13 +27,13 @@ func TestATotalProvesNothing(t *testing.T) {
 			t.Fatalf("%d here and %d elsewhere, with nothing proven", count, rest)
 		}
 	}
-	if b.Prove(p.Key, p.Head(), 100) {
+	if b.Prove(p.Key, p.NewestSlot(), 100) {
 		t.Error("100 is over a limit of 100")
 	}
 	if rest := b.hit(visitor, boot, 1); rest != 80 { // 100 less what was here when it was proven
 		t.Errorf("rest %d, want 80", rest)
 	}
-	if !b.Prove(p.Key, p.Head(), 150) {
+	if !b.Prove(p.Key, p.NewestSlot(), 150) {
 		t.Error("150 is not over a limit of 100")
 	}
 	if rest := b.hit(visitor, boot, 1); rest != 150-21 {
@@ -49,7 +49,7 @@ func TestATotalProvesNothing(t *testing.T) {
 	if rest := b.hit(visitor, next, 1); rest != 0 {
 		t.Errorf("rest %d of what was forgotten", rest)
 	}
-	if b.Prove(Key{Meter: 1, Prefix: p.Key.Prefix}, p.Head(), 150) {
+	if b.Prove(Key{Meter: 1, Prefix: p.Key.Prefix}, p.NewestSlot(), 150) {
 		t.Error("a meter that this node does not have")
 	}
 }
@@ -59,7 +59,7 @@ func TestAProofIsNoTotal(t *testing.T) {
 	b := newBench(t, nil)
 	b.hit(visitor, boot, 60)
 	p, _ := answeredBy(t, b, boot, 110)
-	b.Prove(p.Key, p.Head(), 500)
+	b.Prove(p.Key, p.NewestSlot(), 500)
 	if rest := b.hit(visitor, boot, 1); rest != 110-60 {
 		t.Errorf("rest %d, want %d", rest, 110-60)
 	}
@@ -76,7 +76,7 @@ func TestNoProofAfterAStep(t *testing.T) {
 		at := boot.Add(5 * width * time.Second)
 		b.hit(visitor, at, 10)
 		p, _ := answeredBy(t, b, at, 500)
-		if !b.Prove(p.Key, p.Head(), 500) {
+		if !b.Prove(p.Key, p.NewestSlot(), 500) {
 			t.Errorf("%s: 500 is not over the limit", name)
 		}
 		if rest := b.hit(visitor, at, 1); (rest > 100) == back {
@@ -93,7 +93,7 @@ func TestAsk(t *testing.T) {
 	p, _ := answeredBy(t, b, boot, 5000)
 	ask := func(when string, after time.Duration, renew, due, first bool) {
 		t.Helper()
-		if gotDue, gotFirst := b.Ask(p.Key, renew, boot.Add(after)); gotDue != due || gotFirst != first {
+		if gotDue, gotFirst := b.AskSplit(p.Key, renew, boot.Add(after)); gotDue != due || gotFirst != first {
 			t.Errorf("%s: due %t, first %t; want %t, %t", when, gotDue, gotFirst, due, first)
 		}
 	}
@@ -103,18 +103,18 @@ func TestAsk(t *testing.T) {
 	ask("a proof alone, a second later", time.Second, true, true, false)
 	at := time.Second
 	for _, wait := range []time.Duration{2, 4, 8, 8} {
-		b.Prove(p.Key, p.Head(), 50)
+		b.Prove(p.Key, p.NewestSlot(), 50)
 		ask("too little", at+wait*time.Second-1, false, false, false)
 		at += wait * time.Second
 		ask("after its wait", at, false, true, false)
 	}
-	b.Prove(p.Key, p.Head(), 50)
+	b.Prove(p.Key, p.NewestSlot(), 50)
 	ask("too little", at, false, false, false)
 	b.Explained(p.Key)
 	ask("explained", at, false, true, false)
-	b.Prove(p.Key, p.Head(), 101)
+	b.Prove(p.Key, p.NewestSlot(), 101)
 	ask("proven", at, false, true, false)
-	if due, _ := b.Ask(Key{Meter: 7, Prefix: netip.MustParsePrefix("192.0.2.9/32")}, false, boot); due {
+	if due, _ := b.AskSplit(Key{Meter: 7, Prefix: netip.MustParsePrefix("192.0.2.9/32")}, false, boot); due {
 		t.Error("a key that is no suspect")
 	}
 }
@@ -129,7 +129,7 @@ func TestRenew(t *testing.T) {
 	if !out.Renew {
 		t.Error("nothing is proven, and no proof is asked for")
 	}
-	b.Prove(p.Key, p.Head(), 200)
+	b.Prove(p.Key, p.NewestSlot(), 200)
 	renews := func(when string, now time.Time, total uint32, want bool) {
 		t.Helper()
 		b.hit(visitor, now, 1)

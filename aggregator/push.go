@@ -37,8 +37,8 @@ type Push struct {
 	added uint32
 }
 
-// Head returns the newest slot of the push: the node's when it was made.
-func (p *Push) Head() uint32 { return p.First + uint32(len(p.Counts)) - 1 }
+// NewestSlot returns the newest slot of the push: the node's when it was made.
+func (p *Push) NewestSlot() uint32 { return p.First + uint32(len(p.Counts)) - 1 }
 
 // IsReconcile reports whether the push changes nothing, since its one slot is
 // empty: it only asks whether Redis stores as much as Sum. See

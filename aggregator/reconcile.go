@@ -42,7 +42,7 @@ type reconciler struct {
 
 // Reconcile returns at most most pushes of the suspects due to be compared with
 // what Redis stores, and whether more are due: one part after another as time
-// passes or, after [Totals.Lost], all. Call it after [Totals.Collect], whose
+// passes or, after [Totals.ReconcileAll], all. Call it after [Totals.Collect], whose
 // pushes are compared as well. now is local time.
 func (n *Totals) Reconcile(now time.Time, most int) (pushes []Push, more bool) {
 	o := &n.reconciler
@@ -64,7 +64,7 @@ func (n *Totals) Reconcile(now time.Time, most int) (pushes []Push, more bool) {
 		id := o.left[len(o.left)-1]
 		o.left = o.left[:len(o.left)-1]
 		var p Push
-		s, ok := n.part(id).sendReconcile(id, &n.sent)
+		s, ok := n.partOf(id).sendReconcile(id, &n.sent)
 		if ok {
 			p, room, ok = n.build(id, &s, now, as, room)
 		}
@@ -131,9 +131,9 @@ func (n *Totals) reconcileAll() {
 	}
 }
 
-// Lost is called after a reconnect: what was stored may be lost, so Reconcile
+// ReconcileAll is called after a reconnect: what was stored may be lost, so Reconcile
 // goes through all suspects without waiting.
-func (n *Totals) Lost() {
+func (n *Totals) ReconcileAll() {
 	n.rejoined.Store(true)
 	n.reconciler.mu.Lock()
 	defer n.reconciler.mu.Unlock()
@@ -174,6 +174,6 @@ func (p *suspects) sendReconcile(id suspectID, sent *atomic.Uint32) (suspect, bo
 	if !known || s.dirty || s.waiting || s.compared {
 		return s, false
 	}
-	p.send(id, &s, sent)
+	p.noteSent(id, &s, sent)
 	return s, true
 }

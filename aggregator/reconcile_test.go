@@ -21,7 +21,7 @@ func TestLostReconcilesAll(t *testing.T) {
 	b.hit(visitor, boot, 20)
 	b.answer(b.Collect(boot, false), Answer{}, boot)
 	next := boot.Add(width * time.Second)
-	b.Lost()
+	b.ReconcileAll()
 	one(t, b.Collect(next, false), 0, 0)
 	pushes, more := b.Reconcile(next, 10)
 	p := one(t, pushes, slotOf(next), 20, 0)
@@ -34,7 +34,7 @@ func TestLostReconcilesAll(t *testing.T) {
 	if p := one(t, b.Collect(next, false), slotOf(boot), 20, 20, 0); !p.Full {
 		t.Error("not full")
 	}
-	b.Lost()
+	b.ReconcileAll()
 	if pushes, _ := b.Reconcile(next, 10); len(pushes) != 0 {
 		t.Errorf("reconciled what is still to be answered: %+v", pushes)
 	}
@@ -137,7 +137,7 @@ func TestAfterAStepPushesAreFull(t *testing.T) {
 			b.hit(visitor, now, 20)
 			changes := b.Collect(now, false)
 			b.answer(changes, Answer{}, now)
-			b.Lost()
+			b.ReconcileAll()
 			pushes, _ := b.Reconcile(now, 10)
 			if len(pushes) != 1 || len(changes) != 1 || pushes[0].Full != full || changes[0].Full != full {
 				t.Errorf("step %d, %d slots later: %+v, %+v", c.step, slots, pushes, changes)

@@ -42,19 +42,19 @@ func (n *Totals) takeOver(old *Totals) {
 
 // adopt takes over one suspect, to be pushed again, and its remainder.
 func (n *Totals) adopt(id suspectID, s suspect, f *remainder) {
-	p := n.part(id)
+	p := n.partOf(id)
 	if !n.admit(p, id, &s, s.rank) {
 		return
 	}
 	s.listed, s.compared = false, false
-	p.mark(id, &s)
+	p.markUrgent(id, &s)
 	p.known[id] = s
 	if f != nil && n.meters[id.meter].Renews > 0 {
 		after := *f
 		after.sent = 0 // pushes are numbered from the start again
-		p.keep(id, &after)
+		p.keepFloor(id, &after)
 	}
 	if s.watchedUntil != 0 {
-		n.watched.Load().add(n.hash(id))
+		n.watched.Load().add(n.hashSuspect(id))
 	}
 }

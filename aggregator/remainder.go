@@ -25,8 +25,8 @@ type remainder struct {
 	heard  ring.Counts        // what an answer in each slot had beyond what was known
 }
 
-// of returns the floor in the window that ends at a slot; 0 before at and once all has left.
-func (f *remainder) of(slot uint32) (rest uint32) {
+// floorAt returns the floor in the window that ends at a slot; 0 before at and once all has left.
+func (f *remainder) floorAt(slot uint32) (rest uint32) {
 	if f == nil || slot < f.at || slot-f.at >= ring.Slots {
 		return 0
 	}
@@ -41,28 +41,28 @@ func (f *remainder) of(slot uint32) (rest uint32) {
 // is this node's ID. Without slots they prove nothing of later windows, and what was known
 // stays.
 func (n *Totals) Foresee(k Key, head uint32, fields []SplitField, self [8]byte) {
-	id, ok := n.id(k)
+	id, ok := n.suspectOf(k)
 	if !ok || n.meters[id.meter].Renews == 0 || !slices.ContainsFunc(fields, func(f SplitField) bool { return f.Slots != "" }) {
 		return
 	}
 	m := &n.meters[id.meter]
 	slot := n.localSlot(m, head)
-	counts, end, here := m.read(id, slot)
+	counts, end, here := m.readSlots(id, slot)
 	own := ring.Counts(counts) // oldest first
 	if !here {
 		own, end = ring.Counts{}, slot
 	}
-	part := n.part(id)
+	part := n.partOf(id)
 	part.mu.Lock()
 	defer part.mu.Unlock()
 	s, known := part.known[id]
-	from := max(s.clearedBefore, n.cleared.of(id), n.emptied.of(id))
+	from := max(s.clearedBefore, n.cleared.markOf(id), n.emptied.markOf(id))
 	if !known || end >= slot+ring.Slots || slot < from || m.partial(slot) {
 		return
 	}
 	f := remainder{at: end, sent: s.sent, head: end}
-	if f.read(fields, self, &own, slot, from); own.Sum()+f.of(end) > m.Renews {
-		part.keep(id, &f)
+	if f.read(fields, self, &own, slot, from); own.Sum()+f.floorAt(end) > m.Renews {
+		part.keepFloor(id, &f)
 	} else {
 		delete(part.remainders, id)
 	}
@@ -81,10 +81,10 @@ func (f *remainder) read(fields []SplitField, self [8]byte, own *ring.Counts, sl
 		here += uint32(own[i])
 		if j := i + int(f.at-slot); j < ring.Slots { // others' slots end where they were asked to
 			for k := range fields {
-				if id, _ := fields[k].ID(); id == self {
-					mine += uint32(fields[k].slot(j))
+				if id, _ := fields[k].NodeID(); id == self {
+					mine += uint32(fields[k].slotAt(j))
 				} else {
-					others += min(uint32(fields[k].slot(j)), 1<<31-others)
+					others += min(uint32(fields[k].slotAt(j)), 1<<31-others)
 				}
 			}
 		}
@@ -97,7 +97,7 @@ func (f *remainder) read(fields []SplitField, self [8]byte, own *ring.Counts, sl
 // doubt drops the floor of a key where Redis has less by an answer to a later push: it lost
 // counts, or something was forged and is removed. The caller holds the lock.
 func (p *suspects) doubt(id suspectID, push *Push, a Answer) {
-	if f := p.remainders[id]; f != nil && int32(push.sent-f.sent) > 0 && a.Total-min(a.Total, push.Sum) < f.of(push.head) {
+	if f := p.remainders[id]; f != nil && int32(push.sent-f.sent) > 0 && a.Total-min(a.Total, push.Sum) < f.floorAt(push.head) {
 		delete(p.remainders, id)
 	}
 }
@@ -110,18 +110,18 @@ const soon = ring.Slots / 4
 // and with what is proven the key is not over the limit for some slots to come. own is oldest
 // first.
 func (s *suspect) renews(own *ring.Counts, f *remainder, limit, slot uint32) bool {
-	if limit == 0 || s.rest <= max(s.proof(slot), f.of(slot)) {
+	if limit == 0 || s.rest <= max(s.proof(slot), f.floorAt(slot)) {
 		return false
 	}
 	left := uint32(0)
 	for _, n := range own[soon:] {
 		left += uint32(n)
 	}
-	return left+f.of(slot+soon) <= limit
+	return left+f.floorAt(slot+soon) <= limit
 }
 
-// keep keeps the floor of a key. The caller holds the lock.
-func (p *suspects) keep(id suspectID, f *remainder) {
+// keepFloor keeps the floor of a key. The caller holds the lock.
+func (p *suspects) keepFloor(id suspectID, f *remainder) {
 	if p.remainders == nil {
 		p.remainders = make(map[suspectID]*remainder)
 	}
@@ -132,7 +132,7 @@ func (p *suspects) keep(id suspectID, f *remainder) {
 // no more. The caller holds the lock.
 func (n *Totals) remainder(p *suspects, id suspectID) *remainder {
 	f := p.remainders[id]
-	if f == nil || f.at < max(n.cleared.of(id), n.emptied.of(id)) {
+	if f == nil || f.at < max(n.cleared.markOf(id), n.emptied.markOf(id)) {
 		return nil
 	}
 	return f

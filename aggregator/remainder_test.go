@@ -27,7 +27,7 @@ func foreseen(t *testing.T) (*bench, Push) {
 	if !out.Renew {
 		t.Fatalf("%+v", out)
 	}
-	b.Foresee(p.Key, p.Head(), []SplitField{slotsOf("edge-bbb", 20, 10), slotsOf("edge-aaa", 10, 1)}, here)
+	b.Foresee(p.Key, p.NewestSlot(), []SplitField{slotsOf("edge-bbb", 20, 10), slotsOf("edge-aaa", 10, 1)}, here)
 	return b, p
 }
 
@@ -67,7 +67,7 @@ func TestRemainderEnds(t *testing.T) {
 	b, p = foreseen(t)
 	b.Forget(p.Key.Prefix, boot.Add(-5*width*time.Second))
 	b.hit(visitor, boot, 10)
-	b.Foresee(p.Key, p.Head(), []SplitField{slotsOf("edge-bbb", 60, 10), slotsOf("edge-aaa", 20, 1)}, here)
+	b.Foresee(p.Key, p.NewestSlot(), []SplitField{slotsOf("edge-bbb", 60, 10), slotsOf("edge-aaa", 20, 1)}, here)
 	if got := restLater(b, 1); got != 5*60 {
 		t.Errorf("%d, want what was counted after the unblock", got)
 	}
@@ -79,12 +79,12 @@ func TestRemainderEnds(t *testing.T) {
 		t.Errorf("%d after Redis had less", got)
 	}
 	b, p = foreseen(t)
-	b.Foresee(p.Key, p.Head(), []SplitField{slotsOf("edge-bbb", 20, 10)}, here) // an earlier boot of this node may have pushed 10 of it
+	b.Foresee(p.Key, p.NewestSlot(), []SplitField{slotsOf("edge-bbb", 20, 10)}, here) // an earlier boot of this node may have pushed 10 of it
 	if got := restLater(b, 1); got != 190 {
 		t.Errorf("%d, want what no earlier boot can have pushed", got)
 	}
 	b, p = foreseen(t)
-	b.Foresee(p.Key, p.Head(), []SplitField{{Name: "edge-bbb", Count: 150}}, here) // by functions of before
+	b.Foresee(p.Key, p.NewestSlot(), []SplitField{{Name: "edge-bbb", Count: 150}}, here) // by functions of before
 	if got := restLater(b, 1); got != 200 {
 		t.Errorf("%d after sums alone", got)
 	}

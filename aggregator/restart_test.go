@@ -96,7 +96,7 @@ func TestANewBootPushesItsFirstSlot(t *testing.T) {
 		b.Restored(boot)
 		b.hit(visitor, boot, 12)
 		one(t, b.Collect(boot, true), slot, 12, 12)
-		if here := b.Own(Key{Meter: 7, Prefix: netip.PrefixFrom(visitor, 32)}, boot); here != 2*uint32(restored)+12 {
+		if here := b.OwnCount(Key{Meter: 7, Prefix: netip.PrefixFrom(visitor, 32)}, boot); here != 2*uint32(restored)+12 {
 			t.Errorf("with %d restored in two slots the node counts %d", restored, here)
 		}
 		b.hit(visitor, boot, 1) // a line of the slot before, as one that is read again

@@ -76,9 +76,9 @@ func ParseSigningKeys(text string) (*SigningKeys, error) {
 // NewSigningKey returns the line of a key file for these random bytes.
 func NewSigningKey(random [sha256.Size]byte) string { return hex.EncodeToString(random[:]) }
 
-// ID returns the ID of the key that signs, as 8 hex digits; "" for nil. It does
+// KeyID returns the ID of the key that signs, as 8 hex digits; "" for nil. It does
 // not reveal the key.
-func (k *SigningKeys) ID() string {
+func (k *SigningKeys) KeyID() string {
 	if k == nil {
 		return ""
 	}
@@ -121,11 +121,11 @@ func (k *SigningKeys) Record(namespace, prefix, record string) string {
 // Signed reports whether mac is the MAC of this record by one of the keys. It is
 // false for nil, and for every MAC that is missing or malformed.
 func (k *SigningKeys) Signed(namespace, prefix, record, mac string) bool {
-	return k.fits(mac, recordMessage, namespace, prefix, record)
+	return k.isMACOf(mac, recordMessage, namespace, prefix, record)
 }
 
-// fits reports whether mac is the MAC of a message by one of the keys.
-func (k *SigningKeys) fits(mac, kind, namespace, field, text string) bool {
+// isMACOf reports whether mac is the MAC of a message by one of the keys.
+func (k *SigningKeys) isMACOf(mac, kind, namespace, field, text string) bool {
 	if k == nil || len(mac) != MACSize || mac[0] != format || ambiguous(namespace, field) {
 		return false
 	}

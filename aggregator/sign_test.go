@@ -27,14 +27,14 @@ func parse(t testing.TB, lines ...string) *SigningKeys {
 //		b"203.0.113.7/32\0" + b"\x01record \x00\xff", "sha256").digest()[:16]
 func TestGolden(t *testing.T) {
 	k := parse(t, keyA)
-	if k.ID() != "f5ecb298" || parse(t, keyB).ID() != "546ce766" {
-		t.Errorf("IDs %s, %s", k.ID(), parse(t, keyB).ID())
+	if k.KeyID() != "f5ecb298" || parse(t, keyB).KeyID() != "546ce766" {
+		t.Errorf("IDs %s, %s", k.KeyID(), parse(t, keyB).KeyID())
 	}
 	mac := k.Record("edge", "203.0.113.7/32", "\x01record \x00\xff")
 	if want := "01f5ecb298bc76b3229cd50c02534ed54ce07ec9b2"; hex.EncodeToString([]byte(mac)) != want {
 		t.Errorf("MAC %x, want %s", mac, want)
 	}
-	if KeyIDOf(mac) != k.ID() || KeyIDOf(mac[1:]) != "" || KeyIDOf("\x02"+mac[1:]) != "" {
+	if KeyIDOf(mac) != k.KeyID() || KeyIDOf(mac[1:]) != "" || KeyIDOf("\x02"+mac[1:]) != "" {
 		t.Errorf("the ID in the MAC: %q", KeyIDOf(mac))
 	}
 }
@@ -90,13 +90,13 @@ func TestSigned(t *testing.T) {
 func TestNoKey(t *testing.T) {
 	var none *SigningKeys
 	mac := parse(t, keyA).Record("edge", "p", "r")
-	if none.Record("edge", "p", "r") != "" || none.Signed("edge", "p", "r", mac) || none.Signed("edge", "p", "r", "") || none.ID() != "" {
+	if none.Record("edge", "p", "r") != "" || none.Signed("edge", "p", "r", mac) || none.Signed("edge", "p", "r", "") || none.KeyID() != "" {
 		t.Error("no key is a key")
 	}
-	if none.Beat("edge", "f", "{}") != "{}" {
+	if none.SignHeartbeat("edge", "f", "{}") != "{}" {
 		t.Error("no key signs heartbeats")
 	}
-	if text, ok := none.OpenBeat("edge", "f", parse(t, keyA).Beat("edge", "f", `{"a":1}`)); ok || len(text) != 7+beatMACSize {
+	if text, ok := none.OpenBeat("edge", "f", parse(t, keyA).SignHeartbeat("edge", "f", `{"a":1}`)); ok || len(text) != 7+beatMACSize {
 		t.Errorf("no key verifies a heartbeat: %q", text)
 	}
 }
@@ -122,7 +122,7 @@ func TestRotation(t *testing.T) {
 
 func TestParseKeys(t *testing.T) {
 	for _, text := range []string{keyA, keyA + "\n", "# of the fleet\n\n" + keyA + "\r\n", "  " + strings.ToUpper(keyA) + "\t\n" + keyB} {
-		if k, err := ParseSigningKeys(text); err != nil || k.ID() != "f5ecb298" {
+		if k, err := ParseSigningKeys(text); err != nil || k.KeyID() != "f5ecb298" {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -148,7 +148,7 @@ func TestParseKeys(t *testing.T) {
 			}
 		}
 	}
-	if k := parse(t, NewSigningKey([32]byte{1, 2, 3})); k.ID() == "" {
+	if k := parse(t, NewSigningKey([32]byte{1, 2, 3})); k.KeyID() == "" {
 		t.Error("a new key is refused")
 	}
 }

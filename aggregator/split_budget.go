@@ -28,8 +28,8 @@ type SplitBudget struct {
 	used  int
 }
 
-// Take returns how many more of some splits may be read at now, of most in a second.
-func (b *SplitBudget) Take(splits, most int, now time.Time) (taken int) {
+// TakeReads returns how many more of some splits may be read at now, of most in a second.
+func (b *SplitBudget) TakeReads(splits, most int, now time.Time) (taken int) {
 	if age := now.Sub(b.begun); age >= time.Second || age < 0 {
 		b.begun, b.used = now, 0
 	}

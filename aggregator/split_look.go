@@ -20,7 +20,7 @@ type SplitLook struct {
 
 // NewSplitLook returns what follows from the answer to a push.
 func NewSplitLook(p *Push, a Answer, out Outcome) SplitLook {
-	l := SplitLook{Key: p.Key, Peak: a.Peak, Sum: p.Sum, Heads: []uint32{p.Head()}, Own: math.MaxUint32, Act: out.Over, Mine: out.Crossed, Renew: out.Renew, Moved: a.Total < a.Peak}
+	l := SplitLook{Key: p.Key, Peak: a.Peak, Sum: p.Sum, Heads: []uint32{p.NewestSlot()}, Own: math.MaxUint32, Act: out.Over, Mine: out.Crossed, Renew: out.Renew, Moved: a.Total < a.Peak}
 	l.Slots = out.Renew
 	if out.More {
 		l.Own = p.Sum

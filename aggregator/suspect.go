@@ -32,9 +32,9 @@ func newSuspectID(meter int, p netip.Prefix, with uint64) suspectID {
 	return id
 }
 
-// less orders the keys of a node, for a choice that must not depend on the
+// sortsBefore orders the keys of a node, for a choice that must not depend on the
 // order of a map.
-func (id suspectID) less(other suspectID) bool {
+func (id suspectID) sortsBefore(other suspectID) bool {
 	return cmp.Or(cmp.Compare(id.hi, other.hi), cmp.Compare(id.lo, other.lo), cmp.Compare(id.with, other.with),
 		cmp.Compare(id.meter, other.meter), cmp.Compare(id.bits, other.bits)) < 0
 }
@@ -90,16 +90,16 @@ type suspects struct {
 	_          [64 - 56]byte // fills a cache line
 }
 
-// mark records that there is something to push, and that it cannot wait. The
+// markUrgent records that there is something to push, and that it cannot wait. The
 // caller holds the lock and stores s.
-func (p *suspects) mark(id suspectID, s *suspect) {
+func (p *suspects) markUrgent(id suspectID, s *suspect) {
 	s.dirty, s.due = true, true
 	p.enlist(id, s)
 }
 
-// send records that a push of the current counts is being made. s keeps the base of
+// noteSent records that a push of the current counts is being made. s keeps the base of
 // the push before it. The caller holds the lock.
-func (p *suspects) send(id suspectID, s *suspect, sent *atomic.Uint32) {
+func (p *suspects) noteSent(id suspectID, s *suspect, sent *atomic.Uint32) {
 	p.enlist(id, s)
 	s.dirty, s.due, s.hurried, s.waiting, s.sent = false, false, false, true, sent.Add(1)
 	unanswered := *s

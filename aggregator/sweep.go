@@ -13,11 +13,11 @@ import (
 func (n *Totals) Sweep(now time.Time) {
 	for i := range n.meters {
 		if m := &n.meters[i]; m.Limit > 0 {
-			m.noteLoss(m.slot(now))
+			m.noteLoss(m.slotAt(now))
 		}
 	}
 	for _, marks := range []*cleared{&n.cleared, &n.emptied} {
-		marks.sweep(func(meter uint16) uint32 { return n.meters[meter].slot(now) })
+		marks.sweep(func(meter uint16) uint32 { return n.meters[meter].slotAt(now) })
 	}
 	for i := range n.suspects {
 		n.sweepPart(&n.suspects[i], now)
@@ -29,7 +29,7 @@ func (n *Totals) sweepPart(p *suspects, now time.Time) {
 	var idle []suspectID
 	p.mu.Lock()
 	for id, s := range p.known {
-		slot := n.meters[id.meter].slot(now)
+		slot := n.meters[id.meter].slotAt(now)
 		if s.watchedUntil != 0 && s.watchedUntil <= slot {
 			s.watchedUntil = 0
 			p.known[id] = s
@@ -39,7 +39,7 @@ func (n *Totals) sweepPart(p *suspects, now time.Time) {
 		}
 	}
 	for id, f := range p.remainders {
-		if f.head+ring.Slots <= n.meters[id.meter].slot(now) {
+		if f.head+ring.Slots <= n.meters[id.meter].slotAt(now) {
 			delete(p.remainders, id)
 		}
 	}
@@ -53,21 +53,21 @@ func (n *Totals) sweepPart(p *suspects, now time.Time) {
 	for _, id := range idle {
 		// If it is marked, it may have counted since its ring was read.
 		if s := p.known[id]; s.watchedUntil == 0 && (!s.dirty || !n.counts(id, now)) {
-			n.drop(p, id)
+			n.dropSuspect(p, id)
 		}
 	}
-	p.tidy()
+	p.rebuildList()
 }
 
 // counts reports whether a key has counts in the window.
 func (n *Totals) counts(id suspectID, now time.Time) bool {
 	m := &n.meters[id.meter]
-	counts, _ := m.Table.RingOf(id.entry(), m.slot(now))
+	counts, _ := m.Table.RingOf(id.entry(), m.slotAt(now))
 	return counts != [ring.Slots]uint16{}
 }
 
-// drop removes a suspect. The caller holds the lock, and tidies the list.
-func (n *Totals) drop(p *suspects, id suspectID) {
+// dropSuspect removes a suspect. The caller holds the lock, and tidies the list.
+func (n *Totals) dropSuspect(p *suspects, id suspectID) {
 	if _, known := p.known[id]; known {
 		delete(p.known, id)
 		delete(p.remainders, id)
@@ -75,8 +75,8 @@ func (n *Totals) drop(p *suspects, id suspectID) {
 	}
 }
 
-// tidy rebuilds the list from the known suspects, each once.
-func (p *suspects) tidy() {
+// rebuildList rebuilds the list from the known suspects, each once.
+func (p *suspects) rebuildList() {
 	p.list, p.stale = p.list[:0], false
 	for id, s := range p.known {
 		if s.listed {
@@ -98,7 +98,7 @@ func (n *Totals) rebuildWatched() {
 		p.mu.Lock()
 		for id, s := range p.known {
 			if s.watchedUntil != 0 {
-				fresh.add(n.hash(id))
+				fresh.add(n.hashSuspect(id))
 			}
 		}
 		p.mu.Unlock()

@@ -14,7 +14,7 @@ func (k *SigningKeys) Threshold(namespace, rule, record string) string {
 // OpenThreshold returns the record that [SigningKeys.Threshold] was given, and true if the MAC
 // is by one of the keys.
 func (k *SigningKeys) OpenThreshold(namespace, rule, value string) (record string, signed bool) {
-	if len(value) < MACSize || !k.fits(value[:MACSize], thresholdMessage, namespace, rule, value[MACSize:]) {
+	if len(value) < MACSize || !k.isMACOf(value[:MACSize], thresholdMessage, namespace, rule, value[MACSize:]) {
 		return "", false
 	}
 	return value[MACSize:], true

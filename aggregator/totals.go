@@ -66,8 +66,8 @@ func New(c Config) *Totals {
 			m.V6 = 64
 		}
 		n.index[m.Fingerprint] = i
-		m.since.Store(m.slot(c.Boot))
-		m.joined.Store(m.slot(c.Boot))
+		m.since.Store(m.slotAt(c.Boot))
+		m.joined.Store(m.slotAt(c.Boot))
 	}
 	if c.Since != nil {
 		n.KeepBoot(c.Boot, c.Since)
@@ -105,7 +105,7 @@ func (n *Totals) KeepBoot(started time.Time, since map[uint64]uint32) {
 			m.since.Store(n.localSlot(m, epoch))
 			m.stepped.Store(m.since.Load() + ring.Slots) // a step back of a window may have set it
 		} else {
-			m.since.Store(m.slot(started) + 1)
+			m.since.Store(m.slotAt(started) + 1)
 		}
 	}
 	n.scan.Store(true) // keys have a share without an event
@@ -133,9 +133,9 @@ func (n *Totals) Since() map[uint64]uint32 {
 func (n *Totals) Restored(now time.Time) {
 	for i := range n.meters {
 		m := &n.meters[i]
-		m.since.Store(m.slot(now))
+		m.since.Store(m.slotAt(now))
 		if m.Limit > 0 {
-			m.moveBefore(m.slot(now))
+			m.moveBefore(m.slotAt(now))
 		}
 	}
 }
@@ -145,8 +145,8 @@ func (n *Totals) Restored(now time.Time) {
 // each meter: of the present one, part was pushed under the boot before.
 func (n *Totals) Redrawn(now time.Time) {
 	for i := range n.meters {
-		n.meters[i].since.Store(n.meters[i].slot(now) + 1)
-		n.meters[i].redrawn.Store(n.meters[i].slot(now) + 1)
+		n.meters[i].since.Store(n.meters[i].slotAt(now) + 1)
+		n.meters[i].redrawn.Store(n.meters[i].slotAt(now) + 1)
 	}
 }
 
@@ -176,7 +176,7 @@ func (n *Totals) count(meter int, op *shard.Op, count uint32, worth bool) (rest 
 		return 0
 	}
 	id := m.suspectOf(meter, op)
-	hash := n.hash(id)
+	hash := n.hashSuspect(id)
 	if !worth && !n.watched.Load().has(hash) {
 		return 0
 	}
@@ -192,7 +192,7 @@ func (n *Totals) count(meter int, op *shard.Op, count uint32, worth bool) (rest 
 		p.enlist(id, &s)
 		p.known[id] = s
 	}
-	rest = s.allowed(count, m.Limit, op.Now, n.remainder(p, id).of(op.Now))
+	rest = s.allowed(count, m.Limit, op.Now, n.remainder(p, id).floorAt(op.Now))
 	if s.hurries(m, count, rest, op.Now) && n.urgent.add(id) {
 		s.hurried = true
 		p.known[id] = s
@@ -200,19 +200,19 @@ func (n *Totals) count(meter int, op *shard.Op, count uint32, worth bool) (rest 
 	return rest
 }
 
-// Rest returns what Count would, for a key of which nothing was counted now, and changes
+// RestOfFleet returns what Count would, for a key of which nothing was counted now, and changes
 // nothing: no key is pushed for it. op is as for a count, without a cost.
-func (n *Totals) Rest(meter int, op *shard.Op, count uint32) (rest uint32) {
+func (n *Totals) RestOfFleet(meter int, op *shard.Op, count uint32) (rest uint32) {
 	m := &n.meters[meter]
 	if m.Limit == 0 || count < m.share.Load() && n.watched.Load().count.Load() == 0 {
 		return 0
 	}
 	id := m.suspectOf(meter, op)
-	p := n.part(id)
+	p := n.partOf(id)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.known[id] // of one that is not known there is nothing
-	return s.allowed(count, m.Limit, op.Now, n.remainder(p, id).of(op.Now))
+	return s.allowed(count, m.Limit, op.Now, n.remainder(p, id).floorAt(op.Now))
 }
 
 // suspectOf returns the ID of the key that op counts or asks about; meter is m's index.
@@ -224,24 +224,24 @@ func (m *meter) suspectOf(meter int, op *shard.Op) suspectID {
 	return newSuspectID(meter, m.prefix(op.Addr), with)
 }
 
-// Own returns what this node counts of a key in the window that ends at now, local
+// OwnCount returns what this node counts of a key in the window that ends at now, local
 // time.
-func (n *Totals) Own(k Key, now time.Time) uint32 {
-	id, ok := n.id(k)
+func (n *Totals) OwnCount(k Key, now time.Time) uint32 {
+	id, ok := n.suspectOf(k)
 	if !ok {
 		return 0
 	}
 	m := &n.meters[id.meter]
-	counts, _, _ := m.read(id, m.slot(now))
+	counts, _, _ := m.readSlots(id, m.slotAt(now))
 	return (*ring.Counts)(&counts).Sum()
 }
 
-// hash spreads the suspects over the parts and the filter. It folds products,
+// hashSuspect spreads the suspects over the parts and the filter. It folds products,
 // as wyhash does, in 4 ns where maphash.Comparable takes 32. The seeds are
 // secret, so that no client can choose addresses that share a part.
 //
 // Source: github.com/wangyi-fudan/wyhash.
-func (n *Totals) hash(id suspectID) uint64 {
+func (n *Totals) hashSuspect(id suspectID) uint64 {
 	return fold(fold(id.hi^n.seeds[0], id.lo^n.seeds[1])^id.with^n.seeds[2], uint64(id.meter)^n.seeds[1])
 }
 
@@ -250,10 +250,10 @@ func fold(a, b uint64) uint64 {
 	return hi ^ lo
 }
 
-func (n *Totals) part(id suspectID) *suspects { return &n.suspects[n.hash(id)%parts] }
+func (n *Totals) partOf(id suspectID) *suspects { return &n.suspects[n.hashSuspect(id)%parts] }
 
-// id returns the ID of a key; false if no meter of this node has such keys.
-func (n *Totals) id(k Key) (suspectID, bool) {
+// suspectOf returns the ID of a key; false if no meter of this node has such keys.
+func (n *Totals) suspectOf(k Key) (suspectID, bool) {
 	i, ok := n.index[k.Meter]
 	if !ok || n.meters[i].Limit == 0 || !k.Prefix.IsValid() || n.meters[i].prefix(k.Prefix.Addr()) != k.Prefix {
 		return suspectID{}, false
@@ -261,8 +261,8 @@ func (n *Totals) id(k Key) (suspectID, bool) {
 	return newSuspectID(i, k.Prefix, k.With), true
 }
 
-// key returns the fleet's name of a suspect.
-func (n *Totals) key(id suspectID) Key {
+// keyOf returns the fleet's name of a suspect.
+func (n *Totals) keyOf(id suspectID) Key {
 	return Key{Meter: n.meters[id.meter].Fingerprint, Prefix: id.prefix(), With: id.with}
 }
 
@@ -287,8 +287,8 @@ func (n *Totals) SetOffset(offset time.Duration, now time.Time) {
 	}
 	for i := range n.meters {
 		m := &n.meters[i]
-		m.stepped.Store(m.slot(now) + 1 + uint32(back/int64(m.Width)))
-		m.since.Store(max(m.since.Load(), m.slot(now)+1))
+		m.stepped.Store(m.slotAt(now) + 1 + uint32(back/int64(m.Width)))
+		m.since.Store(max(m.since.Load(), m.slotAt(now)+1))
 	}
 	n.offset.Store(seconds)
 }

@@ -59,7 +59,7 @@ func (b *bench) Collect(now time.Time, full bool) (all []Push) {
 	all = nil
 	for i := range b.suspects {
 		for _, id := range slices.Collect(maps.Keys(b.suspects[i].known)) {
-			if p, ok := b.FullPush(b.key(id), now); ok {
+			if p, ok := b.FullPush(b.keyOf(id), now); ok {
 				all = append(all, p)
 			}
 		}
@@ -185,7 +185,7 @@ func TestRestIsRead(t *testing.T) {
 	b.Answered(&p, Answer{Peak: 40, Total: 40}, boot)
 	b.Collect(boot, false)
 	rest := func(addr netip.Addr, count uint32, at time.Time) uint32 {
-		return b.Rest(0, &shard.Op{Addr: addr, Now: slotOf(at), Slot: slotOf(at)}, count)
+		return b.RestOfFleet(0, &shard.Op{Addr: addr, Now: slotOf(at), Slot: slotOf(at)}, count)
 	}
 	other := visitor.Next()
 	if got := rest(visitor, 10, boot); got != 30 {
@@ -318,7 +318,7 @@ func TestWatchedKeysArePushedHoweverLittle(t *testing.T) {
 	one(t, b.Collect(boot, false), slotOf(boot), 3, 3)
 
 	nothing, ok := b.Watch(Key{Meter: 7, Prefix: netip.MustParsePrefix("2001:db8::/64")}, boot)
-	if !ok || !nothing.IsReconcile() || nothing.Sum != 0 || nothing.Head() != slotOf(boot) {
+	if !ok || !nothing.IsReconcile() || nothing.Sum != 0 || nothing.NewestSlot() != slotOf(boot) {
 		t.Errorf("a reconcile of nothing: %+v, %t", nothing, ok)
 	}
 	if out := b.Answered(&nothing, Answer{Peak: 90, Total: 90}, boot); out != (Outcome{}) {
@@ -357,7 +357,7 @@ func TestForget(t *testing.T) {
 	if out := b.Answered(&p, Answer{Peak: 200, Total: 200}, boot); out != (Outcome{}) {
 		t.Errorf("an answer from before the unblock: %+v", out)
 	}
-	if !b.Forgotten(p.Key, p.Head()) || b.Forgotten(p.Key, p.Head()+1) {
+	if !b.Forgotten(p.Key, p.NewestSlot()) || b.Forgotten(p.Key, p.NewestSlot()+1) {
 		t.Error("a total of the slot of the unblock still counts, or one of the next does not")
 	}
 	b.hit(visitor, boot, 1) // the table still has 20
@@ -439,7 +439,7 @@ func TestAMarkOfBeforeTheJoin(t *testing.T) {
 		at := func(slots int) time.Time { return boot.Add(time.Duration(slots) * width * time.Second) }
 		b.hit(visitor, at(3), 20)
 		if join {
-			b.Lost()
+			b.ReconcileAll()
 		}
 		p := one(t, b.Collect(at(3), false), slotOf(at(3)), 20, 20)
 		a := Answer{Status: StatusCleared, ClearedBefore: slotOf(at(2))}
@@ -539,7 +539,7 @@ func TestConcurrentUse(t *testing.T) {
 			}
 			switch i % 20 {
 			case 3:
-				b.Lost()
+				b.ReconcileAll()
 			case 7:
 				b.Sweep(now)
 			case 11:

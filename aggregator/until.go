@@ -20,7 +20,7 @@ func (f *remainder) hear(slot, rest, most uint32) {
 	}
 	f.heard.Advance(f.head, slot)
 	f.head = slot
-	known := f.of(slot) + f.heard.Sum()
+	known := f.floorAt(slot) + f.heard.Sum()
 	for old := slot - (ring.Slots - 1); known > most && old <= slot; old++ {
 		n := &f.heard[old%ring.Slots]
 		less := min(uint32(*n), known-most)
@@ -42,19 +42,19 @@ func (n *Totals) takeRest(part *suspects, id suspectID, s *suspect, p *Push, own
 			return
 		}
 		f = &remainder{at: p.head, sent: p.sent, head: p.head}
-		part.keep(id, f)
+		part.keepFloor(id, f)
 	}
 	f.hear(p.head, s.rest, total-min(total, p.Sum))
 }
 
 // Until returns after how many slots from op.Now on a key is at most at a limit, if nothing
 // more comes. least goes by what is counted here and what is proven of the others in each of
-// those windows; most takes what answers had, too. op is as for [Totals.Rest].
+// those windows; most takes what answers had, too. op is as for [Totals.RestOfFleet].
 func (n *Totals) Until(meter int, op *shard.Op, limit uint32) (least, most uint32) {
 	m := &n.meters[meter]
-	own, _ := m.Table.Ring(op.Addr, op.With, op.Now) // oldest first
+	own, _ := m.Table.SlotsOf(op.Addr, op.With, op.Now) // oldest first
 	id := m.suspectOf(meter, op)
-	p := n.part(id)
+	p := n.partOf(id)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s, f := p.known[id], n.remainder(p, id)

@@ -39,8 +39,8 @@ func untilBench(t testing.TB, rnd *rand.Rand) (b *bench, left func(slot uint32) 
 			b.Count(0, &op, b.table.Add(&op).Count)
 		}
 	}
-	id, _ := b.id(Key{Meter: 7, Prefix: b.Totals.meters[0].prefix(visitor)})
-	b.part(id).keep(id, &f)
+	id, _ := b.suspectOf(Key{Meter: 7, Prefix: b.Totals.meters[0].prefix(visitor)})
+	b.partOf(id).keepFloor(id, &f)
 	window := func(n *[3 * ring.Slots]uint32, slot uint32) (sum uint32) {
 		for i := range uint32(ring.Slots) {
 			if at := slot - i - first; at < uint32(len(n)) {

@@ -36,8 +36,8 @@ func (u *urgent) add(id suspectID) bool {
 	return true
 }
 
-// take removes and returns the first keys, at most most, and whether there are more.
-func (u *urgent) take(most int) (taken []suspectID, more bool) {
+// takeFirst removes and returns the first keys, at most most, and whether there are more.
+func (u *urgent) takeFirst(most int) (taken []suspectID, more bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	n := min(most, len(u.keys))
@@ -60,9 +60,9 @@ func (n *Totals) Urgent() <-chan struct{} { return n.urgent.news }
 // CollectUrgent returns the pushes of at most most keys that are urgent, and whether there
 // are more. now is local time.
 func (n *Totals) CollectUrgent(now time.Time, most int) (pushes []Push, more bool) {
-	ids, more := n.urgent.take(most)
+	ids, more := n.urgent.takeFirst(most)
 	for _, id := range ids {
-		part := n.part(id)
+		part := n.partOf(id)
 		part.mu.Lock()
 		s := part.known[id]
 		part.mu.Unlock()

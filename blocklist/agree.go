@@ -30,7 +30,7 @@ func (l *List) Agree(b edgeguard.Block, t Trust, now time.Time) (changed bool, e
 	}
 	l.mu.Lock()
 	defer l.unlockAndNotify()
-	held := l.known(e.block.Prefix)
+	held := l.recordOf(e.block.Prefix)
 	if goesOn(held, e, now) {
 		e.trust |= here
 	}
@@ -45,7 +45,7 @@ func (l *List) Agree(b edgeguard.Block, t Trust, now time.Time) (changed bool, e
 			return l.replace(held, e, now), nil
 		}
 	}
-	return l.take(e, now)
+	return l.mergeChecked(e, now)
 }
 
 // goesOn reports whether e says again what held, possibly nil, says, which was forced
@@ -68,7 +68,7 @@ func (l *List) SaidHere(b edgeguard.Block, now time.Time) bool {
 	e := &entry{block: normalize(b)}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return saidHere(l.known(e.block.Prefix), e, now)
+	return saidHere(l.recordOf(e.block.Prefix), e, now)
 }
 
 // Reword replaces the reason of an active block, if the list still has the
@@ -78,7 +78,7 @@ func (l *List) Reword(b edgeguard.Block, reason string, now time.Time) edgeguard
 	b = normalize(b)
 	l.mu.Lock()
 	defer l.unlockAndNotify()
-	held := l.known(b.Prefix)
+	held := l.recordOf(b.Prefix)
 	if held == nil || held.remembered || !held.binds(now, false) {
 		return b
 	}

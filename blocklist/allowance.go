@@ -46,5 +46,5 @@ func (l *List) Disallow(prefix netip.Prefix, now time.Time, reason, origin strin
 	l.mu.Lock()
 	defer l.unlockAndNotify()
 	e, ok := l.current.allowances.Get(prefix)
-	return l.lift(e, ok, now, reason, origin, false)
+	return l.liftEntry(e, ok, now, reason, origin, false)
 }

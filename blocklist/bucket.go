@@ -33,15 +33,15 @@ func matches(tags uint64, tag uint8) uint64 {
 	return (x - lowest) & ^x & highest
 }
 
-// slotOf returns the slot of the lowest match.
-func slotOf(match uint64) int { return bits.TrailingZeros64(match) / 8 }
+// lowestSlot returns the slot of the lowest match.
+func lowestSlot(match uint64) int { return bits.TrailingZeros64(match) / 8 }
 
 func (b *bucket) passed() uint64 { return b.tags.Load() / passOne }
 
-// find returns the slot of the entry of exactly this network.
-func (b *bucket) find(tags uint64, tag uint8, n network, length uint8) (e *entry, slot int) {
+// findSlot returns the slot of the entry of exactly this network.
+func (b *bucket) findSlot(tags uint64, tag uint8, n network, length uint8) (e *entry, slot int) {
 	for m := matches(tags, tag); m != 0; m &= m - 1 {
-		slot = slotOf(m)
+		slot = lowestSlot(m)
 		if e = b.entries[slot].Load(); e != nil && e.network == n && e.length == length {
 			return e, slot
 		}
@@ -49,14 +49,14 @@ func (b *bucket) find(tags uint64, tag uint8, n network, length uint8) (e *entry
 	return nil, 0
 }
 
-// put takes an entry in, and reports whether there was room.
-func (b *bucket) put(e *entry, tag uint8) bool {
+// putEntry takes an entry in, and reports whether there was room.
+func (b *bucket) putEntry(e *entry, tag uint8) bool {
 	tags := b.tags.Load()
 	free := matches(tags, 0)
 	if free == 0 {
 		return false
 	}
-	slot := slotOf(free)
+	slot := lowestSlot(free)
 	b.entries[slot].Store(e)
 	b.tags.Store(tags | uint64(tag)<<(8*slot))
 	return true

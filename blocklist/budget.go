@@ -110,7 +110,7 @@ func fuller(a, b *group) bool {
 func (b *budget) order(g *group) {
 	first := g.seats.items[0]
 	g.refused, g.last = first.seenRefused, first.seenLast
-	b.groups.fix(g.place)
+	b.groups.restoreOrder(g.place)
 }
 
 // byHand reports whether an operator made or forced this.
@@ -136,8 +136,8 @@ func (b *budget) enter(e *entry, now int64) {
 	b.join(s)
 }
 
-// pass returns a block the seat of the one that it replaces.
-func (b *budget) pass(old, e *entry) {
+// passSeat returns a block the seat of the one that it replaces.
+func (b *budget) passSeat(old, e *entry) {
 	s := old.seat
 	e.seat = s
 	if old.byHand() == e.byHand() {
@@ -213,7 +213,7 @@ func (b *budget) lacks(rules, byHand int) bool {
 	return b.most > 0 && b.rest+rules > b.most-min(b.byHand+byHand, b.most/2)
 }
 
-func (b *budget) over() bool { return b.lacks(0, 0) }
+func (b *budget) isOver() bool { return b.lacks(0, 0) }
 
 // next returns the block that has to go for another; there is one if it lacks
 // room.
@@ -229,7 +229,7 @@ func (b *budget) next() *entry {
 		}
 		for i, g := range s.groups {
 			if g != nil {
-				g.seats.fix(int(s.places[i]))
+				g.seats.restoreOrder(int(s.places[i]))
 				b.order(g)
 			}
 		}
@@ -263,7 +263,7 @@ func (l *List) Crowded(p netip.Prefix) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := &l.budget
-	if !b.lacks(1, 0) || l.known(p) != nil {
+	if !b.lacks(1, 0) || l.recordOf(p) != nil {
 		return false
 	}
 	narrow, wide := groupsOf(p)
@@ -328,7 +328,7 @@ func (l *List) SetMost(most int) {
 	}
 }
 
-func (s *seat) note(now int64, events uint32) (nth uint32) {
+func (s *seat) noteRefusals(now int64, events uint32) (nth uint32) {
 	if s.last.Load() < now {
 		s.last.Store(now)
 	}
@@ -357,8 +357,8 @@ func (l *List) Became(prefix netip.Prefix) Became {
 
 func (s *seat) became() Became { return Became{s.asked.Load(), s.turnedAway.Load(), s.served.Load()} }
 
-// bump adds to a counter that stays below the greatest number.
-func bump(n *atomic.Uint32, by uint32) {
+// addBelowMax adds to a counter that stays below the greatest number.
+func addBelowMax(n *atomic.Uint32, by uint32) {
 	if n.Load() < math.MaxUint32>>1 {
 		n.Add(min(by, math.MaxUint32>>2))
 	}

@@ -77,7 +77,7 @@ func TestEvictionAgainstScan(t *testing.T) {
 			standing := slices.Collect(l.All(now))
 			if d.IntN(2) == 0 {
 				a := d.addr()
-				if found, b := l.Ask(now, a); found == Blocked {
+				if found, b := l.FindHit(now, a); found == Blocked {
 					b.Refused(now, 1)
 					slow.refused[b.Block().Prefix]++
 					slow.last[b.Block().Prefix] = now
@@ -147,7 +147,7 @@ func checkBudget(t *testing.T, l *List, slow *slowBudget) {
 			t.Errorf("%s has %d refusals, want %d", p, n, slow.refused[p])
 		}
 	}
-	if b.byHand != byHand || b.rest != rest || b.over() || byHand > b.most/2 || l.Len() > b.most {
+	if b.byHand != byHand || b.rest != rest || b.isOver() || byHand > b.most/2 || l.Len() > b.most {
 		t.Errorf("%d of rules and %d by hand; the books say %d and %d; at most %d", rest, byHand, b.rest, b.byHand, b.most)
 	}
 	seats := 0

@@ -101,7 +101,7 @@ func besieged(t *testing.T, flood flooder, asks int) (stay int) {
 
 func ask(l *List, p netip.Prefix, now time.Time, times int) {
 	for range times {
-		if standing, b := l.Ask(now, p.Addr()); standing == Blocked {
+		if standing, b := l.FindHit(now, p.Addr()); standing == Blocked {
 			b.Refused(now, 1)
 		}
 	}
@@ -255,7 +255,7 @@ func TestRefusedBesideEvictions(t *testing.T) {
 	go func() {
 		defer close(done)
 		for i := range 20_000 {
-			if standing, b := l.Ask(epoch, host(i%400).Addr()); standing == Blocked {
+			if standing, b := l.FindHit(epoch, host(i%400).Addr()); standing == Blocked {
 				b.Refused(epoch, 1)
 			}
 		}
@@ -302,7 +302,7 @@ func BenchmarkEvict(b *testing.B) {
 			r := rand.New(rand.NewPCG(1, 2))
 			for i := n; b.Loop(); i++ {
 				if r.IntN(10) == 0 {
-					if standing, blk := l.Ask(epoch, host(r.IntN(i)).Addr()); standing == Blocked {
+					if standing, blk := l.FindHit(epoch, host(r.IntN(i)).Addr()); standing == Blocked {
 						blk.Refused(epoch, 1)
 					}
 				}
@@ -320,7 +320,7 @@ func BenchmarkRefused(b *testing.B) {
 		l, addrs := filled(b, n), probes(n)["hit"]
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
-				if _, blk := l.Ask(epoch, addrs[i&(probeCount-1)]); blk != nil {
+				if _, blk := l.FindHit(epoch, addrs[i&(probeCount-1)]); blk != nil {
 					blk.Refused(epoch, 1)
 				}
 			}

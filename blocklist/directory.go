@@ -17,7 +17,7 @@ func newDirectory(depth int) *directory {
 // at returns the place of a hash's page. (A shift by 64 gives 0.)
 func (d *directory) at(h hash) int { return int(h >> (64 - uint(d.depth))) }
 
-func (d *directory) page(h hash) *page { return d.pages[d.at(h)].Load() }
+func (d *directory) pageOf(h hash) *page { return d.pages[d.at(h)].Load() }
 
 // doubled returns a directory that distinguishes one bit more.
 func (d *directory) doubled() *directory {
@@ -28,8 +28,8 @@ func (d *directory) doubled() *directory {
 	return next
 }
 
-// set puts a page at all its places; h is any hash that belongs to it.
-func (d *directory) set(h hash, p *page) {
+// setPage puts a page at all its places; h is any hash that belongs to it.
+func (d *directory) setPage(h hash, p *page) {
 	span := 1 << (d.depth - p.depth)
 	first := d.at(h) &^ (span - 1)
 	for i := range span {

@@ -105,9 +105,9 @@ func (l *List) WidthWith(from Source, prefix netip.Prefix) width.Width {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if a := l.elsewhere[from]; a != nil {
-		return a.union.With(prefix)
+		return a.union.WidthWith(prefix)
 	}
-	return width.Of(prefix)
+	return width.WidthOf(prefix)
 }
 
 // Prove is called when this node's own counts, or the total of what the nodes counted,
@@ -125,14 +125,14 @@ func (l *List) Prove(prefix netip.Prefix, now time.Time) bool {
 	return true
 }
 
-// From returns the standing of an address, as Find does, and who is behind the block or
+// StandingAndSource returns the standing of an address, as Find does, and who is behind the block or
 // the allowance that it comes from. It takes no lock.
-func (l *List) From(now time.Time, addr netip.Addr) (Standing, Source) {
+func (l *List) StandingAndSource(now time.Time, addr netip.Addr) (Standing, Source) {
 	v := l.view.Load()
 	if v == nil {
 		return None, Source{}
 	}
-	standing, hit := v.find(now, addr)
+	standing, hit := v.findHit(now, addr)
 	switch {
 	case standing == Blocked:
 		return standing, (*entry)(hit).source()

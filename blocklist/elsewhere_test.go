@@ -94,7 +94,7 @@ func TestFrom(t *testing.T) {
 		"192.0.2.1":     {Allowed, Source{}},
 		"100.64.0.1":    {None, Source{}},
 	} {
-		if standing, from := l.From(epoch, netip.MustParseAddr(addr)); standing != want.standing || from != want.from {
+		if standing, from := l.StandingAndSource(epoch, netip.MustParseAddr(addr)); standing != want.standing || from != want.from {
 			t.Errorf("%s: %s %+v, want %+v", addr, standing, from, want)
 		}
 	}

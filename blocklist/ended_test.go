@@ -26,7 +26,7 @@ func TestEnded(t *testing.T) {
 	until := func(int) time.Time { return epoch.Add(time.Hour) }
 	fill(t, l, 3, until)
 	refuse := func(i int, events uint32) {
-		_, hit := l.Ask(epoch, host(i).Addr())
+		_, hit := l.FindHit(epoch, host(i).Addr())
 		hit.Refused(epoch, events)
 		hit.Asked(1)
 	}

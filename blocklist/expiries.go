@@ -23,15 +23,15 @@ func (h *expiries) set(i int, e *entry) {
 	e.place = int32(i)
 }
 
-// first is the entry that is due next, nil if there is none.
-func (h *expiries) first() *entry {
+// nextDue is the entry that is due next, nil if there is none.
+func (h *expiries) nextDue() *entry {
 	if h.n == 0 {
 		return nil
 	}
 	return h.at(0)
 }
 
-func (h *expiries) push(e *entry) {
+func (h *expiries) pushEntry(e *entry) {
 	if h.n == len(h.pages)*pageSize {
 		h.pages = append(h.pages, new([pageSize]*entry))
 	}

@@ -9,8 +9,8 @@ import (
 // the lowest eight are its tag, the next ones choose the bucket.
 type hash uint64
 
-// tag is never 0, which marks a free slot.
-func (h hash) tag() uint8 { return max(1, uint8(h)) }
+// slotTag is never 0, which marks a free slot.
+func (h hash) slotTag() uint8 { return max(1, uint8(h)) }
 
 // bucket is to be taken modulo pageBuckets.
 func (h hash) bucket() uint { return uint(h >> 8) }
@@ -24,13 +24,13 @@ func newSeed() *seed {
 	return &seed{maphash.Bytes(random, []byte{0}), maphash.Bytes(random, []byte{1})}
 }
 
-// hash multiplies and folds twice (the mixing step of wyhash, Wang Yi 2019,
+// hashNetwork multiplies and folds twice (the mixing step of wyhash, Wang Yi 2019,
 // public domain).
-func (s *seed) hash(n network, length uint8) hash {
+func (s *seed) hashNetwork(n network, length uint8) hash {
 	hi, lo := bits.Mul64(n.hi^s[0], n.lo^s[1]^uint64(length)<<32)
 	hi, lo = bits.Mul64(hi^lo^s[0], 0x9e3779b97f4a7c15)
 	return hash(hi ^ lo)
 }
 
-// of returns the hash of a standing block.
-func (s *seed) of(e *entry) hash { return s.hash(e.network, e.length) }
+// hashOfEntry returns the hash of a standing block.
+func (s *seed) hashOfEntry(e *entry) hash { return s.hashNetwork(e.network, e.length) }

@@ -35,9 +35,9 @@ func newIndex() *index {
 	return x
 }
 
-// find returns the longest block of addr that binds at now, nil if there is none. One
+// findLongest returns the longest block of addr that binds at now, nil if there is none. One
 // shorter than least counts only if it was forced here.
-func (x *index) find(now time.Time, addr netip.Addr, least uint8) *entry {
+func (x *index) findLongest(now time.Time, addr netip.Addr, least uint8) *entry {
 	n := numbers(addr)
 	for _, length := range x.lengths(addr).longestFirst() {
 		if e := x.get(n.masked(length), length); e != nil && e.binds(now, length < least) {
@@ -57,33 +57,33 @@ func (x *index) exact(p netip.Prefix) *entry {
 }
 
 func (x *index) get(n network, length uint8) *entry {
-	h := x.seed.hash(n, length)
-	e, _, _ := x.dir.Load().page(h).find(h, n, length)
+	h := x.seed.hashNetwork(n, length)
+	e, _, _ := x.dir.Load().pageOf(h).findEntry(h, n, length)
 	return e
 }
 
-// put adds a block, in the place of the one of the same prefix if there is one.
+// putBlock adds a block, in the place of the one of the same prefix if there is one.
 // Its network must be set.
-func (x *index) put(e *entry) {
-	h := x.seed.of(e)
-	p := x.dir.Load().page(h)
-	if old, b, slot := p.find(h, e.network, e.length); old != nil {
+func (x *index) putBlock(e *entry) {
+	h := x.seed.hashOfEntry(e)
+	p := x.dir.Load().pageOf(h)
+	if old, b, slot := p.findEntry(h, e.network, e.length); old != nil {
 		b.entries[slot].Store(e)
 		return
 	}
 	for p.n == pageFull {
 		x.split(h, p)
-		p = x.dir.Load().page(h)
+		p = x.dir.Load().pageOf(h)
 	}
-	p.add(h, e)
+	p.addEntry(h, e)
 	x.lengths(e.block.Prefix.Addr()).add(e.length)
 }
 
 // remove takes out a block that is in it.
 func (x *index) remove(e *entry) {
-	h := x.seed.of(e)
-	p := x.dir.Load().page(h)
-	_, b, slot := p.find(h, e.network, e.length)
+	h := x.seed.hashOfEntry(e)
+	p := x.dir.Load().pageOf(h)
+	_, b, slot := p.findEntry(h, e.network, e.length)
 	p.remove(h, b, slot)
 	x.lengths(e.block.Prefix.Addr()).remove(e.length)
 	x.join(h, p)
@@ -98,14 +98,14 @@ func (x *index) split(h hash, p *page) {
 	bit := hash(1) << (63 - p.depth)
 	low, high := &page{depth: p.depth + 1}, &page{depth: p.depth + 1}
 	p.entries(func(e *entry) {
-		if h := x.seed.of(e); h&bit == 0 {
-			low.add(h, e)
+		if h := x.seed.hashOfEntry(e); h&bit == 0 {
+			low.addEntry(h, e)
 		} else {
-			high.add(h, e)
+			high.addEntry(h, e)
 		}
 	})
-	d.set(h&^bit, low)
-	d.set(h|bit, high)
+	d.setPage(h&^bit, low)
+	d.setPage(h|bit, high)
 	x.dir.Store(d)
 }
 
@@ -116,15 +116,15 @@ func (x *index) join(h hash, p *page) {
 		return
 	}
 	d := x.dir.Load()
-	neighbour := d.page(h ^ hash(1)<<(64-p.depth))
+	neighbour := d.pageOf(h ^ hash(1)<<(64-p.depth))
 	if neighbour.depth != p.depth || p.n+neighbour.n >= pageSparse {
 		return
 	}
 	both := &page{depth: p.depth - 1}
-	add := func(e *entry) { both.add(x.seed.of(e), e) }
+	add := func(e *entry) { both.addEntry(x.seed.hashOfEntry(e), e) }
 	p.entries(add)
 	neighbour.entries(add)
-	d.set(h, both)
+	d.setPage(h, both)
 }
 
 func (x *index) lengths(addr netip.Addr) *lengths {

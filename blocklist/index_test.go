@@ -38,7 +38,7 @@ func TestIndexAgainstMap(t *testing.T) {
 				delete(held, p)
 			case round < 8:
 				held[p] = indexed(p)
-				x.put(held[p])
+				x.putBlock(held[p])
 			}
 			if e := x.exact(p); e != held[p] {
 				t.Fatalf("%v: %p is held and %p found", p, held[p], e)
@@ -55,7 +55,7 @@ func TestIndexAgainstMap(t *testing.T) {
 	if most < 3*pageFull {
 		t.Errorf("at most %d were held: no page can have split", most)
 	}
-	if p := x.dir.Load().page(0); p.depth != 0 {
+	if p := x.dir.Load().pageOf(0); p.depth != 0 {
 		t.Errorf("empty again, and pages are left at depth %d", p.depth)
 	}
 }
@@ -96,7 +96,7 @@ func TestIndexOverfullBuckets(t *testing.T) {
 	for range 20_000 {
 		i := r.IntN(1500)
 		e := held[i]
-		switch found, b, slot := p.find(at(i), network{lo: uint64(i)}, 128); {
+		switch found, b, slot := p.findEntry(at(i), network{lo: uint64(i)}, 128); {
 		case found != e:
 			t.Fatalf("%d: %p is held and %p found", i, e, found)
 		case e != nil && r.IntN(3) == 0:
@@ -104,7 +104,7 @@ func TestIndexOverfullBuckets(t *testing.T) {
 			delete(held, i)
 		case e == nil && p.n < pageFull:
 			held[i] = &entry{network: network{lo: uint64(i)}, length: 128}
-			p.add(at(i), held[i])
+			p.addEntry(at(i), held[i])
 		}
 	}
 }
@@ -186,7 +186,7 @@ func FuzzIndex(f *testing.F) {
 				delete(held, p)
 			} else {
 				held[p] = indexed(p)
-				x.put(held[p])
+				x.putBlock(held[p])
 			}
 			a := netip.AddrFrom4([4]byte{10, 0, op & 15, op & 31})
 			want := (*entry)(nil)
@@ -194,7 +194,7 @@ func FuzzIndex(f *testing.F) {
 				q, _ := a.Prefix(length)
 				want = held[q]
 			}
-			if got := x.find(epoch, a, 0); got != want {
+			if got := x.findLongest(epoch, a, 0); got != want {
 				t.Fatalf("%v: found %p, want %p", a, got, want)
 			}
 		}

@@ -103,7 +103,7 @@ func New(c Config) *List {
 // change when the list does. Find allocates nothing and takes no lock. addr must
 // be unmapped, as in every event.
 func (l *List) Find(now time.Time, addr netip.Addr) (Standing, *edgeguard.Block) {
-	standing, hit := l.Ask(now, addr)
+	standing, hit := l.FindHit(now, addr)
 	return standing, hit.Block()
 }
 
@@ -115,13 +115,13 @@ func (l *List) Covers(now time.Time, prefix netip.Prefix) bool {
 	return standing == Blocked && block.Prefix.Bits() <= prefix.Bits()
 }
 
-// Ask is Find for a caller that refuses events, and reports so with Hit.Refused.
-func (l *List) Ask(now time.Time, addr netip.Addr) (Standing, *Hit) {
+// FindHit is Find for a caller that refuses events, and reports so with Hit.Refused.
+func (l *List) FindHit(now time.Time, addr netip.Addr) (Standing, *Hit) {
 	v := l.view.Load()
 	if v == nil {
 		return None, nil
 	}
-	return v.find(now, addr)
+	return v.findHit(now, addr)
 }
 
 // Hit is a block that was found. Its methods are safe for concurrent use and may
@@ -140,27 +140,27 @@ func (h *Hit) Block() *edgeguard.Block {
 // returns the number of such events with them; 0 once there are too many to count. It
 // takes no lock.
 func (h *Hit) Refused(now time.Time, events uint32) (nth uint32) {
-	return h.seat.note(nanos(now), events)
+	return h.seat.noteRefusals(nanos(now), events)
 }
 
 // Asked says of events that were counted with Refused that their client waited for the
 // answer.
-func (h *Hit) Asked(events uint32) { bump(&h.seat.asked, events) }
+func (h *Hit) Asked(events uint32) { addBelowMax(&h.seat.asked, events) }
 
 // TurnedAway and Served say of an event that was counted with Refused what its server did,
 // as a log has it.
-func (h *Hit) TurnedAway() { bump(&h.seat.turnedAway, 1) }
+func (h *Hit) TurnedAway() { addBelowMax(&h.seat.turnedAway, 1) }
 
 // Served is the other of TurnedAway.
-func (h *Hit) Served() { bump(&h.seat.served, 1) }
+func (h *Hit) Served() { addBelowMax(&h.seat.served, 1) }
 
 // Elsewhere reports whether the block is in force on another node's word alone: see
 // [Trust].
 func (h *Hit) Elsewhere() bool { return h.trust.has(elsewhere) }
 
-// Came returns when the block was first in force on this node: another node may have made
+// FirstInForce returns when the block was first in force on this node: another node may have made
 // it long before.
-func (h *Hit) Came() time.Time { return time.Unix(0, h.seat.came).UTC() }
+func (h *Hit) FirstInForce() time.Time { return time.Unix(0, h.seat.came).UTC() }
 
 // Empty reports whether nothing is blocked, allowed or protected, so that
 // Find has nothing to say of any address.

@@ -84,8 +84,8 @@ func (l *List) addUnless(e *entry, now time.Time, stays func(*entry) bool) (_ ed
 		return old.block, false, nil
 	}
 	e.block.Version = max(e.block.Version, l.nextVersion(&e.block))
-	e.trust = l.made(e.trust)
-	changed, err = l.take(e, now)
+	e.trust = l.trustOfOwn(e.trust)
+	changed, err = l.mergeChecked(e, now)
 	return e.block, changed, err
 }
 
@@ -96,7 +96,7 @@ func (l *List) Lift(prefix netip.Prefix, now time.Time, reason, origin string) (
 	l.mu.Lock()
 	defer l.unlockAndNotify()
 	e, ok := l.blocks.Get(prefix)
-	return l.lift(e, ok, now, reason, origin, false)
+	return l.liftEntry(e, ok, now, reason, origin, false)
 }
 
 // Withdraw merges the tombstone of a record of the fleet that never came into this list.
@@ -106,9 +106,9 @@ func (l *List) Withdraw(tombstone edgeguard.Block, was Trust, now time.Time) err
 	return err
 }
 
-// lift merges an entry's tombstone, if the entry is there and has not ended. An
+// liftEntry merges an entry's tombstone, if the entry is there and has not ended. An
 // owner that takes back its own block keeps its Rule. It needs the lock.
-func (l *List) lift(e *entry, ok bool, now time.Time, reason, origin string, owned bool) (tombstone edgeguard.Block, _ bool) {
+func (l *List) liftEntry(e *entry, ok bool, now time.Time, reason, origin string, owned bool) (tombstone edgeguard.Block, _ bool) {
 	if !ok || !e.binds(now, false) {
 		return edgeguard.Block{}, false
 	}
@@ -116,7 +116,7 @@ func (l *List) lift(e *entry, ok bool, now time.Time, reason, origin string, own
 	if owned {
 		tombstone.Rule = e.block.Rule
 	}
-	l.replace(e, &entry{block: tombstone, trust: l.made(e.trust & forced)}, now) // forced, or no other node would accept a wide one
+	l.replace(e, &entry{block: tombstone, trust: l.trustOfOwn(e.trust & forced)}, now) // forced, or no other node would accept a wide one
 	return tombstone, true
 }
 
@@ -125,7 +125,7 @@ func (l *List) lift(e *entry, ok bool, now time.Time, reason, origin string, own
 func (l *List) Version(prefix netip.Prefix) uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e := l.known(prefix); e != nil {
+	if e := l.recordOf(prefix); e != nil {
 		return e.block.Version
 	}
 	return 0
@@ -137,13 +137,13 @@ func (l *List) merge(e *entry, now time.Time) (changed bool, err error) {
 	}
 	l.mu.Lock()
 	defer l.unlockAndNotify()
-	e.trust = l.made(e.trust)
-	return l.take(e, now)
+	e.trust = l.trustOfOwn(e.trust)
+	return l.mergeChecked(e, now)
 }
 
-// take is merge behind the checks of the prefix. It needs the lock.
-func (l *List) take(e *entry, now time.Time) (changed bool, err error) {
-	held, news, err := l.weigh(e, now)
+// mergeChecked is merge behind the checks of the prefix. It needs the lock.
+func (l *List) mergeChecked(e *entry, now time.Time) (changed bool, err error) {
+	held, news, err := l.replacesKnown(e, now)
 	switch {
 	case !news && held != nil && compare(e, held) == 0:
 		return l.vouch(held, e, now), err
@@ -156,9 +156,9 @@ func (l *List) take(e *entry, now time.Time) (changed bool, err error) {
 	return l.replace(held, e, now), err
 }
 
-// weigh compares a record with the known one of its prefix, possibly nil, and
+// replacesKnown compares a record with the known one of its prefix, possibly nil, and
 // reports whether it replaces that. It needs the lock.
-func (l *List) weigh(e *entry, now time.Time) (held *entry, news bool, err error) {
+func (l *List) replacesKnown(e *entry, now time.Time) (held *entry, news bool, err error) {
 	if err := l.checkExempt(e); err != nil {
 		return nil, false, err
 	}
@@ -169,7 +169,7 @@ func (l *List) weigh(e *entry, now time.Time) (held *entry, news bool, err error
 	if l.forgotten(e, now) {
 		return nil, false, err
 	}
-	held = l.known(e.block.Prefix)
+	held = l.recordOf(e.block.Prefix)
 	return held, held == nil || l.forgotten(held, now) || compare(e, held) > 0, err
 }
 
@@ -232,8 +232,8 @@ func (l *List) forgotten(e *entry, now time.Time) bool {
 	return !now.Before(e.block.Until.Add(l.retention))
 }
 
-// known is the record of exactly this prefix, nil if there is none.
-func (l *List) known(p netip.Prefix) *entry {
+// recordOf is the record of exactly this prefix, nil if there is none.
+func (l *List) recordOf(p netip.Prefix) *entry {
 	if e := l.current.index.exact(p); e != nil {
 		return e
 	}

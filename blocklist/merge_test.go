@@ -98,7 +98,7 @@ func TestMergeOrder(t *testing.T) {
 			for _, order := range [][]edgeguard.Block{{tt.lesser, tt.wins}, {tt.wins, tt.lesser}, {tt.wins, tt.lesser, tt.lesser, tt.wins}} {
 				l := New(Config{})
 				mustMerge(t, l, order...)
-				held := l.known(base.Prefix)
+				held := l.recordOf(base.Prefix)
 				if held == nil || held.block != tt.wins {
 					t.Errorf("%v: %v stays", order, held)
 				}

@@ -136,12 +136,12 @@ func playOrders(t *testing.T, r *rand.Rand) {
 			nodes[i].hear(t, said[k], now)
 		}
 	}
-	last := nodes[0].list.known(prefix)
+	last := nodes[0].list.recordOf(prefix)
 	if last == nil {
 		return
 	}
 	for i := range nodes[1:] {
-		if other := nodes[1+i].list.known(prefix); other == nil || other.block != last.block {
+		if other := nodes[1+i].list.recordOf(prefix); other == nil || other.block != last.block {
 			t.Fatalf("the nodes end with %+v and %+v", last, other)
 		}
 	}

@@ -26,5 +26,5 @@ func (l *List) LiftOwned(prefix netip.Prefix, owner string, now time.Time, reaso
 	if !ok || e.block.Rule != edgeguard.OwnerRule(owner) || e.block.Origin != origin {
 		return edgeguard.Block{}, false
 	}
-	return l.lift(e, true, now, reason, origin, true)
+	return l.liftEntry(e, true, now, reason, origin, true)
 }

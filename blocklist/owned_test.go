@@ -47,9 +47,9 @@ func TestAddOwned(t *testing.T) {
 	} {
 		l := New(Config{})
 		c.before(l)
-		before := l.Of(epoch, netip.MustParsePrefix(prefix))
+		before := l.BlockOf(epoch, netip.MustParsePrefix(prefix))
 		got, changed, err := l.AddOwned(owned(prefix, "f", time.Hour), epoch)
-		now := l.Of(epoch, netip.MustParsePrefix(prefix))
+		now := l.BlockOf(epoch, netip.MustParsePrefix(prefix))
 		if err != nil || changed != c.changed || *now != got {
 			t.Errorf("%s: %+v, %v, %v, in force is %+v", name, got, changed, err, now)
 		}
@@ -116,7 +116,7 @@ func TestLiftOwned(t *testing.T) {
 	if _, ok := l.LiftOwned(p, "f", epoch, "", "here"); ok {
 		t.Error("it was lifted twice")
 	}
-	if put(b); l.Of(epoch, p) == nil {
+	if put(b); l.BlockOf(epoch, p) == nil {
 		t.Error("it cannot be banned again")
 	}
 	if gone, ok := l.Lift(p, epoch, "by hand", "here"); !ok || !gone.Forgets() {
@@ -125,7 +125,7 @@ func TestLiftOwned(t *testing.T) {
 	if _, _, err := l.Add(block(prefix, time.Hour), false, epoch); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := l.LiftOwned(p, "f", epoch, "", "here"); ok || l.Of(epoch, p) == nil {
+	if _, ok := l.LiftOwned(p, "f", epoch, "", "here"); ok || l.BlockOf(epoch, p) == nil {
 		t.Error("it lifted a rule's block")
 	}
 }

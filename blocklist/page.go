@@ -19,14 +19,14 @@ type page struct {
 	depth   int // how many of a hash's first bits its entries share; never changes
 }
 
-// find returns the entry of exactly this network and its place; nil if there is
+// findEntry returns the entry of exactly this network and its place; nil if there is
 // none.
-func (p *page) find(h hash, n network, length uint8) (e *entry, b *bucket, slot int) {
-	i, tag := h.bucket(), h.tag()
+func (p *page) findEntry(h hash, n network, length uint8) (e *entry, b *bucket, slot int) {
+	i, tag := h.bucket(), h.slotTag()
 	for range pageBuckets {
 		b = &p.buckets[i%pageBuckets]
 		tags := b.tags.Load()
-		if e, slot = b.find(tags, tag, n, length); e != nil {
+		if e, slot = b.findSlot(tags, tag, n, length); e != nil {
 			return e, b, slot
 		}
 		if tags < passOne {
@@ -37,11 +37,11 @@ func (p *page) find(h hash, n network, length uint8) (e *entry, b *bucket, slot 
 	return nil, nil, 0
 }
 
-// add puts an entry of a network that is not in it into the first bucket with
+// addEntry puts an entry of a network that is not in it into the first bucket with
 // room. The page must not be full.
-func (p *page) add(h hash, e *entry) {
+func (p *page) addEntry(h hash, e *entry) {
 	i := h.bucket()
-	for ; !p.buckets[i%pageBuckets].put(e, h.tag()); i++ {
+	for ; !p.buckets[i%pageBuckets].putEntry(e, h.slotTag()); i++ {
 		p.buckets[i%pageBuckets].passOn()
 	}
 	p.n++

@@ -43,9 +43,9 @@ func IsKey(p netip.Prefix) bool {
 	return p.Bits() >= 64
 }
 
-// least returns the shortest block that applies to an address of this standing
+// shortestApplying returns the shortest block that applies to an address of this standing
 // without having been forced here, as the index counts lengths.
-func (s Standing) least(addr netip.Addr) uint8 {
+func (s Standing) shortestApplying(addr netip.Addr) uint8 {
 	switch {
 	case s == Protected, s == Peer:
 		return math.MaxUint8

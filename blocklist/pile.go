@@ -16,7 +16,7 @@ func (p *pile[T]) set(i int, item T) {
 
 func (p *pile[T]) push(item T) {
 	p.items = append(p.items, item)
-	p.fix(len(p.items) - 1)
+	p.restoreOrder(len(p.items) - 1)
 }
 
 // remove takes out the one at a place.
@@ -28,12 +28,12 @@ func (p *pile[T]) remove(i int) {
 	p.items = p.items[:last]
 	if i != last {
 		p.items[i] = item
-		p.fix(i)
+		p.restoreOrder(i)
 	}
 }
 
-// fix puts the one at a place right, after its order changed.
-func (p *pile[T]) fix(i int) {
+// restoreOrder puts the one at a place right, after its order changed.
+func (p *pile[T]) restoreOrder(i int) {
 	item := p.items[i]
 	for i > 0 {
 		parent := (i - 1) / 2

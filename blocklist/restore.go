@@ -13,7 +13,7 @@ import (
 func (l *List) Records() iter.Seq2[edgeguard.Block, Trust] {
 	return func(yield func(edgeguard.Block, Trust) bool) {
 		l.mu.Lock()
-		blocks, allowances := l.walk(), l.current.allowances
+		blocks, allowances := l.walkInOrder(), l.current.allowances
 		remembered := make([]*entry, 0, len(l.remembered))
 		for _, e := range l.remembered {
 			remembered = append(remembered, e)
@@ -51,7 +51,7 @@ func (l *List) Restore(records iter.Seq2[edgeguard.Block, Trust], now time.Time)
 			refused++
 			continue
 		}
-		held := l.known(e.block.Prefix)
+		held := l.recordOf(e.block.Prefix)
 		if held != nil && compare(e, held) <= 0 {
 			continue
 		}

@@ -21,7 +21,7 @@ func (l *List) Sweep(now time.Time) int {
 	l.mu.Lock()
 	defer l.unlockAndNotify()
 	handled := 0
-	for handled < SweepStep && (l.sweepOne(now, nil) || l.evictOne(l.budget.over())) {
+	for handled < SweepStep && (l.sweepOne(now, nil) || l.evictOne(l.budget.isOver())) {
 		handled++
 	}
 	if handled > 0 {
@@ -87,7 +87,7 @@ func (l *List) allow(e, old *entry) {
 		l.unbook(old)
 	}
 	l.elsewhere.add(e)
-	l.expiries.push(e)
+	l.expiries.pushEntry(e)
 }
 
 // stood does what belongs to a block that was put into the ordered table.
@@ -99,15 +99,15 @@ func (l *List) stood(e, old *entry, now time.Time) {
 		l.current.filter.add(e.block.Prefix)
 		l.budget.enter(e, nanos(now))
 	} else {
-		l.budget.pass(old, e)
+		l.budget.passSeat(old, e)
 	}
-	l.current.index.put(e)
+	l.current.index.putBlock(e)
 	if old != nil {
 		l.unbook(old)
 	}
 	l.newest.add(e)
 	l.elsewhere.add(e)
-	l.expiries.push(e)
+	l.expiries.pushEntry(e)
 }
 
 // remember keeps a tombstone or an ended record: as many ended ones as there may be
@@ -124,12 +124,12 @@ func (l *List) remember(e *entry) {
 	l.remembered[e.block.Prefix] = e
 	e.remembered = true
 	e.due = nanos(e.block.Until.Add(l.retention))
-	l.queue(e).push(e)
+	l.queue(e).pushEntry(e)
 }
 
 // forgetOne drops, if full, the ended record that is due first, or such a tombstone.
 func (l *List) forgetOne(full bool) {
-	e := cmp.Or(l.ended.first(), l.lifted.first())
+	e := cmp.Or(l.ended.nextDue(), l.lifted.nextDue())
 	if !full || e == nil {
 		return
 	}
@@ -150,8 +150,8 @@ func (l *List) queue(e *entry) *expiries {
 
 // firstDue is the record that Sweep has to act on next, nil if there is none.
 func (l *List) firstDue() *entry {
-	first := l.expiries.first()
-	for _, e := range [...]*entry{l.ended.first(), l.lifted.first()} {
+	first := l.expiries.nextDue()
+	for _, e := range [...]*entry{l.ended.nextDue(), l.lifted.nextDue()} {
 		if first == nil || e != nil && e.due < first.due {
 			first = e
 		}

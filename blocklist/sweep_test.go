@@ -111,13 +111,13 @@ func TestExpiriesAgainstSort(t *testing.T) {
 				held = slices.Delete(held, i, i+1)
 			} else {
 				e := &entry{due: int64(d.IntN(1000))}
-				h.push(e)
+				h.pushEntry(e)
 				held = append(held, e)
 			}
 		}
 		slices.SortFunc(held, func(a, b *entry) int { return int(a.due - b.due) })
 		for len(held) > 100 {
-			e := h.first()
+			e := h.nextDue()
 			if e.due != held[0].due {
 				t.Fatalf("first is due at %d, want %d", e.due, held[0].due)
 			}

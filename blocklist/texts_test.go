@@ -50,7 +50,7 @@ func TestTexts(t *testing.T) {
 		if _, err := l.Merge(b, epoch); err != nil {
 			t.Fatal(err)
 		}
-		if got := l.Of(epoch, b.Prefix); got.Reason != b.Reason || got.Rule != "site" || got.Origin != "edge-2" {
+		if got := l.BlockOf(epoch, b.Prefix); got.Reason != b.Reason || got.Rule != "site" || got.Origin != "edge-2" {
 			t.Fatalf("%+v", got)
 		}
 	}

@@ -29,7 +29,7 @@ type Trust struct {
 func (l *List) Trust(prefix netip.Prefix) Trust {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e := l.known(prefix); e != nil {
+	if e := l.recordOf(prefix); e != nil {
 		return e.trust.public()
 	}
 	return Trust{}
@@ -99,8 +99,8 @@ func (l *List) vouch(known, e *entry, now time.Time) (changed bool) {
 	return changed
 }
 
-// made returns the trust of a record that this node makes. It needs the lock.
-func (l *List) made(t trust) trust {
+// trustOfOwn returns the trust of a record that this node makes. It needs the lock.
+func (l *List) trustOfOwn(t trust) trust {
 	if l.signs {
 		return t | signed
 	}

@@ -6,16 +6,16 @@ import (
 	"edgeguard"
 )
 
-// Try returns what Agree would return for a record, and changes nothing: news
+// WouldAgree returns what Agree would return for a record, and changes nothing: news
 // reports whether it would replace what is known of its prefix by its order.
-func (l *List) Try(b edgeguard.Block, t Trust, now time.Time) (news bool, err error) {
+func (l *List) WouldAgree(b edgeguard.Block, t Trust, now time.Time) (news bool, err error) {
 	e := &entry{block: normalize(b), trust: t.compact() &^ here}
 	if err := l.checkPrefix(e); err != nil {
 		return false, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, news, err = l.weigh(e, now)
+	_, news, err = l.replacesKnown(e, now)
 	return news, err
 }
 
@@ -31,7 +31,7 @@ func (l *List) Check(b edgeguard.Block, now time.Time) error {
 	if err := l.checkAllowance(e, now); err != nil {
 		return err
 	}
-	_, _, err := l.weigh(e, now)
+	_, _, err := l.replacesKnown(e, now)
 	return err
 }
 

@@ -22,7 +22,7 @@ const (
 // nextVersion is that of a new record of this node's own. It needs the lock.
 func (l *List) nextVersion(b *edgeguard.Block) uint64 {
 	known := uint64(0)
-	if e := l.known(b.Prefix); e != nil {
+	if e := l.recordOf(b.Prefix); e != nil {
 		known = e.block.Version
 	}
 	switch {

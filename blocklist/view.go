@@ -33,8 +33,8 @@ type view struct {
 	allow, protected, peers, claimed *bart.Lite
 }
 
-// find is [List.Ask] on one state of the list.
-func (v *view) find(now time.Time, addr netip.Addr) (Standing, *Hit) {
+// findHit is [List.FindHit] on one state of the list.
+func (v *view) findHit(now time.Time, addr netip.Addr) (Standing, *Hit) {
 	if !v.filter.mayHold(addr) {
 		return None, nil
 	}
@@ -47,7 +47,7 @@ func (v *view) find(now time.Time, addr netip.Addr) (Standing, *Hit) {
 			return Allowed, nil
 		}
 	}
-	if e := v.index.find(now, addr, standing.least(addr)); e != nil {
+	if e := v.index.findLongest(now, addr, standing.shortestApplying(addr)); e != nil {
 		return Blocked, (*Hit)(e)
 	}
 	if standing == claimed {

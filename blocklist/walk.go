@@ -22,7 +22,7 @@ func (l *List) All(now time.Time) iter.Seq[edgeguard.Block] {
 func (l *List) AllFrom(now time.Time, from netip.Prefix) iter.Seq[edgeguard.Block] {
 	return func(yield func(edgeguard.Block) bool) {
 		l.mu.Lock()
-		blocks := l.walk()
+		blocks := l.walkInOrder()
 		l.mu.Unlock()
 		defer l.walked()
 		for e := range entriesFrom(blocks, from) {
@@ -59,7 +59,7 @@ func (l *List) Around(now time.Time, prefix netip.Prefix) []edgeguard.Block {
 // force at now, up to most.
 func (l *List) Inside(now time.Time, wide netip.Prefix, bits, most int) (n int) {
 	l.mu.Lock()
-	blocks := l.walk()
+	blocks := l.walkInOrder()
 	l.mu.Unlock()
 	defer l.walked()
 	for p, e := range blocks.Subnets(wide) {
@@ -73,9 +73,9 @@ func (l *List) Inside(now time.Time, wide netip.Prefix, bits, most int) (n int) 
 	return n
 }
 
-// Of returns the block of exactly this prefix that is live at now; nil if there is
+// BlockOf returns the block of exactly this prefix that is live at now; nil if there is
 // none. As with Find, it is the list's own and must not be changed.
-func (l *List) Of(now time.Time, prefix netip.Prefix) *edgeguard.Block {
+func (l *List) BlockOf(now time.Time, prefix netip.Prefix) *edgeguard.Block {
 	v := l.view.Load()
 	if v == nil || !prefix.IsValid() {
 		return nil
@@ -86,9 +86,9 @@ func (l *List) Of(now time.Time, prefix netip.Prefix) *edgeguard.Block {
 	return nil
 }
 
-// walk returns the blocks in order, which stay as they are until walked is
+// walkInOrder returns the blocks in order, which stay as they are until walked is
 // called. It needs the lock.
-func (l *List) walk() *blockTable {
+func (l *List) walkInOrder() *blockTable {
 	l.walks++
 	return l.blocks
 }

@@ -93,7 +93,7 @@ func matchAny(t *testing.T, c *config.Config, ev *edgeguard.Event) (cost uint16,
 		if cost, ok = meter.Match(ev); !ok {
 			continue
 		}
-		if _, hasKey := meter.With(ev, nil); !hasKey {
+		if _, hasKey := meter.AppendAttributes(ev, nil); !hasKey {
 			t.Errorf("%s has no key", ev.Path)
 		}
 		return cost, true

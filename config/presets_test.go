@@ -27,7 +27,7 @@ func TestShippedPresets(t *testing.T) {
 			continue
 		}
 		for i := range c.Rules.Meters {
-			if m := &c.Rules.Meters[i]; m.Unit() == words.Weighed() {
+			if m := &c.Rules.Meters[i]; m.MeasureOf() == words.Weighed() {
 				t.Errorf("%s: people read costs of rule %s", p, c.Rules.Rules[m.Rules[0]].Name)
 			}
 		}

@@ -41,7 +41,7 @@ type printer struct{ *yaml.Printer }
 
 // limitText writes a limit as the threshold beside it, and in words where these differ.
 func limitText(limit uint32, meter *rules.Meter) string {
-	if unit := meter.Unit(); unit.Each > 1 {
+	if unit := meter.MeasureOf(); unit.Each > 1 {
 		return unit.Amount(limit) + " " + unit.Many
 	}
 	return fmt.Sprint(limit)
@@ -119,7 +119,7 @@ func (p *printer) steps(rule *rules.Rule) {
 func wideText(rule *rules.Rule, meter *rules.Meter) string {
 	text, before := rule.Wide.String(), " # "
 	for _, w := range rule.Widths {
-		text += fmt.Sprintf("%s/%d over %s: %s", before, w.Bits, limitText(w.Limit, meter), w.Does())
+		text += fmt.Sprintf("%s/%d over %s: %s", before, w.Bits, limitText(w.Limit, meter), w.ActionName())
 		before = ", "
 	}
 	return text

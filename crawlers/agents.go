@@ -11,8 +11,8 @@ type automaton struct {
 	claims []uint64      // by state: the texts that end there
 }
 
-// add adds a text. finish must follow.
-func (a *automaton) add(text string, claim uint64) {
+// addText adds a text. finish must follow.
+func (a *automaton) addText(text string, claim uint64) {
 	if a.steps == nil {
 		a.steps, a.claims = make([][256]uint16, 1), make([]uint64, 1)
 	}
@@ -60,8 +60,8 @@ func (a *automaton) finish() {
 	}
 }
 
-// find returns the claims of an agent.
-func (a *automaton) find(agent string) (claims uint64) {
+// claimsOf returns the claims of an agent.
+func (a *automaton) claimsOf(agent string) (claims uint64) {
 	if a.steps == nil {
 		return 0
 	}

@@ -28,7 +28,7 @@ func newAnswers() answers {
 	return answers{make(map[netip.Addr]answer), make(map[netip.Addr]answer)}
 }
 
-func (s *answers) of(now time.Time, addr netip.Addr) (answer, bool) {
+func (s *answers) answerFor(now time.Time, addr netip.Addr) (answer, bool) {
 	a, ok := s.confirmed[addr]
 	if !ok {
 		a, ok = s.others[addr]
@@ -39,9 +39,9 @@ func (s *answers) of(now time.Time, addr netip.Addr) (answer, bool) {
 	return a, true
 }
 
-// put remembers an answer. One that is asked for again after it failed keeps what
+// putAnswer remembers an answer. One that is asked for again after it failed keeps what
 // it confirmed before.
-func (s *answers) put(now time.Time, addr netip.Addr, crawlers uint64, definite bool) {
+func (s *answers) putAnswer(now time.Time, addr netip.Addr, crawlers uint64, definite bool) {
 	if crawlers == 0 && !definite {
 		if a, ok := s.confirmed[addr]; ok { // it was a crawler's a day ago, and DNS is away
 			a.until = now.Add(failedFor)

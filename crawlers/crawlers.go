@@ -99,7 +99,7 @@ func New(specs []Spec, dns bool) (*Crawlers, error) {
 			c.byFile |= 1 << i
 		}
 		for _, agent := range s.Agents {
-			c.claims.add(agent, 1<<i)
+			c.claims.addText(agent, 1<<i)
 		}
 	}
 	c.claims.finish()
@@ -112,10 +112,10 @@ func (c *Crawlers) Specs() []Spec { return c.specs }
 // SetRanges replaces the addresses of a crawler.
 func (c *Crawlers) SetRanges(crawler int, r *Ranges) { c.ranges[crawler].Store(r) }
 
-// Mark sets who the event's client is, as a crawler. An event without an agent
+// MarkClient sets who the event's client is, as a crawler. An event without an agent
 // claims nothing: a client that has it cut off gains nothing by it. Nil crawlers
 // leave the event as it is.
-func (c *Crawlers) Mark(now time.Time, ev *edgeguard.Event) {
+func (c *Crawlers) MarkClient(now time.Time, ev *edgeguard.Event) {
 	if c == nil {
 		return
 	}
@@ -124,7 +124,7 @@ func (c *Crawlers) Mark(now time.Time, ev *edgeguard.Event) {
 	if ev.Known&edgeguard.FieldAgent == 0 {
 		return
 	}
-	claims := c.claims.find(ev.Agent)
+	claims := c.claims.claimsOf(ev.Agent)
 	if claims == 0 {
 		return
 	}
@@ -168,9 +168,9 @@ func (c *Crawlers) judge(now time.Time, addr netip.Addr, claims uint64) (who str
 // question; wait says that the answer may come soon.
 func (c *Crawlers) ask(now time.Time, addr netip.Addr) (a answer, wait bool) {
 	c.mu.RLock()
-	a, known := c.answers.of(now, addr)
+	a, known := c.answers.answerFor(now, addr)
 	since, waiting := c.queue.waiting[addr]
-	full := c.queue.full()
+	full := c.queue.isFull()
 	c.mu.RUnlock()
 	switch {
 	case known:
@@ -183,7 +183,7 @@ func (c *Crawlers) ask(now time.Time, addr netip.Addr) (a answer, wait bool) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if a, known := c.answers.of(now, addr); known { // answered since
+	if a, known := c.answers.answerFor(now, addr); known { // answered since
 		return a, false
 	}
 	if !c.queue.add(now, addr) {
@@ -196,9 +196,9 @@ func (c *Crawlers) ask(now time.Time, addr netip.Addr) (a answer, wait bool) {
 // Questions returns a channel that receives a value when there may be a question.
 func (c *Crawlers) Questions() <-chan struct{} { return c.queue.signal }
 
-// Next returns the address that DNS is to be asked about next. Its answer must
+// NextQuestion returns the address that DNS is to be asked about next. Its answer must
 // follow, by Answer.
-func (c *Crawlers) Next() (addr netip.Addr, ok bool) {
+func (c *Crawlers) NextQuestion() (addr netip.Addr, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.queue.next()
@@ -226,7 +226,7 @@ func (c *Crawlers) Answer(now time.Time, addr netip.Addr, crawlers uint64, defin
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.queue.answered(addr)
-	c.answers.put(now, addr, crawlers, definite)
+	c.answers.putAnswer(now, addr, crawlers, definite)
 }
 
 // Figures returns the counters.

@@ -40,7 +40,7 @@ func prefixes(texts ...string) *Ranges {
 // mark returns who the client is, and whether that may change soon.
 func mark(c *Crawlers, now time.Time, addr, agent string) string {
 	ev := edgeguard.Event{Addr: netip.MustParseAddr(addr), Agent: agent, Known: edgeguard.FieldAgent}
-	c.Mark(now, &ev)
+	c.MarkClient(now, &ev)
 	if ev.Known&edgeguard.FieldCrawler == 0 {
 		return "not known"
 	}
@@ -82,7 +82,7 @@ func TestByRanges(t *testing.T) {
 			t.Errorf("%s %.40q: %s, want %s", test.addr, test.agent, got, test.want)
 		}
 	}
-	if _, ok := c.Next(); ok {
+	if _, ok := c.NextQuestion(); ok {
 		t.Error("a question without DNS")
 	}
 }
@@ -92,11 +92,11 @@ func TestByRanges(t *testing.T) {
 func TestNoAgent(t *testing.T) {
 	c := three(t, true)
 	ev := edgeguard.Event{Addr: netip.MustParseAddr("192.0.2.1"), Agent: google, Awaited: true}
-	if c.Mark(begin, &ev); ev.Crawler != "none" || ev.Awaited || ev.Known != edgeguard.FieldCrawler {
+	if c.MarkClient(begin, &ev); ev.Crawler != "none" || ev.Awaited || ev.Known != edgeguard.FieldCrawler {
 		t.Errorf("%+v", ev)
 	}
 	ev = edgeguard.Event{}
-	if (*Crawlers)(nil).Mark(begin, &ev); ev.Known != 0 {
+	if (*Crawlers)(nil).MarkClient(begin, &ev); ev.Known != 0 {
 		t.Error("nil crawlers say something")
 	}
 }
@@ -113,10 +113,10 @@ func TestByDNS(t *testing.T) {
 	check(at(0), "192.0.2.1", yandex, "unknown awaited")
 	check(at(1999*time.Millisecond), "192.0.2.1", yandex, "unknown awaited")
 	check(at(2*time.Second), "192.0.2.1", yandex, "unknown") // its block waits no longer
-	if a, ok := c.Next(); !ok || a.String() != "192.0.2.1" {
+	if a, ok := c.NextQuestion(); !ok || a.String() != "192.0.2.1" {
 		t.Fatalf("asked about %v %v", a, ok)
 	}
-	if _, ok := c.Next(); ok {
+	if _, ok := c.NextQuestion(); ok {
 		t.Error("asked twice about one address")
 	}
 	check(at(3*time.Second), "192.0.2.1", yandex, "unknown")
@@ -126,14 +126,14 @@ func TestByDNS(t *testing.T) {
 	check(at(23*time.Hour), "192.0.2.1", yandex, "verified yandex")
 
 	check(at(0), "192.0.2.2", yandex, "unknown awaited")
-	c.Next()
+	c.NextQuestion()
 	c.Answer(at(time.Second), netip.MustParseAddr("192.0.2.2"), 0, false) // a time-out
 	check(at(2*time.Second), "192.0.2.2", yandex, "unknown")
-	if _, ok := c.Next(); ok {
+	if _, ok := c.NextQuestion(); ok {
 		t.Error("asked again immediately after a failure")
 	}
 	check(at(2*time.Minute), "192.0.2.2", yandex, "unknown awaited")
-	c.Next()
+	c.NextQuestion()
 	c.Answer(at(2*time.Minute), netip.MustParseAddr("192.0.2.2"), 0, true)
 	check(at(2*time.Minute), "192.0.2.2", yandex, "impostor")
 	check(at(2*time.Minute+refusedFor), "192.0.2.2", yandex, "unknown awaited")
@@ -171,7 +171,7 @@ func TestRotation(t *testing.T) {
 		t.Errorf("where the queue is full a block waits for nothing: %s", got)
 	}
 	for {
-		addr, ok := c.Next()
+		addr, ok := c.NextQuestion()
 		if !ok {
 			break
 		}
@@ -186,16 +186,16 @@ func TestAnswersAreBounded(t *testing.T) {
 	s := newAnswers()
 	addr := func(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}) }
 	for i := range 100 {
-		s.put(begin, addr(i), 1, true)
+		s.putAnswer(begin, addr(i), 1, true)
 	}
 	for i := range 3 * mostAnswers {
-		s.put(begin.Add(time.Duration(i)*time.Second), addr(100+i), 0, true)
+		s.putAnswer(begin.Add(time.Duration(i)*time.Second), addr(100+i), 0, true)
 	}
 	if len(s.others) > mostAnswers || len(s.confirmed) != 100 {
 		t.Errorf("%d confirmed, %d others", len(s.confirmed), len(s.others))
 	}
 	for i := range 2 * mostAnswers {
-		s.put(begin, addr(i), 1, true)
+		s.putAnswer(begin, addr(i), 1, true)
 	}
 	if len(s.confirmed) > mostAnswers {
 		t.Errorf("%d confirmed", len(s.confirmed))
@@ -350,7 +350,7 @@ func TestAgentsAgainstTwin(t *testing.T) {
 		var texts []string
 		for i := range 1 + random.IntN(10) {
 			texts = append(texts, text(3+random.IntN(4)))
-			a.add(texts[i], 1<<i)
+			a.addText(texts[i], 1<<i)
 		}
 		a.finish()
 		for range 50 {
@@ -362,7 +362,7 @@ func TestAgentsAgainstTwin(t *testing.T) {
 					found++
 				}
 			}
-			if got := a.find(agent); got != want {
+			if got := a.claimsOf(agent); got != want {
 				t.Fatalf("%q in %q: %b, want %b", texts, agent, got, want)
 			}
 		}
@@ -402,6 +402,6 @@ func BenchmarkMark(b *testing.B) {
 		Agent: "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36"}
 	b.ReportAllocs()
 	for b.Loop() {
-		c.Mark(begin, &ev)
+		c.MarkClient(begin, &ev)
 	}
 }

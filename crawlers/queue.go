@@ -27,7 +27,7 @@ func newQueue(on bool) queue {
 	return queue{on: on, waiting: make(map[netip.Addr]time.Time), networks: make(map[netip.Prefix]int), signal: make(chan struct{}, 1)}
 }
 
-func (q *queue) full() bool { return !q.on || len(q.waiting) >= mostWaiting }
+func (q *queue) isFull() bool { return !q.on || len(q.waiting) >= mostWaiting }
 
 // add adds an address, and reports whether it waits now.
 func (q *queue) add(now time.Time, addr netip.Addr) bool {
@@ -35,7 +35,7 @@ func (q *queue) add(now time.Time, addr netip.Addr) bool {
 		return true
 	}
 	n := network(addr)
-	if q.full() || q.networks[n] >= mostOfNetwork {
+	if q.isFull() || q.networks[n] >= mostOfNetwork {
 		return false
 	}
 	q.networks[n]++

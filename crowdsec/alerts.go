@@ -100,9 +100,9 @@ func (q *AlertQueue) know(p netip.Prefix, until time.Time) {
 	q.known[p] = until
 }
 
-// Take removes the oldest blocks from the queue, at most so many, without those that have ended.
+// TakeOldest removes the oldest blocks from the queue, at most so many, without those that have ended.
 // They are to be passed to Sent, Refused or Return.
-func (q *AlertQueue) Take(most int, now time.Time) []edgeguard.Block {
+func (q *AlertQueue) TakeOldest(most int, now time.Time) []edgeguard.Block {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var all []edgeguard.Block
@@ -139,8 +139,8 @@ func (q *AlertQueue) Return(all []edgeguard.Block) {
 	}
 }
 
-// Sent counts blocks that the LAPI has accepted.
-func (q *AlertQueue) Sent(n int) {
+// CountAccepted counts blocks that the LAPI has accepted.
+func (q *AlertQueue) CountAccepted(n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.figures.Sent += uint64(n)

@@ -61,7 +61,7 @@ func TestExtended(t *testing.T) {
 	for second := range 3600 {
 		now := noon.Add(time.Duration(second) * time.Second)
 		q.Offer(block("192.0.2.1/32", now, 10*time.Minute), now)
-		sent += len(q.Take(10, now))
+		sent += len(q.TakeOldest(10, now))
 	}
 	if sent != 12 {
 		t.Errorf("sent %d times in an hour, of 10 minutes each", sent)
@@ -79,18 +79,18 @@ func TestLifted(t *testing.T) {
 	}
 	q.Offer(b, noon)
 	lift()
-	if all := q.Take(10, noon); len(all) > 0 {
+	if all := q.TakeOldest(10, noon); len(all) > 0 {
 		t.Errorf("%v", all)
 	}
 	q.Offer(b, noon)
-	taken := q.Take(10, noon)
+	taken := q.TakeOldest(10, noon)
 	lift()
 	q.Return(taken)
 	if f := q.Figures(); len(taken) != 1 || f.Waiting != 0 {
 		t.Errorf("%d taken; lifted while it was sent, it waits again: %+v", len(taken), f)
 	}
 	q.Offer(b, noon)
-	if all := q.Take(10, noon.Add(time.Hour)); len(all) > 0 {
+	if all := q.TakeOldest(10, noon.Add(time.Hour)); len(all) > 0 {
 		t.Errorf("it has ended: %v", all)
 	}
 }
@@ -101,7 +101,7 @@ func TestFlood(t *testing.T) {
 	for i := range 3 * mostKnown {
 		q.Offer(block(fmt.Sprintf("10.%d.%d.%d/32", i>>16, i>>8&255, i&255), noon, time.Hour), noon)
 		if i%100 == 99 && i < 2*mostKnown {
-			q.Sent(len(q.Take(100, noon)))
+			q.CountAccepted(len(q.TakeOldest(100, noon)))
 		}
 	}
 	f := q.Figures()
@@ -116,10 +116,10 @@ func TestReturnedIsForgotten(t *testing.T) {
 	q := NewAlertQueue(1)
 	one := block("192.0.2.1/32", noon, time.Hour)
 	q.Offer(one, noon)
-	taken := q.Take(1, noon)
+	taken := q.TakeOldest(1, noon)
 	q.Offer(block("192.0.2.2/32", noon, time.Hour), noon)
 	q.Return(taken)
-	q.Sent(len(q.Take(1, noon)))
+	q.CountAccepted(len(q.TakeOldest(1, noon)))
 	one.Until = one.Until.Add(time.Second)
 	q.Offer(one, noon)
 	if f := q.Figures(); f != (AlertFigures{Waiting: 1, Sent: 1, Dropped: 1}) {
@@ -174,7 +174,7 @@ func TestRandom(t *testing.T) {
 			continue
 		}
 		n := random.IntN(4)
-		got, want := q.Take(n, now), slow.waiting[:min(n, len(slow.waiting))]
+		got, want := q.TakeOldest(n, now), slow.waiting[:min(n, len(slow.waiting))]
 		if !slices.Equal(prefixes(got), prefixes(want)) {
 			t.Fatalf("step %d: took %v, want %v", step, prefixes(got), prefixes(want))
 		}

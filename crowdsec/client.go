@@ -89,16 +89,16 @@ func (c *Client) connect() error {
 // Close ends its idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Pull reads decisions with a bouncer's key: all of them, or what has changed since the last
+// PullDecisions reads decisions with a bouncer's key: all of them, or what has changed since the last
 // call with this key. After an error, what was passed on must not be used.
-func (c *Client) Pull(ctx context.Context, key string, whole bool, added, deleted func(*Decision)) error {
+func (c *Client) PullDecisions(ctx context.Context, key string, whole bool, added, deleted func(*Decision)) error {
 	ctx, cancel := context.WithTimeout(ctx, pullFor)
 	defer cancel()
 	query := ""
 	if whole {
 		query = "?startup=true"
 	}
-	answer, err := c.do(ctx, http.MethodGet, "/v1/decisions/stream"+query, nil, "X-Api-Key", key, key)
+	answer, err := c.sendRequest(ctx, http.MethodGet, "/v1/decisions/stream"+query, nil, "X-Api-Key", key, key)
 	if err != nil {
 		return err
 	}
@@ -114,16 +114,16 @@ func (c *Client) Pull(ctx context.Context, key string, whole bool, added, delete
 func (c *Client) Check(ctx context.Context, key string) error {
 	ctx, cancel := context.WithTimeout(ctx, checkFor)
 	defer cancel()
-	answer, err := c.do(ctx, http.MethodHead, "/v1/decisions?ip=192.0.2.1", nil, "X-Api-Key", key, key)
+	answer, err := c.sendRequest(ctx, http.MethodHead, "/v1/decisions?ip=192.0.2.1", nil, "X-Api-Key", key, key)
 	if err != nil {
 		return err
 	}
 	return answer.Body.Close()
 }
 
-// do sends a request and returns the answer, if its status is one of success. No error has the
+// sendRequest sends a request and returns the answer, if its status is one of success. No error has the
 // secret that the request has.
-func (c *Client) do(ctx context.Context, method, path string, body []byte, name, value, secret string) (*http.Response, error) {
+func (c *Client) sendRequest(ctx context.Context, method, path string, body []byte, name, value, secret string) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.config.URL+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ func to(t *testing.T, url, ca string) *Client {
 
 // values returns the decisions that a client reads.
 func values(c *Client, whole bool) (added, deleted []string, err error) {
-	err = c.Pull(context.Background(), "k", whole, func(d *Decision) { added = append(added, d.Value) }, func(d *Decision) { deleted = append(deleted, d.Value) })
+	err = c.PullDecisions(context.Background(), "k", whole, func(d *Decision) { added = append(added, d.Value) }, func(d *Decision) { deleted = append(deleted, d.Value) })
 	return added, deleted, err
 }
 
@@ -134,12 +134,12 @@ func TestHangs(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-asked; cancel() }()
-	if err := c.Pull(ctx, "k", true, nil, nil); err == nil {
+	if err := c.PullDecisions(ctx, "k", true, nil, nil); err == nil {
 		t.Error("half of an answer is taken")
 	}
 	short, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
 	defer cancel()
-	if err := c.Pull(short, "k", true, nil, nil); err == nil || err.Error() != "it did not answer in time" {
+	if err := c.PullDecisions(short, "k", true, nil, nil); err == nil || err.Error() != "it did not answer in time" {
 		t.Error(err)
 	}
 }
@@ -264,8 +264,8 @@ func TestRepeatsSecrets(t *testing.T) {
 	})
 	m := &Machine{ID: "m", Password: password}
 	for name, call := range map[string]func() error{
-		"key":        func() error { return c.Pull(t.Context(), key, true, nil, nil) },
-		"not HTTP":   func() error { return c.Pull(t.Context(), key, false, nil, nil) },
+		"key":        func() error { return c.PullDecisions(t.Context(), key, true, nil, nil) },
+		"not HTTP":   func() error { return c.PullDecisions(t.Context(), key, false, nil, nil) },
 		"password":   func() error { c.ends = time.Time{}; return c.Heartbeat(t.Context(), m) },
 		"of a token": func() error { c.token, c.ends = token, time.Now().Add(time.Hour); return c.Report(t.Context(), m, nil) },
 	} {
@@ -279,7 +279,7 @@ func TestRepeatsSecrets(t *testing.T) {
 	} {
 		after = text
 		var refused *RefusedError
-		if err := c.Pull(t.Context(), key, true, nil, nil); !errors.As(err, &refused) || refused.After != want {
+		if err := c.PullDecisions(t.Context(), key, true, nil, nil); !errors.As(err, &refused) || refused.After != want {
 			t.Errorf("Retry-After: %s: %+v", text, refused)
 		}
 	}

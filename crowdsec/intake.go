@@ -89,9 +89,9 @@ func (a *Answer) Deleted(d *Decision) {
 	}
 }
 
-// Fit leaves out what is new and has no room beside so many that are held. It is for what is
+// DropBeyondRoom leaves out what is new and has no room beside so many that are held. It is for what is
 // applied: an answer that replaces all has Most at most.
-func (a *Answer) Fit(held int) {
+func (a *Answer) DropBeyondRoom(held int) {
 	room := a.filter.Most - held + len(a.Gone)
 	a.Add = slices.DeleteFunc(a.Add, func(e imported.Entry) bool {
 		if a.filter.holds(e.Prefix) {

@@ -53,7 +53,7 @@ func (c *Client) asMachine(ctx context.Context, m *Machine, method, path string,
 func (c *Client) send(ctx context.Context, method, path string, body []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, sendFor)
 	defer cancel()
-	answer, err := c.do(ctx, method, path, body, "Authorization", "Bearer "+c.token, c.token)
+	answer, err := c.sendRequest(ctx, method, path, body, "Authorization", "Bearer "+c.token, c.token)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (c *Client) login(ctx context.Context, m *Machine) error {
 		return err
 	}
 	began := time.Now()
-	answer, err := c.do(ctx, http.MethodPost, "/v1/watchers/login", asked, "", "", m.Password)
+	answer, err := c.sendRequest(ctx, http.MethodPost, "/v1/watchers/login", asked, "", "", m.Password)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func TestCrowdSec(t *testing.T) {
 	c := to(t, s.URL, "")
 	pull := func(whole bool) (added, deleted []Decision) {
 		t.Helper()
-		if err := c.Pull(t.Context(), lapitest.Key, whole, func(d *Decision) { added = append(added, *d) }, func(d *Decision) { deleted = append(deleted, *d) }); err != nil {
+		if err := c.PullDecisions(t.Context(), lapitest.Key, whole, func(d *Decision) { added = append(added, *d) }, func(d *Decision) { deleted = append(deleted, *d) }); err != nil {
 			t.Fatal(err)
 		}
 		return added, deleted
@@ -82,7 +82,7 @@ func TestCrowdSec(t *testing.T) {
 	if _, deleted := pull(false); len(deleted) != 1 || deleted[0].Value != "192.0.2.77" {
 		t.Errorf("%+v", deleted)
 	}
-	if err := c.Pull(t.Context(), "wrong", true, nil, nil); err == nil || err.Error() != "it answers 403 Forbidden: access forbidden" {
+	if err := c.PullDecisions(t.Context(), "wrong", true, nil, nil); err == nil || err.Error() != "it answers 403 Forbidden: access forbidden" {
 		t.Error(err)
 	}
 	m.Password, c.ends = "wrong", time.Time{}

@@ -73,7 +73,7 @@ func (r *reader) answer(added, deleted func(*Decision)) error {
 			hasDeleted = true
 			return r.decisions(deleted)
 		}
-		return r.skip(1)
+		return r.skipValue(1)
 	})
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func (r *reader) answer(added, deleted func(*Decision)) error {
 	if !hasNew || !hasDeleted {
 		return errNotList
 	}
-	c, err := r.next()
+	c, err := r.nextByte()
 	switch {
 	case errors.Is(err, io.EOF):
 		return nil
@@ -93,12 +93,12 @@ func (r *reader) answer(added, deleted func(*Decision)) error {
 
 // decisions reads null or a list of decisions.
 func (r *reader) decisions(take func(*Decision)) error {
-	c, err := r.next()
+	c, err := r.nextByte()
 	if err != nil {
 		return err
 	}
 	if c == 'n' {
-		return r.word("ull")
+		return r.readLiteral("ull")
 	}
 	if c != '[' {
 		return r.unexpected(c)
@@ -134,18 +134,18 @@ func (r *reader) field(d *Decision, name string) error {
 	case "duration":
 		to = &d.Duration
 	default:
-		return r.skip(3)
+		return r.skipValue(3)
 	}
-	c, err := r.next()
+	c, err := r.nextByte()
 	switch {
 	case err != nil:
 		return err
 	case c == 'n':
-		return r.word("ull")
+		return r.readLiteral("ull")
 	case c != '"':
 		return r.unexpected(c)
 	}
-	text, err := r.text()
+	text, err := r.readText()
 	if err != nil {
 		return err
 	}

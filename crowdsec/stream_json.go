@@ -28,8 +28,8 @@ func (r *reader) byte() (byte, error) {
 	return c, nil
 }
 
-// next returns the next byte that is not white space.
-func (r *reader) next() (byte, error) {
+// nextByte returns the next byte that is not white space.
+func (r *reader) nextByte() (byte, error) {
 	for {
 		c, err := r.byte()
 		if err != nil || c != ' ' && c != '\t' && c != '\n' && c != '\r' {
@@ -44,15 +44,15 @@ func (r *reader) unexpected(c byte) error {
 
 // expect reads one byte after white space.
 func (r *reader) expect(want byte) error {
-	c, err := r.next()
+	c, err := r.nextByte()
 	if err == nil && c != want {
 		return r.unexpected(c)
 	}
 	return err
 }
 
-// word reads the rest of true, false or null.
-func (r *reader) word(rest string) error {
+// readLiteral reads the rest of true, false or null.
+func (r *reader) readLiteral(rest string) error {
 	for i := range len(rest) {
 		c, err := r.byte()
 		if err != nil {
@@ -72,7 +72,7 @@ func (r *reader) members(value func(name []byte) error) error {
 		if c != '"' {
 			return r.unexpected(c)
 		}
-		name, err := r.text()
+		name, err := r.readText()
 		if err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (r *reader) elements(value func(first byte) error) error { return r.list(']
 
 // list reads what commas part until the end.
 func (r *reader) list(end byte, value func(first byte) error) error {
-	c, err := r.next()
+	c, err := r.nextByte()
 	if err != nil || c == end {
 		return err
 	}
@@ -98,21 +98,21 @@ func (r *reader) list(end byte, value func(first byte) error) error {
 		if err := value(c); err != nil {
 			return err
 		}
-		if c, err = r.next(); err != nil || c == end {
+		if c, err = r.nextByte(); err != nil || c == end {
 			return err
 		}
 		if c != ',' {
 			return r.unexpected(c)
 		}
-		if c, err = r.next(); err != nil {
+		if c, err = r.nextByte(); err != nil {
 			return err
 		}
 	}
 }
 
-// skip reads a value that is of no interest, at so many levels below the answer.
-func (r *reader) skip(depth int) error {
-	c, err := r.next()
+// skipValue reads a value that is of no interest, at so many levels below the answer.
+func (r *reader) skipValue(depth int) error {
+	c, err := r.nextByte()
 	if err != nil {
 		return err
 	}
@@ -125,18 +125,18 @@ func (r *reader) skipFrom(c byte, depth int) error {
 	}
 	switch c {
 	case '"':
-		_, err := r.text()
+		_, err := r.readText()
 		return err
 	case '{':
-		return r.members(func([]byte) error { return r.skip(depth + 1) })
+		return r.members(func([]byte) error { return r.skipValue(depth + 1) })
 	case '[':
 		return r.elements(func(c byte) error { return r.skipFrom(c, depth+1) })
 	case 't':
-		return r.word("rue")
+		return r.readLiteral("rue")
 	case 'f':
-		return r.word("alse")
+		return r.readLiteral("alse")
 	case 'n':
-		return r.word("ull")
+		return r.readLiteral("ull")
 	}
 	return r.number(c)
 }
@@ -160,9 +160,9 @@ func (r *reader) number(c byte) error {
 	}
 }
 
-// text reads a text whose quote was read. It returns its first MaxText bytes, which are valid
+// readText reads a text whose quote was read. It returns its first MaxText bytes, which are valid
 // until the next call.
-func (r *reader) text() ([]byte, error) {
+func (r *reader) readText() ([]byte, error) {
 	n := 0
 	for {
 		c, err := r.byte()

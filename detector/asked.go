@@ -36,7 +36,7 @@ func deniesByAnswer(r *rules.Rule, m *rules.Meter) bool {
 
 // asksFor reports whether rule i refuses requests that it does not count.
 func (d *Detector) asksFor(i int) bool {
-	return slices.ContainsFunc(d.config.Rules.Asked().Rules, func(of rules.AskedRule) bool { return of.Rule == i && of.Answers && !of.Wide })
+	return slices.ContainsFunc(d.config.Rules.Unanswered().Rules, func(of rules.UnansweredRule) bool { return of.Rule == i && of.Answers && !of.Wide })
 }
 
 // askRules refuses the event for what rules have counted: all that deny and do not count it. A
@@ -46,7 +46,7 @@ func (c *decision) askRules(look bool) {
 	if c.standing != blocklist.None {
 		return
 	}
-	asked := c.d.config.Rules.Asked()
+	asked := c.d.config.Rules.Unanswered()
 	var room [rules.Sets * setWords]uint64
 	c.asking = true
 	for i := range asked.Matches(c.event, look, c.event.Addr.Is6() && !c.d.config.Past, room[:]) {
@@ -58,12 +58,12 @@ func (c *decision) askRules(look bool) {
 
 // mayAsk reports whether askRules may have something to say of an event that is counted.
 func (d *Detector) mayAsk(ev *edgeguard.Event) bool {
-	return d.asks && d.config.Rules.Asked().May(ev, false, ev.Addr.Is6() && !d.config.Past)
+	return d.asks && d.config.Rules.Unanswered().MayMatch(ev, false, ev.Addr.Is6() && !d.config.Past)
 }
 
 // askRule compares what a meter counts of the event's key, and of the networks around it, with
 // the limits of a rule. Evidence that can be forged refuses nobody.
-func (c *decision) askRule(m *meter, of *rules.AskedRule) {
+func (c *decision) askRule(m *meter, of *rules.UnansweredRule) {
 	var buf [attributesSize]byte
 	text, known := m.attributes(c.event, buf[:0])
 	if !known {

@@ -25,7 +25,7 @@ func (o *oracle) ask(now time.Time, ev *edgeguard.Event, answers bool) (action e
 		if r.Name == "unasked" || !counts || answers && !m.CountsAnswers() {
 			continue
 		}
-		with, ok := m.With(ev, nil)
+		with, ok := m.AppendAttributes(ev, nil)
 		if !ok {
 			continue
 		}

@@ -155,7 +155,7 @@ func (c *decision) extendBlock(r *rule, prefix netip.Prefix) {
 	m := source.meter
 	old := c.block
 	if old.Prefix.Bits() > prefix.Bits() {
-		if old = c.d.config.List.Of(c.now, prefix); old == nil {
+		if old = c.d.config.List.BlockOf(c.now, prefix); old == nil {
 			return
 		}
 	}

@@ -34,13 +34,13 @@ func (t *Table) clear(prefix netip.Prefix, slot uint32) (forgotten int) {
 		return 0
 	}
 	if len(t.Meter.Attributes) == 0 && inside(prefix, t.key(prefix.Addr())) {
-		if _, ok := t.Ring(prefix.Addr(), "", slot); ok {
+		if _, ok := t.SlotsOf(prefix.Addr(), "", slot); ok {
 			forgotten = 1
 		}
 		t.Clear(prefix.Addr(), "")
 		return forgotten
 	}
-	t.Each(slot, func(e shard.Entry) bool {
+	t.EachEntry(slot, func(e shard.Entry) bool {
 		if inside(e.Key.Prefix, prefix) || inside(prefix, e.Key.Prefix) {
 			t.ClearEntry(e)
 			forgotten++

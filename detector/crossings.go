@@ -109,7 +109,7 @@ func (c *decision) isNews(m *meter, i int) bool {
 func (c *decision) isNewsOf(m *meter, i int, prefix netip.Prefix) bool {
 	r := &c.d.rules[i]
 	var buf [attributesSize]byte
-	with, _ := m.With(c.event, buf[:0])
+	with, _ := m.AppendAttributes(c.event, buf[:0])
 	key := crossingKey{rule: r.Name, prefix: prefix}
 	if len(m.Attributes) > 0 {
 		key.with = shard.Fingerprint(unsafetext.String(with))

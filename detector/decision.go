@@ -83,7 +83,7 @@ type excess struct {
 func (c *decision) begin(d *Detector, now time.Time, event *edgeguard.Event) {
 	c.d, c.event, c.now, c.events = d, event, now, 1
 	c.moment, c.early = newMoment(now, event.Time)
-	d.config.Doors.See(event, c.nowSec)
+	d.config.Doors.NoteClient(event, c.nowSec)
 	if !d.listless() {
 		c.askLists()
 	}
@@ -323,7 +323,7 @@ func (c *decision) reportCrossing(m *meter, x *excess, told edgeguard.Crossing) 
 	}
 	r := &c.d.rules[x.rule]
 	var buf [attributesSize]byte
-	with, _ := m.With(c.event, buf[:0])
+	with, _ := m.AppendAttributes(c.event, buf[:0])
 	told.Time, told.Node, told.Rule, told.Key = c.now, c.nodeOfEvent(), r.Name, m.Key(c.event.Addr, string(with))
 	told.Count, told.Limit, told.Threshold, told.Fleet = x.count.count, x.limit, r.Threshold, x.rest > 0
 	if x.width != nil {

@@ -149,7 +149,7 @@ func New(c Config) *Detector {
 		d.rules[i] = newRule(&c, &c.Rules.Rules[i])
 		d.named[c.Rules.Rules[i].Name] = i
 	}
-	for _, of := range c.Rules.Asked().Rules {
+	for _, of := range c.Rules.Unanswered().Rules {
 		d.denyRequests = d.denyRequests || !of.Answers && !of.Wide
 		d.asks = d.asks || of.Answers && !(c.Past && of.Wide)
 	}
@@ -174,7 +174,7 @@ func (d *Detector) LookUpVerdict(now time.Time, event *edgeguard.Event) (v edgeg
 	var c decision
 	c.begin(d, now, event)
 	c.inline = true
-	if len(d.config.Rules.Asked().Rules) > 0 {
+	if len(d.config.Rules.Unanswered().Rules) > 0 {
 		c.askRules(true)
 	}
 	if c.isUnaffected() {
@@ -199,9 +199,9 @@ func (d *Detector) listless() bool { return d.config.List.Empty() && d.config.Im
 
 // standingOf returns the standing of an address: what the node's own list says comes first.
 func (d *Detector) standingOf(now time.Time, addr netip.Addr) (blocklist.Standing, *blocklist.Hit) {
-	standing, hit := d.config.List.Ask(now, addr)
+	standing, hit := d.config.List.FindHit(now, addr)
 	if standing == blocklist.None {
-		return d.config.Imported.Ask(now, addr)
+		return d.config.Imported.FindHit(now, addr)
 	}
 	return standing, hit
 }

@@ -61,8 +61,8 @@ func (m *meter) costOfRepeat(cost uint32, justNow bool) uint32 {
 // reason says why a key is blocked.
 func (m *meter) reason(n count, r *rules.Rule) string {
 	if m.Distinct == 0 {
-		return n.reason(m.Unit())
+		return n.reason(m.MeasureOf())
 	}
 	window := strings.TrimSuffix(strings.Replace(m.Window.String(), "h0m0s", "h", 1), "0s")
-	return fmt.Sprintf("%s in %s, limit %s (threshold %d%s)", m.Unit().Of(n.count), window, m.Unit().Amount(r.Limit), r.Threshold, m.Unit().Note())
+	return fmt.Sprintf("%s in %s, limit %s (threshold %d%s)", m.MeasureOf().Of(n.count), window, m.MeasureOf().Amount(r.Limit), r.Threshold, m.MeasureOf().Note())
 }

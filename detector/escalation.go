@@ -49,7 +49,7 @@ func (d *Detector) escalationStep(now time.Time, r *rule, prefix netip.Prefix) S
 	source := d.source(r, prefix)
 	m := source.meter
 	slot := m.slotAt(seconds(now))
-	counts, _ := source.table.Ring(prefix.Addr(), "", slot)
+	counts, _ := source.table.SlotsOf(prefix.Addr(), "", slot)
 	s.Counted = uint32(counts[ring.Slots-1])
 	last := d.steps.lastStep(r.Name, prefix, now)
 	if last.Blocks > 0 {
@@ -89,7 +89,7 @@ func (d *Detector) Received(now time.Time, b *edgeguard.Block) {
 	source := d.source(r, b.Prefix)
 	slot := source.meter.slotAt(seconds(now))
 	if age := slot - min(slot, source.meter.slotAt(seconds(b.Since))); age < ring.Slots {
-		counts, _ := source.table.Ring(b.Prefix.Addr(), "", slot)
+		counts, _ := source.table.SlotsOf(b.Prefix.Addr(), "", slot)
 		step.Counted = uint32(counts[ring.Slots-1-age])
 	}
 	if last.Blocks > 0 || !d.steps.isFull() {

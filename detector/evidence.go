@@ -30,7 +30,7 @@ func (d *Detector) Evidence(x *edgeguard.Crossing) (out edgeguard.Evidence, ok b
 
 // slots returns the slots of the window that ends at now, the oldest first.
 func (s *source) slots(addr netip.Addr, with string, now time.Time) [edgeguard.Slots]uint16 {
-	slots, _ := s.table.Ring(addr, with, s.meter.slotAt(seconds(now)))
+	slots, _ := s.table.SlotsOf(addr, with, s.meter.slotAt(seconds(now)))
 	return slots
 }
 

@@ -144,7 +144,7 @@ func (d *Detector) explainRule(now time.Time, addr netip.Addr, i, searched int) 
 func (m *meter) explainKey(out *RuleExplanation, now time.Time, addr netip.Addr) {
 	slot := m.slotAt(seconds(now))
 	var known bool
-	if out.Slots, known = m.proven.Ring(addr, "", slot); known {
+	if out.Slots, known = m.proven.SlotsOf(addr, "", slot); known {
 		out.Keys = 1
 	}
 	for _, n := range out.Slots {
@@ -161,7 +161,7 @@ func (m *meter) explainKey(out *RuleExplanation, now time.Time, addr netip.Addr)
 // and shows the one with the greatest count.
 func (m *meter) explainKeys(out *RuleExplanation, slot uint32) {
 	each := func(table *shard.Table) (greatest shard.Entry) {
-		table.Each(slot, func(e shard.Entry) bool {
+		table.EachEntry(slot, func(e shard.Entry) bool {
 			if e.Key.Prefix == out.Key.Prefix {
 				out.Keys++
 				if e.Count > greatest.Count {

@@ -352,7 +352,7 @@ func TestFleetConcurrent(t *testing.T) {
 	all.Wait()
 	d.SetFleetLost(false) // who decided may have done so while it was lost
 	at := epoch.Add(500 * time.Second)
-	if d.FleetCount(at, 0, host(someone), 0, 20, ""); list.Of(at, host(someone)) == nil {
+	if d.FleetCount(at, 0, host(someone), 0, 20, ""); list.BlockOf(at, host(someone)) == nil {
 		t.Error("not blocked")
 	}
 }

@@ -19,13 +19,13 @@ func (c *decision) actionOf(r *rule) edgeguard.Action {
 	return action
 }
 
-// frontDoor returns what stands before the site with the event's address, as [frontdoor.Sources.Of]:
+// frontDoor returns what stands before the site with the event's address, as [frontdoor.Sources.DoorOf]:
 // nothing if the config says that it is a client's.
 func (c *decision) frontDoor() string {
 	if c.d.isClient(c.event.Addr) {
 		return ""
 	}
-	return c.d.config.Doors.Of(c.event, c.nowSec)
+	return c.d.config.Doors.DoorOf(c.event, c.nowSec)
 }
 
 // fleetDoor is the same for a key that the fleet counted: as far as any source here tells.
@@ -33,7 +33,7 @@ func (d *Detector) fleetDoor(now time.Time, r *rule, prefix netip.Prefix) string
 	if d.meters[r.Meter].Kind&httpKinds == 0 || d.isClient(prefix.Addr()) {
 		return ""
 	}
-	return d.config.Doors.Any(prefix.Addr(), seconds(now))
+	return d.config.Doors.DoorOfAny(prefix.Addr(), seconds(now))
 }
 
 // isClient reports whether the config names an address as a client's.
@@ -48,6 +48,6 @@ func (b *batch) showDoors(d *Detector, events []edgeguard.Event, i int) {
 		return
 	}
 	for ; b.doors <= i; b.doors++ {
-		d.config.Doors.See(&events[b.doors], b.moments[b.doors].nowSec)
+		d.config.Doors.NoteClient(&events[b.doors], b.moments[b.doors].nowSec)
 	}
 }

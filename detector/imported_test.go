@@ -62,7 +62,7 @@ func TestImported(t *testing.T) {
 		e := event("203.0.113.9")
 		d.Decide(epoch, &e)
 	}
-	if b := list.Of(epoch, netip.MustParsePrefix("203.0.113.9/32")); b == nil || b.Rule != "site" {
+	if b := list.BlockOf(epoch, netip.MustParsePrefix("203.0.113.9/32")); b == nil || b.Rule != "site" {
 		t.Errorf("the rule blocked %+v", b)
 	}
 	expect("blocked by a rule", "203.0.113.9", "site")

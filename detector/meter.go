@@ -159,7 +159,7 @@ func (m *meter) attributes(event *edgeguard.Event, buf []byte) (with []byte, kno
 	if len(m.Attributes) == 0 {
 		return buf, true
 	}
-	return m.With(event, buf)
+	return m.AppendAttributes(event, buf)
 }
 
 // countEvent counts an event that the meter matches at a cost.

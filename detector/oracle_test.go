@@ -109,7 +109,7 @@ func (o *oracle) decide(now time.Time, ev *edgeguard.Event) (edgeguard.Action, s
 			action, rule = edgeguard.ActionDeny, r.Name
 		}
 		if r.Scope == rules.ScopeFleet && o.rest != nil && ev.Verified&m.Kind != 0 {
-			with, _ := m.With(ev, nil)
+			with, _ := m.AppendAttributes(ev, nil)
 			rest := o.rest(r.Meter, m.Key(ev.Addr, string(with)), uint32(now.Unix())/m.Width)
 			n.own, n.before = n.own+rest, n.before+rest
 		}
@@ -165,7 +165,7 @@ func (o *oracle) tell(now time.Time, r *rules.Rule, ev *edgeguard.Event, action 
 }
 
 func (o *oracle) tellOf(now time.Time, r *rules.Rule, ev *edgeguard.Event, prefix netip.Prefix, action edgeguard.Action, stands string, until time.Time) {
-	with, _ := o.set.Meters[r.Meter].With(ev, nil)
+	with, _ := o.set.Meters[r.Meter].AppendAttributes(ev, nil)
 	o.told = append(o.told, edgeguard.Crossing{Time: now, Rule: r.Name, Key: edgeguard.Key{Prefix: prefix, With: string(with)}, Action: action, Stands: stands, Until: until})
 }
 
@@ -175,7 +175,7 @@ func (o *oracle) first(now time.Time, r *rules.Rule, ev *edgeguard.Event, prefix
 	if prefix == m.Key(ev.Addr, "").Prefix {
 		return true
 	}
-	with, _ := m.With(ev, nil)
+	with, _ := m.AppendAttributes(ev, nil)
 	key := stepKey{r.Name + " " + string(with), prefix}
 	until, known := o.crossed[key]
 	o.crossed[key] = now.Unix() + int64(m.Window/time.Second)
@@ -367,7 +367,7 @@ func (o *oracle) count(i int, m *rules.Meter, now time.Time, ev *edgeguard.Event
 	if !ok {
 		return n
 	}
-	with, ok := m.With(ev, nil)
+	with, ok := m.AppendAttributes(ev, nil)
 	if !ok {
 		return n
 	}

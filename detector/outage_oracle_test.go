@@ -267,7 +267,7 @@ func (o *oracle) restOf(now time.Time, i int, key edgeguard.Key) uint32 {
 // hold counts an event aside, and tells whose limits it passes.
 func (o *oracle) hold(i int, m *rules.Meter, now time.Time, ev *edgeguard.Event) {
 	cost, matched := m.Match(ev)
-	with, ok := m.With(ev, nil)
+	with, ok := m.AppendAttributes(ev, nil)
 	value, known := valueOf(m, ev)
 	nowSlot := uint32(now.Unix()) / m.Width
 	slot := min(uint32(ev.Time.Unix())/m.Width, nowSlot)

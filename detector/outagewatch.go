@@ -85,7 +85,7 @@ func newOutageWatch(c *Config) *outageWatch {
 	if !isGuarded {
 		return nil
 	}
-	if old := c.Previous; old != nil && old.outages != nil && old.outages.own.Same(c.Own) {
+	if old := c.Previous; old != nil && old.outages != nil && old.outages.own.SameNames(c.Own) {
 		return old.outages
 	}
 	g := &outageWatch{own: c.Own, hosts: min(c.Own.Len(), mostHosts), core: outage.New(c.Seed), travel: newTravel(c), most: uint32(cmp.Or(c.Spared, SparedLimits)) * sparedUnit}
@@ -269,7 +269,7 @@ func (d *Detector) takeBackBlock(now, from time.Time, m made, scopes uint64) boo
 	if !d.outages.spend(m.addr, sec, most) {
 		return false
 	}
-	if b := d.config.List.Of(now, m.prefix); b != nil && b.Rule == m.rule && b.Since.Equal(m.since) {
+	if b := d.config.List.BlockOf(now, m.prefix); b != nil && b.Rule == m.rule && b.Since.Equal(m.since) {
 		d.config.List.Lift(m.prefix, now, edgeguard.SiteFailed, d.config.Node)
 	}
 	if hear := d.config.Lifted; hear != nil {

@@ -58,7 +58,7 @@ func TestLift(t *testing.T) {
 		t.Errorf("lifted %q, want all 40 visitors and %s", lifted, someone)
 	}
 	for addr, want := range map[string]bool{someone: false, "203.0.113.1": true, "203.0.113.9": true} {
-		if got := b.list.Of(fails.Add(2*time.Minute), host(addr)) != nil; got != want {
+		if got := b.list.BlockOf(fails.Add(2*time.Minute), host(addr)) != nil; got != want {
 			t.Errorf("%s is blocked: %t", addr, got)
 		}
 	}
@@ -78,7 +78,7 @@ func TestLift(t *testing.T) {
 			t.Errorf("failure %d afterwards: %+v", i+1, v)
 		}
 	}
-	if block := b.list.Of(at, host(someone)); block == nil || !block.Until.Equal(at.Add(10*time.Minute)) {
+	if block := b.list.BlockOf(at, host(someone)); block == nil || !block.Until.Equal(at.Add(10*time.Minute)) {
 		t.Errorf("the first block again: %+v", block)
 	}
 }

@@ -40,7 +40,7 @@ func TestReceivedIsAStep(t *testing.T) {
 		at := epoch
 		for _, length := range c.blocks {
 			received(b, at, length)
-			b.Received(at, b.list.Of(at, host(someone))) // the same again
+			b.Received(at, b.list.BlockOf(at, host(someone))) // the same again
 			at = at.Add(length + time.Minute)
 		}
 		if v := b.send(4, someone, at); v.RetryAfter != c.want {

@@ -30,7 +30,7 @@ func (d *Detector) turnedAway(now time.Time, at moment, ev *edgeguard.Event) (ou
 	switch standing, hit := d.standingOf(ev.Time, ev.Addr); standing {
 	case blocklist.Blocked:
 		since := hit.Block().Since
-		if came := hit.Came(); came.After(since) {
+		if came := hit.FirstInForce(); came.After(since) {
 			since = came
 		}
 		if ev.Time.Nanosecond() == 0 { // a line of whole seconds
@@ -44,7 +44,7 @@ func (d *Detector) turnedAway(now time.Time, at moment, ev *edgeguard.Event) (ou
 		return false, false
 	}
 	switch {
-	case d.config.Unasked || len(d.config.Rules.Asked().Rules) == 0:
+	case d.config.Unasked || len(d.config.Rules.Unanswered().Rules) == 0:
 		return false, false
 	case now.Sub(ev.Time) > refusalKnown:
 		return false, true

@@ -26,7 +26,7 @@ func (d *Detector) rollUp(now time.Time, b edgeguard.Block) {
 	if err != nil || d.config.List.Inside(now, wide, rollUpFrom, rollUpAt) < rollUpAt {
 		return
 	}
-	if old := d.config.List.Of(now, wide); old != nil && old.Rule == edgeguard.ManualRule {
+	if old := d.config.List.BlockOf(now, wide); old != nil && old.Rule == edgeguard.ManualRule {
 		return // an operator's block stays
 	}
 	b.Prefix, b.Version, b.Since = wide, 0, now

@@ -56,7 +56,7 @@ func TestLiftIsOfItsScope(t *testing.T) {
 		t.Errorf("%d scopes, and a foreign host has none", len(all))
 	}
 	for addr, want := range map[string]bool{guesser: true, slow: false, foreign: true, "100.13.0.7": false, "100.11.0.7": false} {
-		if got := b.list.Of(at, host(addr)) != nil; got != want {
+		if got := b.list.BlockOf(at, host(addr)) != nil; got != want {
 			t.Errorf("%s is blocked: %t", addr, got)
 		}
 	}
@@ -106,12 +106,12 @@ func TestLiftKeepsWhatItsStepHadCounted(t *testing.T) {
 	fail(minute(10), 4)
 	b.visits(minute(10), minute(64), 200, someone)
 	fail(minute(64), 2)
-	if block := b.list.Of(minute(64), host(someone)); block == nil || !block.Until.Equal(minute(65)) {
+	if block := b.list.BlockOf(minute(64), host(someone)); block == nil || !block.Until.Equal(minute(65)) {
 		t.Fatalf("the first block: %+v", block)
 	}
 	b.visits(minute(65), minute(72), 200, someone) // the first four leave the window
 	fail(minute(72), 4)
-	if b.list.Of(minute(72), host(someone)) == nil {
+	if b.list.BlockOf(minute(72), host(someone)) == nil {
 		t.Fatal("no second block")
 	}
 	b.visits(minute(72), minute(74), 404)
@@ -120,7 +120,7 @@ func TestLiftKeepsWhatItsStepHadCounted(t *testing.T) {
 	}
 	b.visits(minute(74), minute(78), 200, someone)
 	fail(minute(78), 4)
-	if block := b.list.Of(minute(78), host(someone)); block == nil || !block.Until.Equal(minute(79)) {
+	if block := b.list.BlockOf(minute(78), host(someone)); block == nil || !block.Until.Equal(minute(79)) {
 		t.Errorf("after the lift: %+v, want it on the first step", block)
 	}
 }
@@ -149,12 +149,12 @@ func TestLiftLeavesWhatFailedElsewhere(t *testing.T) {
 			ev.Status, ev.Host, ev.Path = 404, site, fmt.Sprint("/", i)
 			b.Decide(fails, &ev)
 		}
-		if b.list.Of(fails, host(someone)) == nil {
+		if b.list.BlockOf(fails, host(someone)) == nil {
 			t.Fatal("not blocked")
 		}
 		at := fails.Add(90 * time.Second)
 		b.hosts(fails, at, map[string]uint16{"www.example": 200, "quiet.example": 404})
-		if block := b.list.Of(at, host(someone)); block != nil {
+		if block := b.list.BlockOf(at, host(someone)); block != nil {
 			t.Fatalf("not lifted: %+v", block)
 		}
 		for _, table := range b.Tables() {
@@ -187,7 +187,7 @@ func TestLiftPaysForTheFleet(t *testing.T) {
 		b.misses(someone, fails)
 		at := fails.Add(90 * time.Second)
 		b.visits(fails, at, 404)
-		if got := b.list.Of(at, host(someone)) == nil; got != lifted {
+		if got := b.list.BlockOf(at, host(someone)) == nil; got != lifted {
 			t.Errorf("%d limits elsewhere: lifted %t", limits, got)
 		}
 	}

@@ -143,7 +143,7 @@ func (s source) takesBack(addr netip.Addr, sec, from, failed uint32) back {
 		b.keeps = b.taken - min(b.taken, failed)
 		return b
 	}
-	b.slots, _ = s.table.Ring(addr, "", b.now)
+	b.slots, _ = s.table.SlotsOf(addr, "", b.now)
 	b.first = s.meter.slotAt(from)
 	if s.meter.Width > liftSeconds {
 		b.first = s.meter.slotAt(from + liftSeconds)

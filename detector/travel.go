@@ -202,7 +202,7 @@ func (d *Detector) judgeWaiting(now time.Time) (all []edgeguard.Block, wrong []s
 		if !over || w.kept && now.Before(w.until) {
 			continue
 		}
-		b := d.config.List.Of(now, prefix)
+		b := d.config.List.BlockOf(now, prefix)
 		switch {
 		case b == nil || !w.is(b):
 		case slumps>>w.scope&1 != 0 || w.kept: // one that is kept was extended

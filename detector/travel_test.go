@@ -76,7 +76,7 @@ func TestBlocksWait(t *testing.T) {
 			t.Errorf("broken: %t, %d travel and %d stay", broken, travelled, b.Staying())
 		}
 		for i, addr := range scanners { // of which two were sent at once
-			if in := b.list.Of(at, host(addr)) != nil; in != (!broken || i > 1) {
+			if in := b.list.BlockOf(at, host(addr)) != nil; in != (!broken || i > 1) {
 				t.Errorf("broken: %t, scanner %d is blocked: %t", broken, i, in)
 			}
 		}
@@ -141,7 +141,7 @@ func TestOperatorsActOnWhatWaits(t *testing.T) {
 		b.misses(addr, at)
 	}
 	b.list.Lift(host(who[2]), at, "by hand", "here")
-	byHand := *b.list.Of(at, host(who[3]))
+	byHand := *b.list.BlockOf(at, host(who[3]))
 	byHand.Rule, byHand.Version = "manual", byHand.Version+1
 	if changed, err := b.list.Merge(byHand, at); !changed || err != nil {
 		t.Fatal(changed, err)

@@ -167,7 +167,7 @@ func (m *meter) explainWide(r *rule, addr netip.Addr, slot uint32) (out []WideEx
 		if len(m.Attributes) == 0 {
 			x.Count = w.Count(addr, "", slot)
 		} else {
-			w.Each(slot, func(e shard.Entry) bool {
+			w.EachEntry(slot, func(e shard.Entry) bool {
 				if e.Key.Prefix == x.Prefix {
 					x.Count = max(x.Count, e.Count)
 				}

@@ -45,7 +45,7 @@ func (o *oracle) countWide(now time.Time, i int, m *rules.Meter, ev *edgeguard.E
 	if part == 0 {
 		return
 	}
-	with, _ := m.With(ev, nil)
+	with, _ := m.AppendAttributes(ev, nil)
 	nowSlot := uint32(now.Unix()) / m.Width
 	for _, bits := range []int{56, 48} {
 		if bits >= int(m.V6) {

@@ -18,9 +18,9 @@ const (
 	afterExit = time.Second
 )
 
-// run runs a command without a shell, with no input, until ctx is done, and
+// runCommand runs a command without a shell, with no input, until ctx is done, and
 // puts what it said into the error.
-func run(ctx context.Context, argv []string) error {
+func runCommand(ctx context.Context, argv []string) error {
 	var out output
 	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	c.Stdout, c.Stderr = &out, &out

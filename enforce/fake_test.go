@@ -64,7 +64,7 @@ func (f fakeKernel) Apply(ctx context.Context, now time.Time, add []Entry, remov
 	what := "apply +" + prefixes(add) + " -"
 	slices.SortFunc(remove, func(a, b netip.Prefix) int { return a.Addr().Compare(b.Addr()) })
 	for _, p := range remove {
-		what += text(p) + " "
+		what += prefixText(p) + " "
 	}
 	return f.note(ctx, what)
 }

@@ -149,7 +149,7 @@ func (f *File) Replace(ctx context.Context, now time.Time, entries []Entry) erro
 	if f.loaded {
 		return nil
 	}
-	if err := f.load(ctx, entries); err != nil {
+	if err := f.putInForce(ctx, entries); err != nil {
 		return fmt.Errorf("%s is written but not in force: %w", f.config.Path, err)
 	}
 	f.loaded = true
@@ -181,8 +181,8 @@ func (f *File) write(now time.Time, entries []Entry) error {
 	return err
 }
 
-// load puts the file in force.
-func (f *File) load(ctx context.Context, entries []Entry) error {
+// putInForce puts the file in force.
+func (f *File) putInForce(ctx context.Context, entries []Entry) error {
 	late := fmt.Errorf("no answer after %s", f.config.Timeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, f.config.Timeout, late)
 	defer cancel()
@@ -190,7 +190,7 @@ func (f *File) load(ctx context.Context, entries []Entry) error {
 	case f.config.Socket != "":
 		return f.haproxy().replace(ctx, entries)
 	case len(f.config.Reload) > 0:
-		return run(ctx, f.config.Reload)
+		return runCommand(ctx, f.config.Reload)
 	}
 	return nil
 }

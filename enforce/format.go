@@ -112,8 +112,8 @@ func writePrefix(w *bufio.Writer, p netip.Prefix) {
 	w.Write(p.AppendTo(w.AvailableBuffer()))
 }
 
-// text is what writePrefix writes.
-func text(p netip.Prefix) string {
+// prefixText is what writePrefix writes.
+func prefixText(p netip.Prefix) string {
 	if p.IsSingleIP() {
 		return p.Addr().String()
 	}

@@ -35,7 +35,7 @@ type haproxy struct {
 // replace fills a new version of the list and commits it: requests see the
 // old list or the new one. A version that cannot be filled is dropped.
 func (h haproxy) replace(ctx context.Context, entries []Entry) error {
-	answer, err := h.ask(ctx, "prepare "+h.kind+" "+h.id)
+	answer, err := h.askSocket(ctx, "prepare "+h.kind+" "+h.id)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (h haproxy) replace(ctx context.Context, entries []Entry) error {
 		// The context may have ended: the clean-up has its own deadline.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_, _ = h.ask(ctx, "clear "+h.kind+" @"+version+" "+h.id)
+		_, _ = h.askSocket(ctx, "clear "+h.kind+" @"+version+" "+h.id)
 		return err
 	}
 	return nil
@@ -69,7 +69,7 @@ func (h haproxy) fill(ctx context.Context, version string, entries []Entry) erro
 			line.WriteByte(';')
 		}
 		line.WriteString(add)
-		line.WriteString(text(e.Prefix))
+		line.WriteString(prefixText(e.Prefix))
 		line.WriteString(h.value)
 		if line.Len() > haproxyLine-len(add)-64 {
 			if err := send(); err != nil {
@@ -85,7 +85,7 @@ func (h haproxy) fill(ctx context.Context, version string, entries []Entry) erro
 
 // tell sends a line that is answered by silence if all is well.
 func (h haproxy) tell(ctx context.Context, what, line string) error {
-	answer, err := h.ask(ctx, line)
+	answer, err := h.askSocket(ctx, line)
 	if err == nil && answer != "" {
 		err = h.refused(what, answer)
 	}
@@ -98,8 +98,8 @@ func (h haproxy) refused(what, answer string) error {
 		"(haproxy.cfg must use exactly this path)", h.socket, what, h.kind, h.id, first)
 }
 
-// ask sends one line and returns the answer without the space around it.
-func (h haproxy) ask(ctx context.Context, line string) (string, error) {
+// askSocket sends one line and returns the answer without the space around it.
+func (h haproxy) askSocket(ctx context.Context, line string) (string, error) {
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "unix", h.socket)
 	if errors.Is(err, fs.ErrPermission) {

@@ -17,7 +17,7 @@ type HAProxyProcess struct {
 // AskHAProxy returns what the process that answers at a stats socket says of itself. Any
 // level of the socket may ask.
 func AskHAProxy(ctx context.Context, socket string) (p HAProxyProcess, err error) {
-	answer, err := haproxy{socket: socket}.ask(ctx, "show info")
+	answer, err := haproxy{socket: socket}.askSocket(ctx, "show info")
 	if err != nil {
 		return p, err
 	}

@@ -195,7 +195,7 @@ func FuzzEntryText(f *testing.F) {
 		if !ok {
 			return
 		}
-		s := text(e.Prefix)
+		s := prefixText(e.Prefix)
 		if !canonicalLine.MatchString(s) {
 			t.Fatalf("text %q", s)
 		}

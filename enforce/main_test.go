@@ -31,7 +31,7 @@ func entries(until time.Time, prefixes ...string) []Entry {
 func prefixes(entries []Entry) string {
 	words := make([]string, len(entries))
 	for i, e := range entries {
-		words[i] = text(e.Prefix)
+		words[i] = prefixText(e.Prefix)
 	}
 	return strings.Join(words, " ")
 }

@@ -36,8 +36,8 @@ type Owned struct {
 	Keep bool `json:"keep,omitempty"`
 }
 
-// Own returns the record of a list.
-func Own(c FileConfig, keep bool) Owned {
+// NewOwned returns the record of a list.
+func NewOwned(c FileConfig, keep bool) Owned {
 	return Owned{Path: c.Path, File: place(c.Path), Format: c.Format.String(), Name: c.Name, Reload: c.Reload, Socket: c.Socket, Keep: keep}
 }
 
@@ -88,7 +88,7 @@ func (o *Owned) Empty(ctx context.Context, now time.Time) error {
 	case errors.Is(err, fs.ErrNotExist) && o.Socket == "":
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		err = f.load(ctx, nil)
+		err = f.putInForce(ctx, nil)
 	case err != nil:
 		return err
 	case !ours:

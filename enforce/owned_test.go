@@ -80,7 +80,7 @@ func TestEmpty(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "list")
 			config := FileConfig{Path: path, Format: FormatNginx}
-			o := Own(config, false)
+			o := NewOwned(config, false)
 			f, err := NewFile(config)
 			must(t, err)
 			must(t, f.Replace(t.Context(), now, testEntries))
@@ -113,7 +113,7 @@ func TestEmptyTells(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "list")
 	flag := path + ".flag"
 	config := FileConfig{Path: path, Format: FormatPlain, Reload: []string{"sh", "-c", "test -e " + flag + " && echo told > " + flag}}
-	o := Own(config, false)
+	o := NewOwned(config, false)
 	must(t, os.WriteFile(path, []byte("203.0.113.9\n"), 0o644))
 	if err := o.Empty(t.Context(), time.Unix(0, 0)); !errors.Is(err, ErrNotLoaded) {
 		t.Errorf("a reload that fails: %v", err)
@@ -164,8 +164,8 @@ func TestOwnedRecord(t *testing.T) {
 		t.Errorf("none: %v", err)
 	}
 	want := []Owned{
-		Own(FileConfig{Path: "/nowhere/list", Format: FormatNFT, Name: "edge", Reload: []string{"nft", "-f", "/nowhere/list"}}, false),
-		Own(FileConfig{Path: "/nowhere/acl", Format: FormatHAProxy, Socket: "/nowhere/sock"}, true),
+		NewOwned(FileConfig{Path: "/nowhere/list", Format: FormatNFT, Name: "edge", Reload: []string{"nft", "-f", "/nowhere/list"}}, false),
+		NewOwned(FileConfig{Path: "/nowhere/acl", Format: FormatHAProxy, Socket: "/nowhere/sock"}, true),
 	}
 	must(t, SaveOwned(path, want))
 	got, err := LoadOwned(path)
@@ -195,7 +195,7 @@ func TestOwnedRecord(t *testing.T) {
 
 func FuzzLoadOwned(f *testing.F) {
 	path := filepath.Join(f.TempDir(), OwnedName)
-	if err := SaveOwned(path, []Owned{Own(FileConfig{Path: "/nowhere/list"}, true)}); err != nil {
+	if err := SaveOwned(path, []Owned{NewOwned(FileConfig{Path: "/nowhere/list"}, true)}); err != nil {
 		f.Fatal(err)
 	}
 	text, err := os.ReadFile(path)

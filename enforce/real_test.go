@@ -338,7 +338,7 @@ func TestHAProxyIsEmptied(t *testing.T) {
 	t.Parallel()
 	h := startHAProxy(t)
 	c := h.config(enforce.FormatHAProxy)
-	own := enforce.Own(c, false)
+	own := enforce.NewOwned(c, false)
 	for _, gone := range []bool{false, true} {
 		f := newFile(t, c)
 		if err := f.Replace(t.Context(), time.Now(), []enforce.Entry{entry("203.0.113.9/32", time.Hour)}); err != nil {

@@ -33,7 +33,7 @@ type Config struct {
 	// file's path).
 	Name     string
 	Enforcer Enforcer
-	// Blocks returns the blocks that are to be enforced at now: List.All of the
+	// Blocks returns the blocks that are to be enforced at now: List.Prefixes of the
 	// blocklist, or less of them (see Around). It is called from Run, and has a
 	// change before Changed is called with it. Changed is never called with what it
 	// leaves out: in mode monitor it returns none and Changed is not called.

@@ -60,7 +60,7 @@ func TestForms(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if got, want := slices.Collect(r.List.All()), prefixes(one.want...); !slices.Equal(got, want) {
+		if got, want := slices.Collect(r.List.Prefixes()), prefixes(one.want...); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 		one.left.Entries = len(one.want)
@@ -76,7 +76,7 @@ func TestWide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := slices.Collect(r.List.All()); !slices.Equal(got, prefixes("23.0.0.0/8", "2000::/19", "2003::/19")) || r.Wide != 2 || r.Special != 3 {
+	if got := slices.Collect(r.List.Prefixes()); !slices.Equal(got, prefixes("23.0.0.0/8", "2000::/19", "2003::/19")) || r.Wide != 2 || r.Special != 3 {
 		t.Errorf("%v, %+v", got, r.Counts)
 	}
 }
@@ -244,7 +244,7 @@ func TestListAgainstMap(t *testing.T) {
 		if x, y := one.Changes(two); x != added || y != gone || one.Len() != len(inA) {
 			t.Fatalf("%v to %v: %d added, %d gone, want %d, %d", a, b, x, y, added, gone)
 		}
-		for p := range one.All() {
+		for p := range one.Prefixes() {
 			if !inA[p] {
 				t.Fatalf("%v has %v", a, p)
 			}
@@ -269,8 +269,8 @@ func TestKept(t *testing.T) {
 	if err != nil || got.Source != k.Source || !got.Wide || !got.Good.Equal(k.Good) || got.ETag != k.ETag || got.Modified != k.Modified || got.Counts != k.Counts {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if !slices.Equal(slices.Collect(got.List.All()), slices.Collect(k.List.All())) {
-		t.Errorf("%v", slices.Collect(got.List.All()))
+	if !slices.Equal(slices.Collect(got.List.Prefixes()), slices.Collect(k.List.Prefixes())) {
+		t.Errorf("%v", slices.Collect(got.List.Prefixes()))
 	}
 	for i := range b {
 		bad := bytes.Clone(b)
@@ -326,7 +326,7 @@ func FuzzRead(f *testing.F) {
 			}
 			return
 		}
-		for p := range r.List.All() {
+		for p := range r.List.Prefixes() {
 			if Special(p.Addr()) || overlaps(p) || r.tooWide(p) || p != p.Masked() {
 				t.Errorf("%v", p)
 			}
@@ -352,7 +352,7 @@ func FuzzUnmarshal(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		_, _ = Unmarshal(data)
 		l, err := unpackAll(data)
-		if err == nil && !slices.Equal(newList(slices.Collect(l.All())).packed, data) {
+		if err == nil && !slices.Equal(newList(slices.Collect(l.Prefixes())).packed, data) {
 			t.Errorf("%x is read as another list", data)
 		}
 	})

@@ -97,8 +97,8 @@ func NewFetcher(s FetchSettings) (*Fetcher, error) {
 	return &Fetcher{settings: s, url: u, longest: longest, stall: stall}, nil
 }
 
-// Get asks for the list. had is what it was called when it was last taken in.
-func (f *Fetcher) Get(ctx context.Context, had Marks) (Answer, error) {
+// FetchList asks for the list. had is what it was called when it was last taken in.
+func (f *Fetcher) FetchList(ctx context.Context, had Marks) (Answer, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, f.longest, errors.New("the fetch took longer than "+f.longest.String()))
 	defer cancel()
 	ctx, stop := context.WithCancelCause(ctx)

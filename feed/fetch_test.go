@@ -41,7 +41,7 @@ func serve(t *testing.T, path string, handler http.HandlerFunc) *Fetcher {
 
 func get(t *testing.T, f *Fetcher, had Marks) (Answer, error) {
 	t.Helper()
-	return f.Get(t.Context(), had)
+	return f.FetchList(t.Context(), had)
 }
 
 func write(w http.ResponseWriter, text string) { _, _ = w.Write([]byte(text)) }
@@ -212,7 +212,7 @@ func TestSlow(t *testing.T) {
 	f := serve(t, "/", func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := f.Get(ctx, Marks{}); !errors.Is(err, context.Canceled) {
+	if _, err := f.FetchList(ctx, Marks{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a node that ends: %v", err)
 	}
 }
@@ -284,7 +284,7 @@ func TestHide(t *testing.T) {
 		"unknown token 0123456789abcdef": "unknown token …", "no Bearer 0123456789abcdef here": "no … here",
 		"GET /a/f00dfeed42/drop.txt?key=sekret%2Fdata&x=1": "GET /…", "user f00dfeed42": "user …", "key sekret/data": "key …", "5.6.7.8 # Bearer": "5.6.7.8 # Bearer",
 	} {
-		if got, found := s.Hide([]byte(text)); string(got) != want || found != (text != want) {
+		if got, found := s.HideSecrets([]byte(text)); string(got) != want || found != (text != want) {
 			t.Errorf("%q: %q, %t; want %q", text, got, found, want)
 		}
 	}

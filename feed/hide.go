@@ -10,9 +10,9 @@ import (
 // leastSecret is the shortest part of a URL or header that is taken for a secret.
 const leastSecret = 8
 
-// Hide returns an answer's text without what the URL and the header file have of secrets,
+// HideSecrets returns an answer's text without what the URL and the header file have of secrets,
 // and whether it had any: servers say whose token they refuse, and that is logged.
-func (s *FetchSettings) Hide(text []byte) (_ []byte, found bool) {
+func (s *FetchSettings) HideSecrets(text []byte) (_ []byte, found bool) {
 	for _, secret := range s.secrets() {
 		if bytes.Contains(text, []byte(secret)) {
 			text, found = bytes.ReplaceAll(text, []byte(secret), []byte("…")), true

@@ -46,7 +46,7 @@ func judgeReach(good, next *List) string {
 	gained, lost := both.without(was), both.without(is)
 	moved := reach{gained.v4 + lost.v4, gained.v6 + lost.v6}
 	switch {
-	case is.over(largest) && !was.over(largest):
+	case is.exceedsPart(largest) && !was.exceedsPart(largest):
 		return "names more than a quarter of all addresses on the internet"
 	case good.Len() > 0 && much(moved.v4, was.v4, widest.v4):
 		return movedBy("addresses of IPv4", was.v4, lost.v4, gained.v4)

@@ -43,7 +43,7 @@ func (k *Kept) Marshal() ([]byte, error) {
 	if len(head) > maxHead {
 		return nil, errors.New("what describes the list is too long to be kept")
 	}
-	packed := rest(k.List)
+	packed := restOfFile(k.List)
 	out := make([]byte, 0, len(keptMagic)+4+len(head)+len(packed)+sha256.Size)
 	out = append(out, keptMagic...)
 	out = binary.LittleEndian.AppendUint32(out, uint32(len(head)))

@@ -55,8 +55,8 @@ func (l *List) Len() int {
 	return l.n
 }
 
-// All returns the prefixes in their order.
-func (l *List) All() iter.Seq[netip.Prefix] {
+// Prefixes returns the prefixes in their order.
+func (l *List) Prefixes() iter.Seq[netip.Prefix] {
 	return func(yield func(netip.Prefix) bool) {
 		if l == nil {
 			return
@@ -104,7 +104,7 @@ func unpackAll(b []byte) (*List, error) {
 
 // Changes returns how many prefixes next has that l has not, and how many it lacks.
 func (l *List) Changes(next *List) (added, gone int) {
-	was, is := rest(l), rest(next)
+	was, is := restOfFile(l), restOfFile(next)
 	a, was := unpack(was)
 	b, is := unpack(is)
 	for a.IsValid() || b.IsValid() {
@@ -127,7 +127,7 @@ func (l *List) Changes(next *List) (added, gone int) {
 	return added, gone
 }
 
-func rest(l *List) []byte {
+func restOfFile(l *List) []byte {
 	if l == nil {
 		return nil
 	}

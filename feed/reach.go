@@ -17,7 +17,7 @@ var (
 
 // reachOf returns what two lists cover together; nil is an empty one.
 func reachOf(one, two *List) (sum reach) {
-	was, is := rest(one), rest(two)
+	was, is := restOfFile(one), restOfFile(two)
 	a, was := unpack(was)
 	b, is := unpack(is)
 	var outer netip.Prefix // the last one that was counted
@@ -58,5 +58,5 @@ func network(p netip.Prefix) uint64 {
 // without returns r less what lies in it.
 func (r reach) without(part reach) reach { return reach{r.v4 - part.v4, r.v6 - part.v6} }
 
-// over reports whether r is more than a part of all addresses of either family.
-func (r reach) over(part uint64) bool { return r.v4 > all.v4/part || r.v6 > all.v6/part }
+// exceedsPart reports whether r is more than a part of all addresses of either family.
+func (r reach) exceedsPart(part uint64) bool { return r.v4 > all.v4/part || r.v6 > all.v6/part }

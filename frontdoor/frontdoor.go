@@ -16,7 +16,7 @@ import (
 	"edgeguard"
 )
 
-// Inner is what [Sources.Of] says of an address that is not of the Internet; of others it says
+// Inner is what [Sources.DoorOf] says of an address that is not of the Internet; of others it says
 // whose they are.
 const Inner = "private"
 
@@ -25,7 +25,7 @@ const Fix = "They are those of what stands before the server (a balancer, a tunn
 	"Have the server log its client: nginx set_real_ip_from and real_ip_header, Apache mod_remoteip; or read the log of what stands before it. " +
 	"Where a proxy asks: trusted_proxies. If they are clients, as in an office's own network, `edgeguard clients add NETWORK` says so, as does clients in the config"
 
-// Whose says in words whose addresses are meant by what [Sources.Of] or [Sources.Shown] says.
+// Whose says in words whose addresses are meant by what [Sources.DoorOf] or [Sources.Shown] says.
 func Whose(door string) string {
 	if door == Inner {
 		return "private addresses"
@@ -50,7 +50,7 @@ func Shown(events []edgeguard.Event) string {
 	s := New(0)
 	for i := range events {
 		// As if a second apart: lines are few, and one is looked at in a second.
-		s.See(&events[i], uint32(i+1))
+		s.NoteClient(&events[i], uint32(i+1))
 	}
 	return s.Shown()
 }

@@ -27,7 +27,7 @@ func TestCDNs(t *testing.T) {
 	}{{40, 0, "Cloudflare"}, {36, 4, "Cloudflare"}, {35, 5, ""}, {1, 0, "Cloudflare"}, {3000, 100, "Cloudflare"}, {100, 3000, ""}} {
 		s, sec := New(7), uint32(1000)
 		show := func(addr string) {
-			s.See(request(addr), sec)
+			s.NoteClient(request(addr), sec)
 			sec++
 		}
 		order := rand.New(rand.NewPCG(1, 2)).Perm(c.edges + c.others) // no attacker's choice
@@ -38,22 +38,22 @@ func TestCDNs(t *testing.T) {
 				show(fmt.Sprintf("198.18.%d.%d", i/250, i%250))
 			}
 		}
-		if got := s.Of(request(edge(0)), sec); got != c.want {
+		if got := s.DoorOf(request(edge(0)), sec); got != c.want {
 			t.Errorf("%d edges, %d others: an edge's address is of %q, want %q", c.edges, c.others, got, c.want)
 		}
-		if got := s.Of(request("203.0.113.9"), sec); got != "" {
+		if got := s.DoorOf(request("203.0.113.9"), sec); got != "" {
 			t.Errorf("%d edges, %d others: a client's address is of %q", c.edges, c.others, got)
 		}
-		if got := s.Of(request("151.101.1.1"), sec); got != "" {
+		if got := s.DoorOf(request("151.101.1.1"), sec); got != "" {
 			t.Errorf("%d edges, %d others: another CDN's address is of %q", c.edges, c.others, got)
 		}
-		if got := s.Of(&edgeguard.Event{Addr: netip.MustParseAddr(edge(0)), Kind: edgeguard.KindRequest, Named: true}, sec); got != "" {
+		if got := s.DoorOf(&edgeguard.Event{Addr: netip.MustParseAddr(edge(0)), Kind: edgeguard.KindRequest, Named: true}, sec); got != "" {
 			t.Errorf("an address that a proxy named is of %q", got)
 		}
 		for i := range 200 { // clients have come in place of the CDN
-			s.See(request(fmt.Sprintf("192.0.2.%d", i)), sec+day+uint32(i)+1)
+			s.NoteClient(request(fmt.Sprintf("192.0.2.%d", i)), sec+day+uint32(i)+1)
 		}
-		if got := s.Of(request(edge(0)), sec+day+201); got != "" {
+		if got := s.DoorOf(request(edge(0)), sec+day+201); got != "" {
 			t.Errorf("%d edges, %d others: a day later it is of %q", c.edges, c.others, got)
 		}
 	}
@@ -67,10 +67,10 @@ func TestShareIsOfAddresses(t *testing.T) {
 		if i%500 == 0 {
 			addr = fmt.Sprintf("192.0.2.%d", i/500)
 		}
-		s.See(request(addr), sec)
+		s.NoteClient(request(addr), sec)
 		sec++
 	}
-	if got := s.Of(request("162.158.0.1"), sec); got != "" {
+	if got := s.DoorOf(request("162.158.0.1"), sec); got != "" {
 		t.Errorf("it is of %q", got)
 	}
 }
@@ -149,7 +149,7 @@ func TestShown(t *testing.T) {
 func TestClients(t *testing.T) {
 	s, sec := New(7), uint32(1000)
 	ev, near := request("10.0.0.7"), request("10.0.1.7")
-	s.See(ev, sec)
+	s.NoteClient(ev, sec)
 	one := Client{Prefix: netip.MustParsePrefix("10.0.0.0/24"), Since: time.Unix(1, 0)}
 	s.AddClient(one)
 	again, ok := s.AddClient(Client{Prefix: one.Prefix, Since: time.Unix(2, 0)})
@@ -157,14 +157,14 @@ func TestClients(t *testing.T) {
 		t.Errorf("named again: %+v, %v, %d changes", again, ok, changes)
 	}
 	for addr, want := range map[*edgeguard.Event]string{ev: "", near: Inner} {
-		if of, of2 := s.Of(addr, sec), s.Any(addr.Addr, sec); of != want || of2 != want {
+		if of, of2 := s.DoorOf(addr, sec), s.DoorOfAny(addr.Addr, sec); of != want || of2 != want {
 			t.Errorf("%v is of %q, for a fleet of %q; want %q", addr.Addr, of, of2, want)
 		}
 	}
 	if _, ok := s.RemoveClient(netip.MustParsePrefix("10.0.0.7/32")); ok {
 		t.Error("a part of it was taken back")
 	}
-	if removed, ok := s.RemoveClient(one.Prefix); !ok || removed != one || s.Of(ev, sec) != Inner {
-		t.Errorf("taken back: %+v, %v, and is of %q", removed, ok, s.Of(ev, sec))
+	if removed, ok := s.RemoveClient(one.Prefix); !ok || removed != one || s.DoorOf(ev, sec) != Inner {
+		t.Errorf("taken back: %+v, %v, and is of %q", removed, ok, s.DoorOf(ev, sec))
 	}
 }

@@ -59,8 +59,8 @@ func tells(ev *edgeguard.Event) bool {
 	return !ev.Named && ev.Kind&(edgeguard.KindRequest|edgeguard.KindResponse) != 0
 }
 
-// See notes the client of an event that is decided in the second sec.
-func (s *Sources) See(ev *edgeguard.Event, sec uint32) {
+// NoteClient notes the client of an event that is decided in the second sec.
+func (s *Sources) NoteClient(ev *edgeguard.Event, sec uint32) {
 	if s == nil {
 		return
 	}
@@ -119,9 +119,9 @@ func (o *source) share(cdn uint8, sec uint32) (of, all int) {
 // most reports whether so many of all are nine in ten.
 func most(of, all int) bool { return of*10 >= all*9 && of > 0 }
 
-// Of returns what the address of an event is in the second sec, as far as its source tells:
+// DoorOf returns what the address of an event is in the second sec, as far as its source tells:
 // [Inner], the name of a CDN, or empty for a client's.
-func (s *Sources) Of(ev *edgeguard.Event, sec uint32) string {
+func (s *Sources) DoorOf(ev *edgeguard.Event, sec uint32) string {
 	if s == nil || !tells(ev) || s.isClient(ev.Addr) {
 		return ""
 	}
@@ -138,14 +138,14 @@ func (s *Sources) Of(ev *edgeguard.Event, sec uint32) string {
 	return ""
 }
 
-// Any returns what an address is as far as any source tells that has shown anything.
-func (s *Sources) Any(a netip.Addr, sec uint32) (door string) {
+// DoorOfAny returns what an address is as far as any source tells that has shown anything.
+func (s *Sources) DoorOfAny(a netip.Addr, sec uint32) (door string) {
 	if s == nil {
 		return ""
 	}
 	for i := 0; i < len(s.all) && door == ""; i++ {
 		if one := &s.all[i]; one.inner.Load() || one.public.Load() != 0 {
-			door = s.Of(&edgeguard.Event{Addr: a, Kind: edgeguard.KindRequest, Source: uint8(i)}, sec)
+			door = s.DoorOf(&edgeguard.Event{Addr: a, Kind: edgeguard.KindRequest, Source: uint8(i)}, sec)
 		}
 	}
 	return door

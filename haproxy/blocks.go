@@ -84,8 +84,8 @@ type BlockEntry struct {
 	Until time.Time
 }
 
-// bits returns the table's prefix length for a family; 0 for none.
-func (t *BlockTable) bits(v4 bool) int {
+// prefixBits returns the table's prefix length for a family; 0 for none.
+func (t *BlockTable) prefixBits(v4 bool) int {
 	if v4 {
 		return t.v4
 	}
@@ -95,7 +95,7 @@ func (t *BlockTable) bits(v4 bool) int {
 // BlockKeyOf returns the key of a prefix, if it has the length of a table.
 func BlockKeyOf(p netip.Prefix) (BlockKey, bool) {
 	for i := range tables {
-		if tables[i].bits(p.Addr().Is4()) == p.Bits() && p.Bits() > 0 {
+		if tables[i].prefixBits(p.Addr().Is4()) == p.Bits() && p.Bits() > 0 {
 			return BlockKey{i, p.Addr()}, true
 		}
 	}
@@ -104,5 +104,5 @@ func BlockKeyOf(p netip.Prefix) (BlockKey, bool) {
 
 // Prefix returns the prefix of a key.
 func (k BlockKey) Prefix() netip.Prefix {
-	return netip.PrefixFrom(k.Addr, tables[k.Table].bits(k.Addr.Is4()))
+	return netip.PrefixFrom(k.Addr, tables[k.Table].prefixBits(k.Addr.Is4()))
 }

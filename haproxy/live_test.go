@@ -257,7 +257,7 @@ func TestSameAsRules(t *testing.T) {
 		got := a.ask(t, method, path.String(), host, status)
 		want := wants(set, c, method, path.String(), host, status)
 		if !slices.Equal(got, want) {
-			t.Fatalf("seed %d: %s %q of %q answered %d: HAProxy counts %v, the rules %v; as rules read it: %q", seed, method, &path, host, status, got, want, rules.Path(path.String()))
+			t.Fatalf("seed %d: %s %q of %q answered %d: HAProxy counts %v, the rules %v; as rules read it: %q", seed, method, &path, host, status, got, want, rules.NormalPath(path.String()))
 		}
 		for i := range want {
 			matched[i] += want[i]

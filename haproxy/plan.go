@@ -69,7 +69,7 @@ func NewBlockPlan(set map[netip.Prefix]time.Time) BlockPlan {
 		}
 	}
 	slices.SortFunc(widest, comparePieces)
-	p.each(widest, len(tables)-1)
+	p.planEach(widest, len(tables)-1)
 	for _, around := range slices.SortedFunc(maps.Keys(p.odd), func(a, b BlockKey) int {
 		if a.Table != b.Table { // what is decided of a /24 matters to the /16 around it
 			return a.Table - b.Table
@@ -84,7 +84,7 @@ func NewBlockPlan(set map[netip.Prefix]time.Time) BlockPlan {
 // blockKeyAround returns the longest key that a prefix lies in, and is longer than.
 func blockKeyAround(p netip.Prefix) (BlockKey, bool) {
 	for i := range tables {
-		if bits := tables[i].bits(p.Addr().Is4()); 0 < bits && bits < p.Bits() {
+		if bits := tables[i].prefixBits(p.Addr().Is4()); 0 < bits && bits < p.Bits() {
 			outer, _ := p.Addr().Prefix(bits) // no error: it is shorter
 			return BlockKey{i, outer.Addr()}, true
 		}
@@ -108,13 +108,13 @@ func (p *planner) group(around BlockKey) {
 	holes, ok := p.holes(around)
 	fewer, many := 1, 0
 	for _, hole := range holes {
-		fewer += size(hole, table)
+		fewer += keysOf(hole, table)
 	}
 	for _, piece := range odd {
-		many += size(piece.prefix, table)
+		many += keysOf(piece.prefix, table)
 	}
 	if !ok || fewer > many || fewer > mostOfOne || len(p.plan.Entries)+fewer > mostOfAll {
-		p.each(odd, table)
+		p.planEach(odd, table)
 		return
 	}
 	p.plan.Entries[around] = BlockEntry{BlockedGPT, until}

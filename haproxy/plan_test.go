@@ -13,7 +13,7 @@ var epoch = time.Unix(1_700_000_000, 0)
 // refuses reports what HAProxy does: the longest prefix with an entry decides.
 func refuses(set map[netip.Prefix]time.Time, plan BlockPlan, addr netip.Addr, now time.Time) bool {
 	for i := range tables {
-		bits := tables[i].bits(addr.Is4())
+		bits := tables[i].prefixBits(addr.Is4())
 		if bits == 0 {
 			continue
 		}

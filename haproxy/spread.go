@@ -5,10 +5,10 @@ import (
 	"net/netip"
 )
 
-// each plans every piece as keys of a table, if they are few.
-func (p *planner) each(pieces []piece, table int) {
+// planEach plans every piece as keys of a table, if they are few.
+func (p *planner) planEach(pieces []piece, table int) {
 	for _, piece := range pieces {
-		n := size(piece.prefix, table)
+		n := keysOf(piece.prefix, table)
 		if n > mostOfOne || len(p.plan.Entries)+n > mostOfAll {
 			p.plan.Left[piece.prefix] = true
 			continue
@@ -21,9 +21,9 @@ func (p *planner) each(pieces []piece, table int) {
 	}
 }
 
-// size returns how many keys of a table a prefix is.
-func size(p netip.Prefix, table int) int {
-	longer := tables[table].bits(p.Addr().Is4()) - p.Bits()
+// keysOf returns how many keys of a table a prefix is.
+func keysOf(p netip.Prefix, table int) int {
+	longer := tables[table].prefixBits(p.Addr().Is4()) - p.Bits()
 	return 1 << min(longer, 30)
 }
 
@@ -35,7 +35,7 @@ func keysIn(p netip.Prefix, table int) iter.Seq[BlockKey] {
 }
 
 func keys(p netip.Prefix, table int, yield func(BlockKey) bool) bool {
-	if p.Bits() == tables[table].bits(p.Addr().Is4()) {
+	if p.Bits() == tables[table].prefixBits(p.Addr().Is4()) {
 		return yield(BlockKey{table, p.Addr()})
 	}
 	low, high := halves(p)

@@ -67,14 +67,14 @@ type Condition struct {
 // Always returns the condition that every request meets.
 func Always() *Condition { return &Condition{kind: always} }
 
-// And returns the condition that all parts hold.
-func And(parts ...*Condition) *Condition { return join(and, parts) }
+// AllOf returns the condition that all parts hold.
+func AllOf(parts ...*Condition) *Condition { return join(and, parts) }
 
-// Or returns the condition that one of the parts holds at least.
-func Or(parts ...*Condition) *Condition { return join(or, parts) }
+// AnyOf returns the condition that one of the parts holds at least.
+func AnyOf(parts ...*Condition) *Condition { return join(or, parts) }
 
-// Not returns the opposite.
-func Not(n *Condition) *Condition {
+// Negate returns the opposite.
+func Negate(n *Condition) *Condition {
 	if n.kind == not {
 		return n.parts[0]
 	}
@@ -214,14 +214,14 @@ func beyondASCII(r rune) bool { return r >= utf8.RuneSelf }
 
 // probe refuses what a rule refuses.
 func (n *Condition) probe() error {
-	value, ok := n.term()
+	value, ok := n.matchValue()
 	if !ok {
 		if n.field != Path || n.op == Matches {
 			return nil
 		}
 		exact := *n // in any case, it is written the same
 		exact.fold = false
-		value, _ = exact.term()
+		value, _ = exact.matchValue()
 	}
 	spec := rules.Spec{Name: "probe", Threshold: 1}
 	setTerm(&spec.Match, n.field, []string{value})
@@ -231,8 +231,8 @@ func (n *Condition) probe() error {
 	return nil
 }
 
-// term returns a leaf as a value of a match, if it can be one.
-func (n *Condition) term() (string, bool) {
+// matchValue returns a leaf as a value of a match, if it can be one.
+func (n *Condition) matchValue() (string, bool) {
 	switch {
 	case n.kind != leaf || n.fold || n.op == Matches:
 		return "", false
@@ -266,7 +266,7 @@ func (n *Condition) term() (string, bool) {
 // IsAlways reports whether every request meets the condition.
 func (n *Condition) IsAlways() bool { return n.kind == always }
 
-// Has reports whether the condition looks at a field.
-func (n *Condition) Has(field ConditionField) bool {
-	return n.kind == leaf && n.field == field || slices.ContainsFunc(n.parts, func(p *Condition) bool { return p.Has(field) })
+// UsesField reports whether the condition looks at a field.
+func (n *Condition) UsesField(field ConditionField) bool {
+	return n.kind == leaf && n.field == field || slices.ContainsFunc(n.parts, func(p *Condition) bool { return p.UsesField(field) })
 }

@@ -30,28 +30,28 @@ func TestWrite(t *testing.T) {
 		match, when string
 	}{
 		{migrate.Always(), "", ""},
-		{migrate.And(a, post), "method [POST] path [/a*]", ""},
-		{migrate.Or(a, star), "path [/a* /%2A]", ""},
-		{migrate.Or(a, migrate.Always()), "", ""},
-		{migrate.And(a, star), "path [/a*]", `path == "/*"`},
-		{migrate.And(a, migrate.Not(star), migrate.Not(migrate.Or(host, post))), "path [/a*] not host [*.example.org] method [POST] path [/%2A]", ""},
-		{migrate.Or(a, post), "", `(path startsWith "/a" or method == "POST")`},
-		{migrate.Not(migrate.And(a, agent)), "", `not (path startsWith "/a" and agent contains "\"")`},
-		{migrate.Not(migrate.Not(agent)), "", `agent contains "\""`},
+		{migrate.AllOf(a, post), "method [POST] path [/a*]", ""},
+		{migrate.AnyOf(a, star), "path [/a* /%2A]", ""},
+		{migrate.AnyOf(a, migrate.Always()), "", ""},
+		{migrate.AllOf(a, star), "path [/a*]", `path == "/*"`},
+		{migrate.AllOf(a, migrate.Negate(star), migrate.Negate(migrate.AnyOf(host, post))), "path [/a*] not host [*.example.org] method [POST] path [/%2A]", ""},
+		{migrate.AnyOf(a, post), "", `(path startsWith "/a" or method == "POST")`},
+		{migrate.Negate(migrate.AllOf(a, agent)), "", `not (path startsWith "/a" and agent contains "\"")`},
+		{migrate.Negate(migrate.Negate(agent)), "", `agent contains "\""`},
 	} {
 		match, when, err := c.n.Write()
 		if got := write(match); err != nil || got != c.match || when != c.when {
 			t.Errorf("%s, when %s, %v; want %s, when %s", got, when, err, c.match, c.when)
 		}
 	}
-	if _, _, err := migrate.Not(migrate.Always()).Write(); err == nil {
+	if _, _, err := migrate.Negate(migrate.Always()).Write(); err == nil {
 		t.Error("nothing that matches is written")
 	}
 	parts := make([]*migrate.Condition, 500)
 	for i := range parts {
 		parts[i] = agent
 	}
-	if _, _, err := migrate.And(parts...).Write(); err == nil {
+	if _, _, err := migrate.AllOf(parts...).Write(); err == nil {
 		t.Error("500 comparisons are written")
 	}
 }

@@ -158,8 +158,8 @@ func (v *JSONValue) empty() bool {
 	return v.kind != 't' && len(v.names) == 0 && len(v.items) == 0 && v.text == ""
 }
 
-// Skip marks a field as one that changes nothing, with all that is in it.
-func (v *JSONValue) Skip(names ...string) {
+// SkipFields marks a field as one that changes nothing, with all that is in it.
+func (v *JSONValue) SkipFields(names ...string) {
 	for _, name := range names {
 		if f := v.Field(name); f != nil {
 			f.skip()
@@ -247,8 +247,8 @@ func (v *JSONValue) unread(path string, all *[]string) {
 	}
 }
 
-// Each calls do with every text of a name, however deep it lies. It asks for nothing.
-func (v *JSONValue) Each(name string, do func(text string)) {
+// EachText calls do with every text of a name, however deep it lies. It asks for nothing.
+func (v *JSONValue) EachText(name string, do func(text string)) {
 	if v == nil {
 		return
 	}
@@ -256,9 +256,9 @@ func (v *JSONValue) Each(name string, do func(text string)) {
 		do(f.text)
 	}
 	for _, n := range v.names {
-		v.fields[n].Each(name, do)
+		v.fields[n].EachText(name, do)
 	}
 	for _, item := range v.items {
-		item.Each(name, do)
+		item.EachText(name, do)
 	}
 }

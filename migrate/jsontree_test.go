@@ -40,7 +40,7 @@ func TestJSONUnread(t *testing.T) {
 	if v.Field("n") != nil {
 		t.Error("null is a value")
 	}
-	v.Skip("g", "missing")
+	v.SkipFields("g", "missing")
 	if got := strings.Join(v.Unread(), " "); got != "b.c b.d[1]" {
 		t.Errorf("%q", got)
 	}
@@ -58,8 +58,8 @@ func TestNilJSONValue(t *testing.T) {
 	if _, ok := v.Text(); ok || v.Field("a") != nil || v.Items() != nil || v.Names() != nil || v.IsList() || v.Unread() != nil {
 		t.Error("nil has something")
 	}
-	v.Skip("a")
-	v.Each("a", func(string) { t.Error("nil has a text") })
+	v.SkipFields("a")
+	v.EachText("a", func(string) { t.Error("nil has a text") })
 }
 
 func FuzzParse(f *testing.F) {
@@ -75,6 +75,6 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%q is read", data)
 		}
 		v.Unread()
-		v.Each("a", func(string) {})
+		v.EachText("a", func(string) {})
 	})
 }

@@ -34,8 +34,8 @@ type Draft struct {
 	Refused []string
 }
 
-// Note adds a decision.
-func (r *Draft) Note(format string, args ...any) {
+// NoteDecision adds a decision.
+func (r *Draft) NoteDecision(format string, args ...any) {
 	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 }
 
@@ -84,10 +84,10 @@ func (r *Report) Add(rule *Draft, name string) {
 // remark notes what differs for a rule that has certain parts, wherever it is from.
 func (r *Draft) remark() {
 	if strings.Contains(r.Spec.When, "lower(") || strings.Contains(r.Spec.When, "(?i)") {
-		r.Note("Letters are compared in any case as Unicode has it: here the Kelvin sign (U+212A) counts as k, too.")
+		r.NoteDecision("Letters are compared in any case as Unicode has it: here the Kelvin sign (U+212A) counts as k, too.")
 	}
 	if slices.ContainsFunc(r.Spec.Key.With, func(part string) bool { return strings.HasPrefix(part, "header:") }) {
-		r.Note("Headers come from a proxy that asks edgeguard, and are in no access log: `edgeguard replay` with one counts nothing by this rule.")
+		r.NoteDecision("Headers come from a proxy that asks edgeguard, and are in no access log: `edgeguard replay` with one counts nothing by this rule.")
 	}
 }
 
@@ -141,9 +141,9 @@ func (r *Report) Missing() []string {
 	return all
 }
 
-// YAML returns the imported rules as a config that refuses nothing yet. The file is named
+// ConfigText returns the imported rules as a config that refuses nothing yet. The file is named
 // in its first comment.
-func (r *Report) YAML(file string) string {
+func (r *Report) ConfigText(file string) string {
 	var b strings.Builder
 	specs := r.Specs()
 	comment(&b, "", fmt.Sprintf("Written by edgeguard import from %s, %s: %s, and %d not imported.",

@@ -34,7 +34,7 @@ func conjuncts(n *Condition) []*Condition {
 	case n.kind == not && n.parts[0].kind == or: // none of them
 		var all []*Condition
 		for _, p := range n.parts[0].parts {
-			all = append(all, conjuncts(Not(p))...)
+			all = append(all, conjuncts(Negate(p))...)
 		}
 		return all
 	}
@@ -59,7 +59,7 @@ func (w *writer) conjunct(n *Condition) error {
 		return nil
 	}
 	if n.kind == not {
-		if value, ok := n.parts[0].term(); ok {
+		if value, ok := n.parts[0].matchValue(); ok {
 			if w.match.Not == nil {
 				w.match.Not = &rules.Match{}
 			}
@@ -85,7 +85,7 @@ func terms(n *Condition) (ConditionField, []string, bool) {
 	}
 	var values []string
 	for _, p := range parts {
-		value, ok := p.term()
+		value, ok := p.matchValue()
 		if !ok || p.field != parts[0].field {
 			return "", nil, false
 		}

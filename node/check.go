@@ -38,7 +38,7 @@ func Check(c *config.Config) error {
 		note(fmt.Sprintf("enforce.files[%d]", i), lists.CheckFile(f))
 	}
 	if c.Fleet != nil {
-		client, err := redis.Dial(fleetlink.RedisConfig(c, "")) // it does not connect yet
+		client, err := redis.NewClient(fleetlink.RedisConfig(c, "")) // it does not connect yet
 		if err == nil {
 			_ = client.Close()
 		}

@@ -46,6 +46,6 @@ func daySide(folder string, kept *watch.Rates) snapshot.SideFile[*watch.Rates] {
 // writeMinute writes a note of a minute.
 func writeMinute(w *snapshot.Writer, m watch.DayMinute) {
 	if text, err := json.Marshal(m); err == nil && len(text) <= snapshot.MaxNote {
-		w.Note(text)
+		w.WriteNote(text)
 	}
 }

@@ -42,7 +42,7 @@ func doorsSide(folder string, p *pipeline.Pipeline, clock *clockguard.Clock) sna
 		Write: func(w *snapshot.Writer, _ time.Time) {
 			note := func(one any) {
 				if text, err := json.Marshal(one); err == nil && len(text) <= snapshot.MaxNote {
-					w.Note(text)
+					w.WriteNote(text)
 				}
 			}
 			for source, at := range p.Public() {

@@ -141,7 +141,7 @@ func TestThresholdOfTheFleetTwice(t *testing.T) {
 		}
 		wg.Wait()
 		newest := func(u *underTest) fleet.ThresholdRecord {
-			e, _ := u.lifecycle.overlay.Fleet().Book().Of("site")
+			e, _ := u.lifecycle.overlay.Fleet().Book().EntryOf("site")
 			return e.ThresholdRecord
 		}
 		a.eventually("both have the same", func() bool { return newest(a) == newest(b) && newest(a).Threshold/10 == 100+round })

@@ -94,7 +94,7 @@ func TestHistoryAfterReload(t *testing.T) {
 		t.Error("a rule that is gone has a history")
 	}
 	count := 0
-	for range u.store.history.Kept.All() {
+	for range u.store.history.Kept.AllWindows() {
 		count++
 	}
 	if count != 1 {

@@ -19,7 +19,7 @@ func historySide(folder string, kept *tuning.History) snapshot.SideFile[*tuning.
 	return snapshot.SideFile[*tuning.History]{
 		Path: path, Kept: kept, Changes: kept.Changes,
 		Write: func(w *snapshot.Writer, _ time.Time) {
-			for m, one := range kept.All() {
+			for m, one := range kept.AllWindows() {
 				w.Distribution(snapshot.Distribution{Fingerprint: m.Fingerprint, Window: m.Window, At: one.At, Form: one.Counts})
 			}
 		},

@@ -26,8 +26,8 @@ func filled(t *testing.T) *snapshot.SideFile[*tuning.History] {
 	var counts tuning.Distribution
 	counts.AddN(1901, 3)
 	for now := historyfileNoon.Add(-30 * time.Minute); !now.After(historyfileNoon); now = now.Add(5 * time.Minute) {
-		if due, ok := f.Kept.Next(now, []tuning.Meter{m}); ok {
-			f.Kept.Note(now, due, &counts)
+		if due, ok := f.Kept.NextDue(now, []tuning.Meter{m}); ok {
+			f.Kept.NoteCounts(now, due, &counts)
 		}
 	}
 	return f
@@ -45,7 +45,7 @@ func TestSaveAndLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	count := 0
-	for m, w := range again.Kept.All() {
+	for m, w := range again.Kept.AllWindows() {
 		if m.Fingerprint != "site" || w.Counts.Above(1900) != 3 || w.At.Sub(historyfileNoon.Add(ahead))%(5*time.Minute) != 0 {
 			t.Errorf("%v %+v", m, w)
 		}

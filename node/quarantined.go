@@ -54,7 +54,7 @@ func (h *heldCheck) check(now time.Time) {
 		h.asked = now
 		h.resync()
 	}
-	if w := h.quarantine.Summary(now, g.Detector, 2*g.Config.Fleet.Push+time.Second); w.Any() {
+	if w := h.quarantine.Summary(now, g.Detector, 2*g.Config.Fleet.Push+time.Second); w.IsAny() {
 		h.alarms.Begins(now, alarm.Held, "", w.String())
 	} else if h.alarms.Ends(alarm.Held, "") {
 		h.log.Info("no record of the fleet waits any more", "alarm", alarm.Held)

@@ -161,7 +161,7 @@ func TestHeldInFleet(t *testing.T) {
 	b = newNode(t, b.folder, b.yaml).start()
 	b.eventually("it is joined again", func() bool { f := b.fleet(); return f.Up && f.Syncs > 0 })
 	if !b.waits("198.18.0.0/16") || !b.waits("198.19.0.0/16") || b.blocked("198.18.0.7") || !b.blocked("203.0.113.7") {
-		t.Errorf("after a restart: %+v", b.quarantine.All())
+		t.Errorf("after a restart: %+v", b.quarantine.HeldRecords())
 	}
 
 	if _, ok, err := b.view().Confirm(netip.MustParsePrefix("198.18.0.0/16")); !ok || err != nil {

@@ -108,7 +108,7 @@ func (s *store) restore() *snapshot.Loaded {
 	var steps []detector.Step
 	var blocks []snapshot.Block
 	var held []quarantine.Held // or a restart would put them in force: without requests nothing would be too much
-	loaded, err := snapshot.Load(s.path, now, snapshot.Sink{
+	loaded, err := snapshot.LoadFile(s.path, now, snapshot.Sink{
 		Meter: s.refill,
 		Block: func(b *snapshot.Block) {
 			if b.Held {
@@ -321,14 +321,14 @@ func (s *store) write() (sum uint64, err error) {
 		return 0, errors.Join(err, beside)
 	}
 	err = w.Commit() // before its sum
-	return w.Sum(), errors.Join(err, beside)
+	return w.Checksum(), errors.Join(err, beside)
 }
 
 // writeCut writes the records. No log line and nothing that a HAProxy counted is decided
 // during that time: a position or a counter, and the counts of what was before it, are
 // of one moment. Forward auth, whose requests come only once, is not held up.
 func (s *store) writeCut(w *snapshot.Writer, d *detector.Detector, cut snapshot.Cut) {
-	held := s.quarantine.All() // sorted before the logs are held up
+	held := s.quarantine.HeldRecords() // sorted before the logs are held up
 	s.cut.Lock()
 	defer s.cut.Unlock()
 	s.tally.Cut(cut)
@@ -348,7 +348,7 @@ func (s *store) writeCut(w *snapshot.Writer, d *detector.Detector, cut snapshot.
 		w.Block(b)
 	}
 	for one := range d.Steps() {
-		w.Step(snapshot.Step(one))
+		w.WriteStep(snapshot.Step(one))
 	}
 	for file, at := range s.positions.all() {
 		if place, err := placeOf(at); err == nil {

@@ -66,7 +66,7 @@ func (f *tallyFile) Load(now, taken time.Time) error {
 		return nil
 	}
 	var state bytes.Buffer
-	loaded, err := snapshot.Load(f.Path, now, snapshot.Sink{Note: func(b []byte) { state.Write(b) }})
+	loaded, err := snapshot.LoadFile(f.Path, now, snapshot.Sink{Note: func(b []byte) { state.Write(b) }})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil

@@ -22,7 +22,7 @@ rules: [{name: site, threshold: 20, window: 1m}]
 
 // fleetUser returns a line of an ACL file: the documented one, changed.
 func fleetUser(change ...string) string {
-	line := redis.ACL("edge", "test")
+	line := redis.ACLLine("edge", "test")
 	line = strings.NewReplacer("ACL SETUSER", "user", "PASSWORD", "secret").Replace(line)
 	return strings.NewReplacer(change...).Replace(line)
 }

@@ -235,7 +235,7 @@ func generation(g *pipeline.Generation) status.Generation {
 		return all
 	}}
 	if g.Member != nil {
-		out.Totals, out.Key = g.Member.Totals, g.Member.Key
+		out.Totals, out.Key = g.Member.Totals, g.Member.KeyOfBlock
 	}
 	return out
 }

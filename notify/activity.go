@@ -49,7 +49,7 @@ func (a *Activity) Active(now time.Time, n *Names) (all []Condition) {
 			continue
 		}
 		all = append(all, Condition{Kind: kindBlocks, About: rule, Since: r.since, Event: true, Text: fmt.Sprintf(
-			"%s by %s since %s, such as %s", words.Plural(r.blocks, "block", "blocks"), by(rule), n.clock(r.since), bare(r.first.Prefix))})
+			"%s by %s since %s, such as %s", words.Plural(r.blocks, "block", "blocks"), blockMaker(rule), n.clock(r.since), addressText(r.first.Prefix))})
 	}
 	slices.SortFunc(all, func(a, b Condition) int { return cmp.Compare(a.About, b.About) })
 	return all

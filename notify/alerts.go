@@ -58,8 +58,8 @@ type AlertBook struct {
 	changed bool
 }
 
-// Note makes the active alarms the alerts.
-func (b *AlertBook) Note(now time.Time, active []Condition) {
+// SetActive makes the active alarms the alerts.
+func (b *AlertBook) SetActive(now time.Time, active []Condition) {
 	if b.alerts == nil {
 		b.alerts = make(map[subject]*alert)
 	}
@@ -97,9 +97,9 @@ func name(c *Condition) string {
 	return nameAlarm
 }
 
-// Due returns the alerts that are to be sent now: all of them, when one began or ended and
+// DueAlerts returns the alerts that are to be sent now: all of them, when one began or ended and
 // when the interval has passed. Nil is nothing.
-func (b *AlertBook) Due(now time.Time) []Alert {
+func (b *AlertBook) DueAlerts(now time.Time) []Alert {
 	since := now.Sub(b.last)
 	if len(b.alerts) == 0 || !b.last.IsZero() && since < b.Resend && (!b.changed || since < least) {
 		return nil
@@ -147,8 +147,8 @@ func (b *AlertBook) Arrived(now time.Time) {
 // Len returns how many alerts the Alertmanager has, or is to have.
 func (b *AlertBook) Len() int { return len(b.alerts) }
 
-// Test returns the alert that an operator asked for. It ends after a minute.
-func (b *AlertBook) Test(now time.Time) []Alert {
+// TestAlert returns the alert that an operator asked for. It ends after a minute.
+func (b *AlertBook) TestAlert(now time.Time) []Alert {
 	return []Alert{b.alert(subject{nameTest, kindTest, ""}, "This is a test by edgeguard notify test.", now, now.Add(time.Minute))}
 }
 

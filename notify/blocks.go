@@ -76,9 +76,9 @@ func (g *gathered) summary(now time.Time, n *Names, monitor bool) Message {
 	most := m.Fields.Rules[0]
 	m.Fields.Rules = m.Fields.Rules[:min(len(m.Fields.Rules), mostNamed)]
 	for i := range g.examples {
-		m.Fields.Examples = append(m.Fields.Examples, bare(g.examples[i].Prefix))
+		m.Fields.Examples = append(m.Fields.Examples, addressText(g.examples[i].Prefix))
 	}
-	text := fmt.Sprintf("%s since %s, the most by %s (%s), such as %s", words.Plural(g.total, "block", "blocks"), n.clock(g.since), by(most.Rule), words.Number(most.Blocks), strings.Join(m.Fields.Examples, ", "))
+	text := fmt.Sprintf("%s since %s, the most by %s (%s), such as %s", words.Plural(g.total, "block", "blocks"), n.clock(g.since), blockMaker(most.Rule), words.Number(most.Blocks), strings.Join(m.Fields.Examples, ", "))
 	if monitor {
 		text += "; nothing is enforced (mode: monitor)"
 	}
@@ -89,7 +89,7 @@ func (g *gathered) summary(now time.Time, n *Names, monitor bool) Message {
 // block returns the message of one block.
 func (n *Names) block(b *edgeguard.Block, monitor bool) Message {
 	m := Message{Time: n.instant(b.Since), Kind: kindBlock, Fields: Fields{
-		Prefix: bare(b.Prefix), Rule: harmless(b.Rule), Reason: harmless(b.Reason), Origin: harmless(b.Origin), Count: b.Count, Limit: b.Limit, Monitor: monitor,
+		Prefix: addressText(b.Prefix), Rule: harmless(b.Rule), Reason: harmless(b.Reason), Origin: harmless(b.Origin), Count: b.Count, Limit: b.Limit, Monitor: monitor,
 	}}
 	if b.Limit > 0 && n.Unit != nil {
 		m.Fields.Unit = n.Unit(b.Rule, b.Origin)
@@ -106,7 +106,7 @@ func (n *Names) block(b *edgeguard.Block, monitor bool) Message {
 	if monitor {
 		verb = "would be blocked (mode: monitor) "
 	}
-	text := m.Fields.Prefix + " " + verb + until + " by " + by(b.Rule)
+	text := m.Fields.Prefix + " " + verb + until + " by " + blockMaker(b.Rule)
 	switch {
 	case b.Limit > 0:
 		text += ": " + m.Fields.Unit.Beside(b.Count, b.Limit)
@@ -120,8 +120,8 @@ func (n *Names) block(b *edgeguard.Block, monitor bool) Message {
 	return m
 }
 
-// by names what made a block.
-func by(rule string) string {
+// blockMaker names what made a block.
+func blockMaker(rule string) string {
 	switch owner := edgeguard.Owner(rule); {
 	case owner != "":
 		return owner
@@ -133,8 +133,8 @@ func by(rule string) string {
 	return "rule " + rule
 }
 
-// bare writes a single address without its length.
-func bare(p netip.Prefix) string {
+// addressText writes a single address without its length.
+func addressText(p netip.Prefix) string {
 	if p.IsSingleIP() {
 		return p.Addr().String()
 	}

@@ -73,9 +73,9 @@ func (b *book) news(c *Condition) bool {
 	return !is || t.text != said(c.Text) && !c.Event
 }
 
-// tell returns the messages that make up the difference, and notes them as told. before
+// tellChanges returns the messages that make up the difference, and notes them as told. before
 // is what was known of each, for untell.
-func (b *book) tell(now time.Time, n *Names, active []Condition) (all []Message, before map[messageSubject]told) {
+func (b *book) tellChanges(now time.Time, n *Names, active []Condition) (all []Message, before map[messageSubject]told) {
 	before = make(map[messageSubject]told)
 	still := make(map[messageSubject]bool, len(active))
 	var began, ended int

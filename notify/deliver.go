@@ -174,9 +174,9 @@ type Answer struct {
 	After   time.Duration
 }
 
-// Post sends a body. The id is the same in every retry; now is the instant of this try,
+// PostBody sends a body. The id is the same in every retry; now is the instant of this try,
 // by the wall clock.
-func (r *Sender) Post(ctx context.Context, now time.Time, id string, body []byte) Answer {
+func (r *Sender) PostBody(ctx context.Context, now time.Time, id string, body []byte) Answer {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.settings.Timeout, errLate)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url.String(), bytes.NewReader(body))

@@ -129,7 +129,7 @@ func TestReceivers(t *testing.T) {
 			if name == "hangs" {
 				s.Timeout = 300 * time.Millisecond
 			}
-			a := sender(t, s).Post(t.Context(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), "msg_1", []byte("{}"))
+			a := sender(t, s).PostBody(t.Context(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), "msg_1", []byte("{}"))
 			if of.want == "" {
 				if a.Error != nil {
 					t.Error(a.Error)
@@ -158,14 +158,14 @@ func TestNobody(t *testing.T) {
 		"http://" + gone + "/T0SECRET":           gone + " refuses the connection: nothing listens there",
 		"https://nothing.invalid/T0SECRET?token": "the name nothing.invalid is not found",
 	} {
-		a := sender(t, SenderSettings{URL: url}).Post(t.Context(), time.Now(), "msg_1", nil)
+		a := sender(t, SenderSettings{URL: url}).PostBody(t.Context(), time.Now(), "msg_1", nil)
 		if a.Error == nil || !strings.Contains(a.Error.Error(), want) || strings.Contains(a.Error.Error(), "SECRET") {
 			t.Errorf("%v, want %q", a.Error, want)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if a := sender(t, SenderSettings{URL: "http://" + gone}).Post(ctx, time.Now(), "", nil); a.Error == nil || !strings.Contains(a.Error.Error(), "before the node ended") {
+	if a := sender(t, SenderSettings{URL: "http://" + gone}).PostBody(ctx, time.Now(), "", nil); a.Error == nil || !strings.Contains(a.Error.Error(), "before the node ended") {
 		t.Error(a.Error)
 	}
 }
@@ -176,15 +176,15 @@ func TestTLS(t *testing.T) {
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	defer server.Close()
-	if a := sender(t, SenderSettings{URL: server.URL}).Post(t.Context(), time.Now(), "", nil); a.Error == nil || !strings.Contains(a.Error.Error(), "certificate of an unknown authority; set ca_file") {
+	if a := sender(t, SenderSettings{URL: server.URL}).PostBody(t.Context(), time.Now(), "", nil); a.Error == nil || !strings.Contains(a.Error.Error(), "certificate of an unknown authority; set ca_file") {
 		t.Error(a.Error)
 	}
 	ca := write(t, "ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
-	if a := sender(t, SenderSettings{URL: server.URL, CAFile: ca}).Post(t.Context(), time.Now(), "", nil); a.Error != nil {
+	if a := sender(t, SenderSettings{URL: server.URL, CAFile: ca}).PostBody(t.Context(), time.Now(), "", nil); a.Error != nil {
 		t.Error(a.Error)
 	}
 	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
-	if a := sender(t, SenderSettings{URL: "https://localhost:" + port, CAFile: ca}).Post(t.Context(), time.Now(), "", nil); a.Error == nil || !strings.Contains(a.Error.Error(), "certificate for another name") {
+	if a := sender(t, SenderSettings{URL: "https://localhost:" + port, CAFile: ca}).PostBody(t.Context(), time.Now(), "", nil); a.Error == nil || !strings.Contains(a.Error.Error(), "certificate for another name") {
 		t.Error(a.Error)
 	}
 }
@@ -225,7 +225,7 @@ func TestSignature(t *testing.T) {
 		URL: server.URL, SecretFile: write(t, "secret", secrets[0]+"\n\n"+secrets[1]+"\n"), Agent: "edgeguard/1",
 		Headers: []Header{{Name: "Title", Value: "a title"}, {Name: "Authorization", File: write(t, "token", "Bearer T0SECRET\n")}},
 	})
-	if a := s.Post(t.Context(), time.Unix(1_767_323_045, 0), "msg_0a1b_team_7", []byte(body)); a.Error != nil {
+	if a := s.PostBody(t.Context(), time.Unix(1_767_323_045, 0), "msg_0a1b_team_7", []byte(body)); a.Error != nil {
 		t.Fatal(a.Error)
 	}
 	h := <-got
@@ -300,7 +300,7 @@ func TestSecretsOfAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := r.Post(t.Context(), time.Unix(1_767_323_045, 0), "x", nil)
+	a := r.PostBody(t.Context(), time.Unix(1_767_323_045, 0), "x", nil)
 	if want := "bot … has no token … and no key …"; a.Text != want || !strings.Contains(a.Error.Error(), want) {
 		t.Errorf("%q, %v", a.Text, a.Error)
 	}

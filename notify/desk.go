@@ -39,14 +39,14 @@ func (d *Desk) Waiting() int {
 	return d.blocks.Len()
 }
 
-// Next returns what is to be sent now, nil for nothing. active are the alarms that the
+// NextBatch returns what is to be sent now, nil for nothing. active are the alarms that the
 // receiver wants; known is false while the node starts or ends, when alarms come and go
 // with its services and no difference is told.
-func (d *Desk) Next(now time.Time, active []Condition, known, monitor bool) *Batch {
+func (d *Desk) NextBatch(now time.Time, active []Condition, known, monitor bool) *Batch {
 	var all []Message
 	var before map[messageSubject]told
 	if known && d.due(now, d.alarmsAt) && d.book.differs(active) {
-		if all, before = d.book.tell(now, &d.Names, active); len(all) > 0 {
+		if all, before = d.book.tellChanges(now, &d.Names, active); len(all) > 0 {
 			d.alarmsAt = now
 		}
 	}
@@ -59,8 +59,8 @@ func (d *Desk) Next(now time.Time, active []Condition, known, monitor bool) *Bat
 	return d.batch(now, all, before)
 }
 
-// Last returns what has not been sent when the receiver leaves, nil for nothing.
-func (d *Desk) Last(now time.Time, monitor bool) *Batch {
+// LastBatch returns what has not been sent when the receiver leaves, nil for nothing.
+func (d *Desk) LastBatch(now time.Time, monitor bool) *Batch {
 	return d.batch(now, d.take(now, monitor), nil)
 }
 
@@ -91,9 +91,9 @@ func (d *Desk) batch(now time.Time, all []Message, before map[messageSubject]tol
 // Arrived notes that a batch was received.
 func (d *Desk) Arrived() { d.dropped = 0 }
 
-// Drop gives a batch up, and returns how many blocks and alarms were not told. Its alarms are told
+// GiveUp gives a batch up, and returns how many blocks and alarms were not told. Its alarms are told
 // again as far as they are still active.
-func (d *Desk) Drop(b *Batch) int {
+func (d *Desk) GiveUp(b *Batch) int {
 	lost := 0
 	for i := range b.Messages {
 		f := &b.Messages[i].Fields

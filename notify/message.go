@@ -86,8 +86,8 @@ type Batch struct {
 	told map[messageSubject]told // what the book knew before of what is told here
 }
 
-// Made returns when the batch was made, by the clock that made it.
-func (b *Batch) Made() time.Time { return b.made }
+// MadeAt returns when the batch was made, by the clock that made it.
+func (b *Batch) MadeAt() time.Time { return b.made }
 
 // JSON returns the batch in its documented form.
 func (b *Batch) JSON() ([]byte, error) { return json.Marshal(b) }
@@ -126,8 +126,8 @@ func (n *Names) batch(now time.Time, receiver string, number uint64, dropped uin
 	return b
 }
 
-// Test returns a batch that an operator asked for.
-func (n *Names) Test(now time.Time, receiver string) *Batch {
+// TestBatch returns a batch that an operator asked for.
+func (n *Names) TestBatch(now time.Time, receiver string) *Batch {
 	return n.batch(now, receiver, 0, 0, []Message{{
 		Time: n.instant(now), Kind: kindTest,
 		Text: harmless("This is a test by edgeguard notify test. Node " + n.Node + " can notify " + receiver + "."),

@@ -41,16 +41,16 @@ func TestTexts(t *testing.T) {
 			t.Errorf("got\n%s\nwant\n%s", b.Text, strings.Join(want, "\n"))
 		}
 	}
-	check(d.Next(start, nil, true, false), "192.0.0.7 is blocked until 12:11 UTC by rule login: 280.3 attempts, limit 25")
+	check(d.NextBatch(start, nil, true, false), "192.0.0.7 is blocked until 12:11 UTC by rule login: 280.3 attempts, limit 25")
 	manual := &edgeguard.Block{Prefix: netip.MustParsePrefix("2001:db8::/48"), Rule: edgeguard.ManualRule, Reason: "asked by the bank", Origin: "edge-2", Since: start, Until: edgeguard.Forever}
 	d.Block(start, manual)
 	banned := block(9, edgeguard.OwnerRule("fail2ban"), start)
 	banned.Count, banned.Limit, banned.Until = 0, 0, start.Add(48*time.Hour)
 	d.Block(start, banned)
-	if d.Next(start.Add(59*time.Second), nil, true, false) != nil {
+	if d.NextBatch(start.Add(59*time.Second), nil, true, false) != nil {
 		t.Error("a second message within a minute")
 	}
-	check(d.Next(start.Add(time.Minute), nil, true, true),
+	check(d.NextBatch(start.Add(time.Minute), nil, true, true),
 		"2001:db8::/48 would be blocked (mode: monitor) until it is taken back by an operator: asked by the bank, on node edge-2",
 		"192.0.0.9 would be blocked (mode: monitor) until 2026-01-04 12:01 UTC by fail2ban")
 	for i := range 1204 {
@@ -60,25 +60,25 @@ func TestTexts(t *testing.T) {
 		}
 		d.Block(start.Add(61*time.Second), block(i, rule, start))
 	}
-	check(d.Next(start.Add(2*time.Minute), nil, true, false), "1,204 blocks since 12:02 UTC, the most by rule login (1,083), such as 192.0.0.0, 192.0.0.1, 192.0.0.2, 192.0.0.3, 192.0.0.4")
+	check(d.NextBatch(start.Add(2*time.Minute), nil, true, false), "1,204 blocks since 12:02 UTC, the most by rule login (1,083), such as 192.0.0.0, 192.0.0.1, 192.0.0.2, 192.0.0.3, 192.0.0.4")
 	log := Condition{Kind: "log", About: "/var/log/x", Text: "it cannot be read (try 3)", Since: start}
 	held := Condition{Kind: "fleet_held", Text: "3 blocks of edge-2 wait", Since: start, Confirm: true}
-	check(d.Next(start.Add(2*time.Minute), []Condition{log, held}, true, false), "Alarm log: it cannot be read (try 3)", "Awaits confirmation: 3 blocks of edge-2 wait")
+	check(d.NextBatch(start.Add(2*time.Minute), []Condition{log, held}, true, false), "Alarm log: it cannot be read (try 3)", "Awaits confirmation: 3 blocks of edge-2 wait")
 	log.Text = "it cannot be read (try 4)"
-	if d.Next(start.Add(4*time.Minute), []Condition{log, held}, true, false) != nil {
+	if d.NextBatch(start.Add(4*time.Minute), []Condition{log, held}, true, false) != nil {
 		t.Error("a figure that changed is told")
 	}
-	if d.Next(start.Add(4*time.Minute), nil, false, false) != nil {
+	if d.NextBatch(start.Add(4*time.Minute), nil, false, false) != nil {
 		t.Error("told while the node ends")
 	}
-	check(d.Next(start.Add(4*time.Minute), nil, true, false), "Nothing of this awaits confirmation any more: fleet_held", "Alarm log about /var/log/x has ended, after 4m")
+	check(d.NextBatch(start.Add(4*time.Minute), nil, true, false), "Nothing of this awaits confirmation any more: fleet_held", "Alarm log about /var/log/x has ended, after 4m")
 }
 
 // TestForm holds the documented form.
 func TestForm(t *testing.T) {
 	d := Desk{Names: names, Receiver: "team", Every: time.Minute}
 	d.Block(start, block(7, "login", start))
-	made, err := d.Next(start, nil, true, false).JSON()
+	made, err := d.NextBatch(start, nil, true, false).JSON()
 	const want = `{"type":"edgeguard.notification","version":1,"id":"msg_0a1b2c3d_team_1","timestamp":"2026-01-02T12:01:00Z","node":"edge-1",` +
 		`"text":"192.0.0.7 is blocked until 12:11 UTC by rule login: 280.3 attempts, limit 25","dropped":0,"messages":[{"id":"msg_0a1b2c3d_team_1_1","time":"2026-01-02T12:01:00Z","node":"edge-1",` +
 		`"kind":"block","text":"192.0.0.7 is blocked until 12:11 UTC by rule login: 280.3 attempts, limit 25","fields":{"prefix":"192.0.0.7","rule":"login","origin":"edge-1","count":1121,"limit":100,"unit":{"each":4,"one":"attempt","many":"attempts"},"until":"2026-01-02T12:11:00Z"}}]}`
@@ -134,7 +134,7 @@ func TestFields(t *testing.T) {
 		b.Reason, b.Origin, b.Limit = evil, evil, uint32(i%2)
 		d.Block(start, b)
 		if i == 1 || i == 2*mostExamples-1 {
-			made, err := d.Next(start.Add(time.Duration(i)*time.Hour), []Condition{{Kind: fmt.Sprint("k", i), About: evil, Text: evil, Since: start}}, true, i > 1).JSON()
+			made, err := d.NextBatch(start.Add(time.Duration(i)*time.Hour), []Condition{{Kind: fmt.Sprint("k", i), About: evil, Text: evil, Since: start}}, true, i > 1).JSON()
 			var plain any
 			if err != nil || json.Unmarshal(made, &plain) != nil {
 				t.Fatal(err)
@@ -227,7 +227,7 @@ func TestDeskAgainstNaive(t *testing.T) {
 			}
 			known := random.IntN(5) > 0
 			blocks, examples, began, ended := n.next(now, active, known)
-			got := d.Next(now, active, known, false)
+			got := d.NextBatch(now, active, known, false)
 			compare(t, got, blocks, examples, began, ended)
 			if t.Failed() {
 				t.Fatalf("seed %d at %v", seed, now.Sub(start))
@@ -277,20 +277,20 @@ func TestDropped(t *testing.T) {
 	for i := range 10 {
 		d.Block(start, block(i, "login", start))
 	}
-	first := d.Next(start, []Condition{a, b}, true, false)
-	if lost := d.Drop(first); lost != 12 {
+	first := d.NextBatch(start, []Condition{a, b}, true, false)
+	if lost := d.GiveUp(first); lost != 12 {
 		t.Errorf("%d lost, want 12", lost)
 	}
-	second := d.Next(start.Add(time.Minute), []Condition{b}, true, false)
+	second := d.NextBatch(start.Add(time.Minute), []Condition{b}, true, false)
 	if second == nil || second.Dropped != 12 || second.Text != "Alarm log: x" || second.ID == first.ID {
 		t.Fatalf("%+v", second)
 	}
 	d.Arrived()
-	third := d.Next(start.Add(2*time.Minute), nil, true, false)
+	third := d.NextBatch(start.Add(2*time.Minute), nil, true, false)
 	if third == nil || third.Dropped != 0 || third.Messages[0].Kind != kindEnded {
 		t.Fatalf("%+v", third)
 	}
-	if d.Drop(third); d.Next(start.Add(3*time.Minute), nil, true, false) == nil {
+	if d.GiveUp(third); d.NextBatch(start.Add(3*time.Minute), nil, true, false) == nil {
 		t.Error("the end that did not arrive is not told again")
 	}
 }
@@ -302,11 +302,11 @@ func TestManyAlarms(t *testing.T) {
 	for i := range 256 {
 		all = append(all, Condition{Kind: "log", About: fmt.Sprint(i), Text: strings.Repeat("x", 5000), Since: start})
 	}
-	b := d.Next(start, all, true, false)
+	b := d.NextBatch(start, all, true, false)
 	if n := len(b.Messages); n != mostConditions+1 || b.Messages[n-1].Fields.Began != 236 || len(b.Text) > 20_000 {
 		t.Errorf("%d messages, the last %+v, %d bytes", n, b.Messages[n-1].Fields, len(b.Text))
 	}
-	if d.Next(start.Add(time.Hour), all, true, false) != nil {
+	if d.NextBatch(start.Add(time.Hour), all, true, false) != nil {
 		t.Error("told twice")
 	}
 }
@@ -321,7 +321,7 @@ func TestEvents(t *testing.T) {
 		if minute < 10 || minute > 20 {
 			seen = []Seen{{Condition{Kind: "wide", About: "login", Text: fmt.Sprint("address ", string(rune('a'+minute))), Since: now}, now}}
 		}
-		if b := d.Next(now, e.Active(now, seen), true, false); b != nil {
+		if b := d.NextBatch(now, e.Active(now, seen), true, false); b != nil {
 			told += len(b.Messages)
 		}
 	}

@@ -21,11 +21,11 @@ func samples() []*Batch {
 	}
 	alarms := []Condition{{Kind: "log", About: `/var/log/a"b\.log`, Text: text, Since: now}, {Kind: "fleet_held", Text: text, Since: now, Confirm: true}}
 	var book book
-	began, _ := book.tell(now, &n, alarms)
-	ended, _ := book.tell(now.Add(time.Minute), &n, nil)
+	began, _ := book.tellChanges(now, &n, alarms)
+	ended, _ := book.tellChanges(now.Add(time.Minute), &n, nil)
 	var all []*Batch
 	for i, messages := range [][]Message{few.messages(now, &n, false), many.messages(now, &n, true), began, ended} {
 		all = append(all, n.batch(now, "sample", uint64(i+1), 3, messages))
 	}
-	return append(all, n.Test(now, "sample"))
+	return append(all, n.TestBatch(now, "sample"))
 }

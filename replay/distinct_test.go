@@ -66,7 +66,7 @@ func TestDistinctLogs(t *testing.T) {
 			slow := &texts{make(map[netip.Prefix]map[string]uint32), make(map[netip.Prefix]int)}
 			readBoth(t, openLog(t, c.format, c.folder, "access.log.gz"), d, &set.Meters[0], slow)
 			got, crossing, most := make(map[netip.Prefix]uint32), 0, uint32(0)
-			d.Tables()[0].Each(0, func(e shard.Entry) bool {
+			d.Tables()[0].EachEntry(0, func(e shard.Entry) bool {
 				got[e.Key.Prefix], most = e.Peak, max(most, e.Peak)
 				if e.Peak > 19 {
 					crossing++

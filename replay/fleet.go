@@ -44,7 +44,7 @@ func RunFleet(ctx context.Context, source Source, c Config, f Fleet) (*Report, e
 	for ctx.Err() == nil {
 		events, err := source.Next()
 		for i := range events {
-			r.config.Crawlers.Mark(events[i].Time, &events[i])
+			r.config.Crawlers.MarkClient(events[i].Time, &events[i])
 			err := r.decide(ctx, &events[i])
 			r.flood.CountSources(r.now, events[i:i+1])
 			if err != nil {
@@ -83,7 +83,7 @@ type fleetRun struct {
 }
 
 func newFleetRun(ctx context.Context, c Config, f Fleet) (*fleetRun, error) {
-	client, err := redis.Dial(forNode(f.Redis, "replay"))
+	client, err := redis.NewClient(forNode(f.Redis, "replay"))
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func forNode(c redis.Config, name string) redis.Config {
 
 // close removes what the replay left in Redis, if there is still time for it.
 func (r *fleetRun) close(ctx context.Context) {
-	_ = r.nodes[0].pusher.Drop(context.WithoutCancel(ctx)) // a few hundred bytes stay if it fails
+	_ = r.nodes[0].pusher.RemoveClaim(context.WithoutCancel(ctx)) // a few hundred bytes stay if it fails
 	_ = r.client.Close()
 	for _, m := range r.nodes {
 		m.Close(nil)
@@ -220,15 +220,15 @@ func (r *fleetRun) crossed(c edgeguard.Crossing) { r.ledger.crossed(c) }
 
 // report adds up the results of all nodes.
 func (r *fleetRun) report() *Report {
-	rep := &Report{First: r.first, Last: r.now, Keys: r.ledger.rows.keys(), RowsDropped: r.ledger.rows.dropped, Floods: r.flood.Finish()}
+	rep := &Report{First: r.first, Last: r.now, Keys: r.ledger.rows.countKeys(), RowsDropped: r.ledger.rows.dropped, Floods: r.flood.Finish()}
 	all := make([]peaks, len(r.config.Rules.Meters))
 	for _, m := range r.nodes {
 		rep.Stats = sum(rep.Stats, m.Stats())
 		rep.BlocksEvicted = max(rep.BlocksEvicted, m.list.Stats().Evicted)
 		for i := range all {
 			meter := &r.config.Rules.Meters[i]
-			rep.Evicted += all[i].take(m.Detector, meter, r.now)
-			rep.Evicted += r.ledger.meters[i].wide.take(m.Detector, meter, r.now, func(e shard.Entry) { r.ledger.peaked(i, e) })
+			rep.Evicted += all[i].takePeaks(m.Detector, meter, r.now)
+			rep.Evicted += r.ledger.meters[i].wide.takePeaks(m.Detector, meter, r.now, func(e shard.Entry) { r.ledger.peaked(i, e) })
 		}
 		_, late := m.Outages()
 		rep.GuardLate += late
@@ -240,13 +240,13 @@ func (r *fleetRun) report() *Report {
 	r.ledger.subtractProtected(&rep.Stats)
 	for i := range all {
 		for _, e := range all[i] {
-			r.ledger.key(i, e)
+			r.ledger.notePeak(i, e)
 		}
 	}
 	for i, a := range r.ledger.order {
 		rep.Rules = append(rep.Rules, RuleReport{
 			Rule: a.rule, Meter: a.meter, Tally: r.ledger.meters[a.rule.Meter].tally, Offenders: r.ledger.rows.sorted(i), Refused: a.refused,
-			Wide: r.ledger.wide(a.rule),
+			Wide: r.ledger.widePeaks(a.rule),
 		})
 		for _, m := range r.nodes {
 			r.ledger.heldBy(i, m.Detector, &rep.Rules[i])

@@ -69,7 +69,7 @@ func TestFleet(t *testing.T) {
 			if !(test.threshold == 20 && test.quiet) && push != redis.DefaultPush {
 				t.Skip("half a minute: only with TORTURE=1")
 			}
-			source := replay.Sort(openLog(t, marx, "honeypot-marx-2013a", "marx.csv.gz"), 0)
+			source := replay.SortByTime(openLog(t, marx, "honeypot-marx-2013a", "marx.csv.gz"), 0)
 			set, problems := rules.Compile([]rules.Spec{{Name: "r", Threshold: test.threshold - 1, Guard: "1"}})
 			if problems != nil {
 				t.Fatal(problems)

@@ -31,8 +31,8 @@ var inClass = [classes]func(*Offender) bool{
 	func(o *Offender) bool { return o.FrontDoor != "" && o.Action == edgeguard.ActionAlarm },
 }
 
-// keys counts the keys of all rows, dropped ones included.
-func (r *rows) keys() Keys {
+// countKeys counts the keys of all rows, dropped ones included.
+func (r *rows) countKeys() Keys {
 	var n [classes]int
 	for class, is := range inClass {
 		n[class] = r.distinct(class, is)
@@ -46,7 +46,7 @@ func (r *rows) distinct(class int, is func(*Offender) bool) int {
 	for _, o := range r.kept {
 		if is(&o.Offender) {
 			seen[o.Key] = struct{}{}
-			all.add(r.seed.of(o.Key))
+			all.add(r.seed.hashKey(o.Key))
 		}
 	}
 	if r.dropped == 0 {

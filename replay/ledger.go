@@ -145,7 +145,7 @@ func (l *ledger) crossed(c edgeguard.Crossing) {
 	if c.Held {
 		rows = l.held
 	}
-	o := rows.of(l.rowOf(c.Rule, c.Key), &c)
+	o := rows.rowOf(l.rowOf(c.Rule, c.Key), &c)
 	if o.Protected = why.Reason; !spared {
 		o.FrontDoor = c.FrontDoor
 	}

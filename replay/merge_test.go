@@ -128,7 +128,7 @@ func TestSort(t *testing.T) {
 		seed := rand.Uint64()
 		source, want := randomSource(rand.New(rand.NewPCG(seed, 0)), "n")
 		slices.SortStableFunc(want, func(a, b edgeguard.Event) int { return a.Time.Compare(b.Time) })
-		got, err := drain(t, replay.Sort(source, 0))
+		got, err := drain(t, replay.SortByTime(source, 0))
 		if err != nil || len(got) != len(want) {
 			t.Fatalf("seed %d: %d events and %v, want %d", seed, len(got), err, len(want))
 		}
@@ -143,7 +143,7 @@ func TestSort(t *testing.T) {
 // TestSortError: the events before an error are not lost.
 func TestSortError(t *testing.T) {
 	broken := errors.New("broken")
-	s := replay.Sort(&batches{left: [][]edgeguard.Event{make([]edgeguard.Event, 3)}, err: broken}, 0)
+	s := replay.SortByTime(&batches{left: [][]edgeguard.Event{make([]edgeguard.Event, 3)}, err: broken}, 0)
 	if events, err := drain(t, s); len(events) != 3 || !errors.Is(err, broken) {
 		t.Errorf("%d events and %v, want 3 and the error", len(events), err)
 	}
@@ -158,10 +158,10 @@ func TestSortLimit(t *testing.T) {
 		}
 		return b
 	}
-	if events, err := drain(t, replay.Sort(source(), 1<<20)); len(events) != 0 || !errors.Is(err, replay.ErrTooLarge) {
+	if events, err := drain(t, replay.SortByTime(source(), 1<<20)); len(events) != 0 || !errors.Is(err, replay.ErrTooLarge) {
 		t.Errorf("in 1 MiB: %d events, %v", len(events), err)
 	}
-	if events, err := drain(t, replay.Sort(source(), 16<<20)); len(events) != 10_000 || err != nil {
+	if events, err := drain(t, replay.SortByTime(source(), 16<<20)); len(events) != 10_000 || err != nil {
 		t.Errorf("in 16 MiB: %d events, %v", len(events), err)
 	}
 }

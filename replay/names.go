@@ -32,7 +32,7 @@ func (n *names) remember(event *edgeguard.Event, count, cost uint32) {
 		return
 	}
 	var buf [128]byte
-	with, ok := n.meter.With(event, buf[:0])
+	with, ok := n.meter.AppendAttributes(event, buf[:0])
 	if !ok {
 		return
 	}

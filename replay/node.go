@@ -78,7 +78,7 @@ func (s pusherPeer) Now() time.Time              { return s.run.now }
 func (s pusherPeer) Epoch(t time.Time) time.Time { return t }
 func (s pusherPeer) Local(t time.Time) time.Time { return t }
 func (s pusherPeer) Over(k aggregator.Key, peak uint32, split []aggregator.NodeCount) {
-	s.Member.Over(s.run.now, k, peak, split)
+	s.Member.ApplyFleetCount(s.run.now, k, peak, split)
 }
 func (s pusherPeer) Weighs(aggregator.Key) bool { return false }
 func (s pusherPeer) Settled(k aggregator.Key, peak uint32) bool {

@@ -19,9 +19,9 @@ type peakKey struct {
 	with   uint64 // fingerprint of the attributes
 }
 
-// take adds the keys of a detector's tables, and returns how many they evicted.
+// takePeaks adds the keys of a detector's tables, and returns how many they evicted.
 // Of a key that several nodes saw it keeps the greatest count.
-func (p *peaks) take(d *detector.Detector, meter *rules.Meter, now time.Time) (evicted uint64) {
+func (p *peaks) takePeaks(d *detector.Detector, meter *rules.Meter, now time.Time) (evicted uint64) {
 	if *p == nil {
 		*p = make(peaks)
 	}
@@ -30,7 +30,7 @@ func (p *peaks) take(d *detector.Detector, meter *rules.Meter, now time.Time) (e
 			continue
 		}
 		evicted += table.Stats().Evicted
-		table.Each(uint32(max(0, now.Unix()))/meter.Width, func(e shard.Entry) bool {
+		table.EachEntry(uint32(max(0, now.Unix()))/meter.Width, func(e shard.Entry) bool {
 			key := peakKey{e.Key.Prefix, e.With}
 			if known := (*p)[key]; known.Peak > e.Peak {
 				e.Peak, e.Count = known.Peak, max(known.Count, e.Count)

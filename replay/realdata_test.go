@@ -131,7 +131,7 @@ func TestLogs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			source := openLog(t, test.format, test.folder, test.file)
 			if test.sort {
-				source = replay.Sort(source, 0)
+				source = replay.SortByTime(source, 0)
 			}
 			events := eventsOf(t, source)
 			for _, s := range shortened(test.steps) {

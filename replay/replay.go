@@ -161,7 +161,7 @@ func (r *run) decideSome(events []edgeguard.Event) {
 		if events[i].Kind&^r.config.Completions == 0 {
 			r.uncounted++
 		}
-		r.config.Crawlers.Mark(events[i].Time, &events[i])
+		r.config.Crawlers.MarkClient(events[i].Time, &events[i])
 		if r.config.Seen != nil {
 			r.config.Seen(&events[i])
 		}

@@ -75,12 +75,12 @@ type WidePeak struct {
 // report returns the results.
 func (r *run) report() *Report {
 	rep := &Report{Stats: r.detector.Stats(), First: r.first, Last: r.now,
-		BlocksEvicted: r.list.Stats().Evicted, Keys: r.ledger.rows.keys(), RowsDropped: r.ledger.rows.dropped, Floods: r.flood.Finish()}
+		BlocksEvicted: r.list.Stats().Evicted, Keys: r.ledger.rows.countKeys(), RowsDropped: r.ledger.rows.dropped, Floods: r.flood.Finish()}
 	rep.Events, rep.Passed = rep.Events-r.uncounted, rep.Passed-min(r.uncounted, rep.Passed)
 	r.ledger.subtractProtected(&rep.Stats)
 	for i := range r.config.Rules.Meters {
 		rep.Evicted += r.collect(i)
-		rep.Evicted += r.ledger.meters[i].wide.take(r.detector, &r.config.Rules.Meters[i], r.now, func(e shard.Entry) { r.ledger.peaked(i, e) })
+		rep.Evicted += r.ledger.meters[i].wide.takePeaks(r.detector, &r.config.Rules.Meters[i], r.now, func(e shard.Entry) { r.ledger.peaked(i, e) })
 	}
 	if len(r.config.Clients) == 0 {
 		rep.FrontDoor = r.doors.Shown()
@@ -91,7 +91,7 @@ func (r *run) report() *Report {
 		rep.Rules = append(rep.Rules, RuleReport{
 			Rule: a.rule, Meter: a.meter, Tally: r.ledger.meters[a.rule.Meter].tally,
 			Candidates: r.detector.Tallies(i), Offenders: r.ledger.rows.sorted(i), Refused: a.refused,
-			Wide: r.ledger.wide(a.rule),
+			Wide: r.ledger.widePeaks(a.rule),
 		})
 		r.ledger.heldBy(i, r.detector, &rep.Rules[i])
 	}
@@ -107,17 +107,17 @@ func (r *run) collect(i int) (evicted uint64) {
 			continue
 		}
 		evicted += table.Stats().Evicted
-		table.Each(uint32(max(0, r.now.Unix()))/meter.Width, func(e shard.Entry) bool {
-			r.ledger.key(i, e)
+		table.EachEntry(uint32(max(0, r.now.Unix()))/meter.Width, func(e shard.Entry) bool {
+			r.ledger.notePeak(i, e)
 			return true
 		})
 	}
 	return evicted
 }
 
-// of returns an entry's key with its attributes, or with their fingerprint if
+// keyOf returns an entry's key with its attributes, or with their fingerprint if
 // they were not remembered.
-func (n *names) of(e shard.Entry) edgeguard.Key {
+func (n *names) keyOf(e shard.Entry) edgeguard.Key {
 	key := e.Key
 	if len(n.meter.Attributes) == 0 {
 		return key
@@ -130,9 +130,9 @@ func (n *names) of(e shard.Entry) edgeguard.Key {
 	return key
 }
 
-// key records the peak of a key of meter i, and passes it to the offenders.
-func (l *ledger) key(meter int, e shard.Entry) {
+// notePeak records the peak of a key of meter i, and passes it to the offenders.
+func (l *ledger) notePeak(meter int, e shard.Entry) {
 	book := &l.meters[meter]
-	book.tally.Key(book.names.of(e), e.Peak)
+	book.tally.RecordPeak(book.names.keyOf(e), e.Peak)
 	l.peaked(meter, e)
 }

@@ -79,8 +79,8 @@ func (r *rows) counting(key countKey) *count {
 	return c
 }
 
-// of returns the row of a key, a new one made of the crossing if there is none.
-func (r *rows) of(key rowKey, c *edgeguard.Crossing) *row {
+// rowOf returns the row of a key, a new one made of the crossing if there is none.
+func (r *rows) rowOf(key rowKey, c *edgeguard.Crossing) *row {
 	r.crossings++
 	if o := r.kept[key]; o != nil {
 		o.last = r.crossings
@@ -132,7 +132,7 @@ func (r *rows) drop(key rowKey) {
 	o := r.kept[key]
 	for class, is := range inClass {
 		if is(&o.Offender) {
-			r.gone[class].add(r.seed.of(o.Key))
+			r.gone[class].add(r.seed.hashKey(o.Key))
 		}
 	}
 	o.count.rows--

@@ -22,7 +22,7 @@ type sketchSeed struct{ seed maphash.Seed }
 
 func newSketchSeed() sketchSeed { return sketchSeed{maphash.MakeSeed()} }
 
-func (s sketchSeed) of(key edgeguard.Key) uint64 { return maphash.Comparable(s.seed, key) }
+func (s sketchSeed) hashKey(key edgeguard.Key) uint64 { return maphash.Comparable(s.seed, key) }
 
 func (s *sketch) add(hash uint64) {
 	register := &s[hash>>(64-sketchBits)]

@@ -30,7 +30,7 @@ func TestSketch(t *testing.T) {
 func TestSketchSeed(t *testing.T) {
 	seed := newSketchSeed()
 	key := func(addr string) edgeguard.Key { return edgeguard.Key{Prefix: netip.MustParsePrefix(addr)} }
-	if a, b := seed.of(key("192.0.2.1/32")), seed.of(key("192.0.2.2/32")); a != seed.of(key("192.0.2.1/32")) || a == b {
+	if a, b := seed.hashKey(key("192.0.2.1/32")), seed.hashKey(key("192.0.2.2/32")); a != seed.hashKey(key("192.0.2.1/32")) || a == b {
 		t.Errorf("%x and %x", a, b)
 	}
 }

@@ -24,15 +24,15 @@ const (
 	mostSorted = 1<<32 - 1
 )
 
-// ErrTooLarge is returned by a [Sort] whose events do not fit.
+// ErrTooLarge is returned by a [SortByTime] whose events do not fit.
 var ErrTooLarge = errors.New("the events do not fit into the memory for sorting")
 
-// Sort reads all of a source and returns its events ordered by time; events of
+// SortByTime reads all of a source and returns its events ordered by time; events of
 // the same time keep their order. It keeps every event in memory, about 200
 // bytes and its texts, at most limit bytes; more is ErrTooLarge before the
 // first event. 0 for no limit. An error of the source comes after the events
 // that were read before it.
-func Sort(source Source, limit int64) Source {
+func SortByTime(source Source, limit int64) Source {
 	if limit <= 0 {
 		limit = 1<<63 - 1
 	}

@@ -12,10 +12,10 @@ import (
 // the greatest count.
 type networks map[uint8]shard.Entry
 
-// take reads the wide tables of one meter of a detector, passes the peak of
+// takePeaks reads the wide tables of one meter of a detector, passes the peak of
 // each network to each, and returns how many they evicted. If there are several
 // nodes, each counts separately.
-func (n *networks) take(d *detector.Detector, meter *rules.Meter, now time.Time, each func(shard.Entry)) (evicted uint64) {
+func (n *networks) takePeaks(d *detector.Detector, meter *rules.Meter, now time.Time, each func(shard.Entry)) (evicted uint64) {
 	if *n == nil {
 		*n = make(networks)
 	}
@@ -24,7 +24,7 @@ func (n *networks) take(d *detector.Detector, meter *rules.Meter, now time.Time,
 			continue
 		}
 		evicted += t.Stats().Evicted
-		t.Each(uint32(max(0, now.Unix()))/meter.Width, func(e shard.Entry) bool {
+		t.EachEntry(uint32(max(0, now.Unix()))/meter.Width, func(e shard.Entry) bool {
 			each(e)
 			if e.Peak > (*n)[t.Wide].Peak {
 				(*n)[t.Wide] = e
@@ -40,15 +40,15 @@ func (n networks) of(rule *rules.Rule, named *names) (out []WidePeak) {
 	for _, w := range rule.Widths {
 		peak := WidePeak{Width: w, Peak: n[w.Bits].Peak}
 		if peak.Peak > 0 {
-			peak.Key = named.of(n[w.Bits])
+			peak.Key = named.keyOf(n[w.Bits])
 		}
 		out = append(out, peak)
 	}
 	return out
 }
 
-// wide returns the highest networks of a rule.
-func (l *ledger) wide(rule *rules.Rule) []WidePeak {
+// widePeaks returns the highest networks of a rule.
+func (l *ledger) widePeaks(rule *rules.Rule) []WidePeak {
 	book := &l.meters[rule.Meter]
 	return book.wide.of(rule, &book.names)
 }

@@ -7,17 +7,17 @@ import (
 	"edgeguard"
 )
 
-// Asked is what the rules that deny say of a request while it waits, before it has an answer:
+// Unanswered is what the rules that deny say of a request while it waits, before it has an answer:
 // all their terms but the status. It does not change and is safe for concurrent use.
-type Asked struct {
+type Unanswered struct {
 	// Rules are those that can be asked, in the order of the config.
-	Rules []AskedRule
+	Rules []UnansweredRule
 	terms Set            // a meter for each of Rules: what remains of its match
 	of    [2][2]meterSet // which are looked at: of what is asked about and not counted, and of networks
 }
 
-// AskedRule is one of them.
-type AskedRule struct {
+// UnansweredRule is one of them.
+type UnansweredRule struct {
 	Rule  int // index in Set.Rules
 	Meter int // index in Set.Meters
 	// Answers says that its meter counts what only an answer tells: the request itself is
@@ -28,8 +28,8 @@ type AskedRule struct {
 }
 
 // newAsked finds the rules of a set that can be asked.
-func newAsked(s *Set) *Asked {
-	a := new(Asked)
+func newAsked(s *Set) *Unanswered {
+	a := new(Unanswered)
 	for i := range s.Rules {
 		r := &s.Rules[i]
 		m := &s.Meters[r.Meter]
@@ -38,7 +38,7 @@ func newAsked(s *Set) *Asked {
 		if _, ok := m.Askable(); !ok || !key && !wide {
 			continue
 		}
-		a.Rules = append(a.Rules, AskedRule{i, r.Meter, m.CountsAnswers(), !key})
+		a.Rules = append(a.Rules, UnansweredRule{i, r.Meter, m.CountsAnswers(), !key})
 		a.terms.Meters = append(a.terms.Meters, m.withoutAnswer())
 	}
 	a.terms.index = newIndex(a.terms.Meters)
@@ -58,14 +58,14 @@ func newAsked(s *Set) *Asked {
 // the terms other than the status; what the event may know of an answer does not matter. Unless look is
 // set, only those that count answers are looked at, and unless wide is, none that is for networks only.
 // room is as for [Set.Matches].
-func (a *Asked) Matches(ev *edgeguard.Event, look, wide bool, room []uint64) iter.Seq[int] {
+func (a *Unanswered) Matches(ev *edgeguard.Event, look, wide bool, room []uint64) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		a.terms.evaluate(ev, ^edgeguard.Kind(0), a.of[oneIf(look)][oneIf(wide)], room, func(i int, _ uint16) bool { return yield(i) })
 	}
 }
 
-// May reports whether Matches can call yield, as far as the event's method tells.
-func (a *Asked) May(ev *edgeguard.Event, look, wide bool) bool {
+// MayMatch reports whether Matches can call yield, as far as the event's method tells.
+func (a *Unanswered) MayMatch(ev *edgeguard.Event, look, wide bool) bool {
 	return a.terms.index.byMethod(ev).meets(a.of[oneIf(look)][oneIf(wide)])
 }
 

@@ -8,14 +8,14 @@ import (
 )
 
 // asked compiles one rule that denies.
-func askedOf(t *testing.T, spec Spec) *Asked {
+func askedOf(t *testing.T, spec Spec) *Unanswered {
 	t.Helper()
 	spec.Name, spec.Threshold, spec.Action = "r", 10, edgeguard.ActionDeny
 	set, problems := Compile([]Spec{spec})
 	if problems != nil {
 		t.Fatal(problems)
 	}
-	return set.Asked()
+	return set.Unanswered()
 }
 
 // question is what a proxy asks about: it has no status, and where nothing is counted no kind.
@@ -24,7 +24,7 @@ func question(method, path string) *edgeguard.Event {
 }
 
 // met returns the rules whose terms a question meets.
-func met(a *Asked, q *edgeguard.Event) map[int]bool {
+func met(a *Unanswered, q *edgeguard.Event) map[int]bool {
 	out := make(map[int]bool)
 	for i := range a.Matches(q, true, true, nil) {
 		out[i] = true
@@ -89,7 +89,7 @@ func TestAsked(t *testing.T) {
 	}
 	for _, action := range []edgeguard.Action{edgeguard.ActionBlock, edgeguard.ActionShadow} {
 		set, _ := Compile([]Spec{{Name: "r", Threshold: 1, Action: action, Match: Match{Status: []string{"404"}}}})
-		if len(set.Asked().Rules) > 0 {
+		if len(set.Unanswered().Rules) > 0 {
 			t.Errorf("%v: is asked", action)
 		}
 	}
@@ -128,7 +128,7 @@ func TestAskedMeetsWhatMatches(t *testing.T) {
 		if problems != nil {
 			t.Fatal(problems)
 		}
-		a := set.Asked()
+		a := set.Unanswered()
 		for range 30 {
 			q := question([]string{"GET", "POST", "put"}[r.IntN(3)], paths[r.IntN(len(paths))])
 			line := *q

@@ -56,7 +56,7 @@ func BenchmarkWith(b *testing.B) {
 	buf := make([]byte, 0, 256)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, ok := meter.With(&ev, buf[:0]); !ok {
+		if _, ok := meter.AppendAttributes(&ev, buf[:0]); !ok {
 			b.Fatal("no key")
 		}
 	}

@@ -47,7 +47,7 @@ func (c *compiler) problem(path string, f flaw) {
 	c.problems = append(c.problems, Problem{Rule: c.rule, Path: path, Text: f.text, Fix: f.fix})
 }
 
-func (c *compiler) add(spec *Spec) {
+func (c *compiler) addRule(spec *Spec) {
 	rule := Rule{Name: spec.Name, Threshold: spec.Threshold, People: spec.People}
 	c.checkName(spec.Name)
 	meter, canonical := c.meter(spec)
@@ -87,8 +87,8 @@ func (c *compiler) checkName(name string) {
 	c.names[name] = c.rule
 }
 
-// once returns the value that is known by a text, which is v if none is.
-func once[T any](known *map[string]T, text string, v T) T {
+// internByText returns the value that is known by a text, which is v if none is.
+func internByText[T any](known *map[string]T, text string, v T) T {
 	if *known == nil {
 		*known = make(map[string]T)
 	}
@@ -104,7 +104,7 @@ func (c *compiler) meter(spec *Spec) (Meter, string) {
 	m := Meter{fold: spec.Match.Fold}
 	m.Window, m.Width = c.window(spec.Window)
 	expression, whenText := c.expression(spec.When)
-	m.Kind = c.kind(spec, expression)
+	m.Kind = c.kindOf(spec, expression)
 	match, text := c.predicate("match", &spec.Match, m.fold, spec.Own)
 	c.notByPage("match", &spec.Match)
 	c.notByPage("match.not", spec.Match.Not)
@@ -119,7 +119,7 @@ func (c *compiler) meter(spec *Spec) (Meter, string) {
 	if whenText != "" {
 		canonical = append(canonical, whenText)
 	}
-	canonical = append(canonical, c.key(&m, &spec.Key))
+	canonical = append(canonical, c.compileKey(&m, &spec.Key))
 
 	var costs []string
 	for i := range spec.Costs {
@@ -129,7 +129,7 @@ func (c *compiler) meter(spec *Spec) (Meter, string) {
 		}
 		match, text := c.predicate(at+".match", &spec.Costs[i].Match, m.fold, spec.Own)
 		c.notByPage(at+".match.not", spec.Costs[i].Match.Not)
-		page, pageText := c.page(at+".match", &spec.Costs[i].Match, spec.Own)
+		page, pageText := c.compilePageTerms(at+".match", &spec.Costs[i].Match, spec.Own)
 		cost := c.cost(at+".cost", spec.Costs[i].Cost)
 		m.charges = append(m.charges, charge{match, page, cost})
 		m.chargesPaths = m.chargesPaths || match.need&edgeguard.FieldPath != 0
@@ -138,7 +138,7 @@ func (c *compiler) meter(spec *Spec) (Meter, string) {
 	m.paths = m.paths || m.chargesPaths
 	canonical = append(canonical, costs...)
 	m.cost = c.cost("cost", max(spec.Cost, 1))
-	m.charges = once(&c.charges, fmt.Sprint(costs, m.cost, m.fold), m.charges)
+	m.charges = internByText(&c.charges, fmt.Sprint(costs, m.cost, m.fold), m.charges)
 	c.checkLenient(&m)
 	c.checkFold(&m, spec)
 	canonical = append(canonical, fmt.Sprintf("cost=%d", m.cost))
@@ -201,10 +201,10 @@ func (c *compiler) limit(path string, guard Guard, threshold, most uint32) uint3
 		c.problem(path, flaw{"is missing or 0", "use the cost that a window may reach: at least 1"})
 		return 0
 	}
-	if threshold > guard.most(most) {
+	if threshold > guard.greatestThreshold(most) {
 		c.problem(path, flaw{
 			fmt.Sprintf("%d makes a limit over %d, and greater counts are not exact", threshold, most),
-			fmt.Sprintf("use at most %d, and a shorter window to stay as strict", guard.most(most)),
+			fmt.Sprintf("use at most %d, and a shorter window to stay as strict", guard.greatestThreshold(most)),
 		})
 		return most
 	}
@@ -268,7 +268,7 @@ func (c *compiler) fillEscalate(rule *Rule, spec *Spec) {
 	before := rule.BlockFor
 	for i, step := range spec.Escalate {
 		if step < before {
-			c.problem(item("escalate", i), flaw{
+			c.problem(itemPath("escalate", i), flaw{
 				fmt.Sprintf("%s is shorter than the %s before it", words.Span(step), words.Span(before)),
 				"use ascending steps, none shorter than block_for",
 			})

@@ -10,21 +10,21 @@ import (
 // other 8.
 const widestV6With = 64
 
-// key compiles what is counted together.
-func (c *compiler) key(m *Meter, g *Group) (canonical string) {
+// compileKey compiles what is counted together.
+func (c *compiler) compileKey(m *Meter, g *Group) (canonical string) {
 	m.V4 = c.bits("key.address.v4", g.V4, DefaultV4, 32)
 	m.V6 = c.bits("key.address.v6", g.V6, DefaultV6, 128)
 	for i, text := range g.With {
 		a, ok := parseAttribute(text)
 		if !ok {
-			c.problem(item("key.with", i), flaw{
+			c.problem(itemPath("key.with", i), flaw{
 				fmt.Sprintf("invalid attribute %.40q", text),
 				`use host, path, method, node or "header:Name"`,
 			})
 			continue
 		}
 		if slices.Contains(m.Attributes, a) {
-			c.problem(item("key.with", i), flaw{fmt.Sprintf("%v is given twice", a), "remove it"})
+			c.problem(itemPath("key.with", i), flaw{fmt.Sprintf("%v is given twice", a), "remove it"})
 		}
 		m.Attributes = append(m.Attributes, a)
 	}

@@ -9,8 +9,8 @@ import (
 	"edgeguard"
 )
 
-// kind finds the one kind that a rule counts.
-func (c *compiler) kind(spec *Spec, expression *when) edgeguard.Kind {
+// kindOf finds the one kind that a rule counts.
+func (c *compiler) kindOf(spec *Spec, expression *when) edgeguard.Kind {
 	if spec.Match.Kind == nil {
 		if namesStatus(spec) || expression != nil && expression.fields&edgeguard.FieldStatus != 0 {
 			return edgeguard.KindResponse
@@ -55,7 +55,7 @@ func (c *compiler) kinds(path string, names []string) edgeguard.Kind {
 	c.checkGiven(path, names)
 	for i, name := range names {
 		if _, ok := edgeguard.ParseKind(name); !ok {
-			c.problem(item(path, i), flaw{fmt.Sprintf("unknown kind %.40q", name), "use " + strings.Join(edgeguard.Kinds(), ", ")})
+			c.problem(itemPath(path, i), flaw{fmt.Sprintf("unknown kind %.40q", name), "use " + strings.Join(edgeguard.Kinds(), ", ")})
 		}
 	}
 	return c.kindsOf(names)
@@ -147,7 +147,7 @@ func (c *compiler) ranges(path string, values []string, parse func(string) (span
 	for i, value := range values {
 		s, flaw := parse(value)
 		if flaw.text != "" {
-			c.problem(item(path, i), flaw)
+			c.problem(itemPath(path, i), flaw)
 			continue
 		}
 		spans = append(spans, s)
@@ -164,7 +164,7 @@ func (c *compiler) patterns(path string, values []string, parse func(string) ([]
 	for i, value := range values {
 		parts, flaw := parse(value)
 		if flaw.text != "" {
-			c.problem(item(path, i), flaw)
+			c.problem(itemPath(path, i), flaw)
 			continue
 		}
 		quoted := make([]string, len(parts))
@@ -182,4 +182,4 @@ func (c *compiler) patterns(path string, values []string, parse func(string) ([]
 	return all, strings.Join(written, "|")
 }
 
-func item(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }
+func itemPath(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }

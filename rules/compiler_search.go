@@ -78,10 +78,10 @@ func (c *whenCompiler) containsAny(text ast.Node, words []string) truth {
 // same of any text. The automaton reads lower and upper texts as they were sent, so that they need
 // not be copied.
 func (c *whenCompiler) searches(n ast.Node, program *syntax.Prog, most int, slow func(string) bool) truth {
-	a := c.text(n)
+	a := c.compileText(n)
 	sent, change := a, func(s string) string { return s }
 	if call, ok := n.(*ast.BuiltinNode); ok && changes[call.Name] != nil && len(call.Arguments) == 1 {
-		sent, change = c.text(call.Arguments[0]), changes[call.Name]
+		sent, change = c.compileText(call.Arguments[0]), changes[call.Name]
 	}
 	automaton := newAutomaton(program, change)
 	return func(s subject) bool {

@@ -56,7 +56,7 @@ func (c *compiler) expression(source string) (w *when, canonical string) {
 		c.problems = append(c.problems, Problem{Rule: c.rule, Path: "when", Text: wc.flaw.text, Fix: wc.flaw.fix, Offset: wc.offset})
 		return nil, ""
 	}
-	return once(&c.whens, canonical, &wc.when), canonical
+	return internByText(&c.whens, canonical, &wc.when), canonical
 }
 
 // parse has the expression read and its types checked by expr; nil if it does
@@ -211,7 +211,7 @@ func (c *whenCompiler) order(n *ast.BinaryNode) truth {
 
 // texts compiles an operator between two texts.
 func (c *whenCompiler) texts(n *ast.BinaryNode, operator func(a, b string) bool) truth {
-	a, b := c.text(n.Left), c.text(n.Right)
+	a, b := c.compileText(n.Left), c.compileText(n.Right)
 	return func(s subject) bool { return operator(a(s), b(s)) }
 }
 
@@ -249,7 +249,7 @@ func (c *whenCompiler) inList(value ast.Node, items []ast.Node) truth {
 	}
 	switch kind := kindOf(value); {
 	case kind == reflect.String && len(numbers) == 0:
-		a := c.text(value)
+		a := c.compileText(value)
 		return func(s subject) bool { return slices.Contains(words, a(s)) }
 	case kind == reflect.Int && len(words) == 0:
 		a := c.number(value)
@@ -259,8 +259,8 @@ func (c *whenCompiler) inList(value ast.Node, items []ast.Node) truth {
 	return nil
 }
 
-// text compiles a node that is a text.
-func (c *whenCompiler) text(n ast.Node) text {
+// compileText compiles a node that is a text.
+func (c *whenCompiler) compileText(n ast.Node) text {
 	switch n := n.(type) {
 	case *ast.StringNode:
 		return func(subject) string { return n.Value }
@@ -271,7 +271,7 @@ func (c *whenCompiler) text(n ast.Node) text {
 		}
 	case *ast.BuiltinNode:
 		if change := changes[n.Name]; change != nil && len(n.Arguments) == 1 {
-			inner := c.text(n.Arguments[0])
+			inner := c.compileText(n.Arguments[0])
 			return func(s subject) string { return change(inner(s)) }
 		}
 	}
@@ -291,7 +291,7 @@ func (c *whenCompiler) number(n ast.Node) number {
 		}
 	case *ast.BuiltinNode:
 		if n.Name == "len" && len(n.Arguments) == 1 && kindOf(n.Arguments[0]) == reflect.String {
-			inner := c.text(n.Arguments[0])
+			inner := c.compileText(n.Arguments[0])
 			return func(s subject) int { return utf8.RuneCountInString(inner(s)) }
 		}
 	}

@@ -69,7 +69,7 @@ func (c *compiler) distinct(m *Meter, spec *Spec) (canonical string) {
 		c.problem(path, flaw{"the rule does not say which parameters", `name parameter in when, as in parameter contains "../"`})
 	}
 	for i := range m.charges {
-		c.checkMarks(item("cost", i)+".cost", m.charges[i].cost)
+		c.checkMarks(itemPath("cost", i)+".cost", m.charges[i].cost)
 	}
 	c.checkMarks("cost", m.cost)
 	if slices.ContainsFunc(m.Attributes, func(a Attribute) bool { return a.String() == spec.Distinct }) {
@@ -127,10 +127,10 @@ func (m *Meter) Value(ev *edgeguard.Event, buf []byte) (text string, known bool)
 	return "", false
 }
 
-// Unit returns what its counts are of: "requests", "attempts" where it counts only what is sent
+// MeasureOf returns what its counts are of: "requests", "attempts" where it counts only what is sent
 // to certain paths, "failed logins", "different paths". What an ordinary event, or value, costs is
 // then one, and some may be a part of one. Where some cost more, or several less, these are weights.
-func (m *Meter) Unit() words.Measure {
+func (m *Meter) MeasureOf() words.Measure {
 	lesser := m.cost
 	for i := range m.charges {
 		switch cost := m.charges[i].cost; {
@@ -152,13 +152,13 @@ func (m *Meter) Unit() words.Measure {
 	return u
 }
 
-// Unit returns what the figures of the rule of this name are of; the zero one where there is none.
-func (s *Set) Unit(rule string) words.Measure {
+// MeasureOf returns what the figures of the rule of this name are of; the zero one where there is none.
+func (s *Set) MeasureOf(rule string) words.Measure {
 	i := slices.IndexFunc(s.Rules, func(r Rule) bool { return r.Name == rule })
 	if i < 0 {
 		return words.Measure{}
 	}
-	return s.Meters[s.Rules[i].Meter].Unit()
+	return s.Meters[s.Rules[i].Meter].MeasureOf()
 }
 
 // Events returns what the events are called that the meter looks at, in the plural. An
@@ -171,9 +171,9 @@ var events = map[edgeguard.Kind]string{
 	edgeguard.KindAuthFailure: "failed login", edgeguard.KindRejection: "rejection",
 }
 
-// Asks reports whether the set counts what packets asked for, so that the answers must be
+// NeedsAnswers reports whether the set counts what packets asked for, so that the answers must be
 // known: see [edgeguard.Event.Answer].
-func (s *Set) Asks() bool {
+func (s *Set) NeedsAnswers() bool {
 	return slices.ContainsFunc(s.Meters, func(m Meter) bool { return m.Distinct == DistinctPort })
 }
 

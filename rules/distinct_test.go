@@ -34,8 +34,8 @@ func TestDistinct(t *testing.T) {
 		t.Errorf("networks: %s", got)
 	}
 	m := &set.Meters[1]
-	if m.Fields() != edgeguard.FieldPath || m.Unit().Of(1) != "1 different path" || m.Unit().Of(401) != "at least 401 different paths" || set.Meters[0].Unit().Of(401) != "401 requests" {
-		t.Errorf("%v: %+v, %+v", m.Fields(), m.Unit(), set.Meters[0].Unit())
+	if m.Fields() != edgeguard.FieldPath || m.MeasureOf().Of(1) != "1 different path" || m.MeasureOf().Of(401) != "at least 401 different paths" || set.Meters[0].MeasureOf().Of(401) != "401 requests" {
+		t.Errorf("%v: %+v, %+v", m.Fields(), m.MeasureOf(), set.Meters[0].MeasureOf())
 	}
 }
 
@@ -54,12 +54,12 @@ func TestUnit(t *testing.T) {
 		"cost 40":            {Costs: []rules.Charge{of("POST", 10), of("PUT", 50)}},
 	} {
 		spec.Name, spec.Threshold = "r", 100
-		if got := compile(t, spec).Meters[0].Unit().Of(40); got != want {
+		if got := compile(t, spec).Meters[0].MeasureOf().Of(40); got != want {
 			t.Errorf("%+v: %s, want %s", spec.Costs, got, want)
 		}
 	}
 	weighed := rules.Spec{Name: "r", Threshold: 100, Cost: 50, Costs: []rules.Charge{of("GET", 1), of("POST", 10)}}
-	if got := compile(t, weighed).Meters[0].Unit().Of(40); got != "cost 40" {
+	if got := compile(t, weighed).Meters[0].MeasureOf().Of(40); got != "cost 40" {
 		t.Errorf("three weights, the dearest last: %s", got)
 	}
 }

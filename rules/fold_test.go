@@ -155,7 +155,7 @@ func TestFoldMeter(t *testing.T) {
 	ev := edgeguard.Event{Kind: edgeguard.KindRequest, Known: edgeguard.FieldPath, Path: "//LOGIN;a/x/..;/Export.csv/" + strings.Repeat("?", 1000)}
 	allocs := testing.AllocsPerRun(100, func() {
 		cost, ok := m.Match(&ev)
-		with, known := m.With(&ev, buf)
+		with, known := m.AppendAttributes(&ev, buf)
 		if cost != 3 || !ok || !known || string(with) != "path=/login/export" {
 			t.Errorf("%d, %v, %s", cost, ok, with)
 		}

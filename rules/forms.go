@@ -14,8 +14,8 @@ type forms struct {
 	normals, folds int
 }
 
-// of returns those that a meter compares.
-func (f *forms) of(m *Meter) []form {
+// formsOf returns those that a meter compares.
+func (f *forms) formsOf(m *Meter) []form {
 	if m.fold {
 		return f.folded[:f.folds]
 	}

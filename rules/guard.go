@@ -59,7 +59,7 @@ func (g Guard) String() string {
 	return "0." + strings.TrimRight(string(digits), "0")
 }
 
-// most returns the greatest threshold whose limit is at most limit.
-func (g Guard) most(limit uint32) uint32 {
+// greatestThreshold returns the greatest threshold whose limit is at most limit.
+func (g Guard) greatestThreshold(limit uint32) uint32 {
 	return uint32(uint64(limit) * guardOne / uint64(g))
 }

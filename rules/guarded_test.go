@@ -51,7 +51,7 @@ func TestWhich(t *testing.T) {
 	}
 	again, _ := rules.ParseHosts([]string{"example.org", "*.shop.example.org", "*.example.org", "www.example.org", "xn--*.example"})
 	fewer, _ := rules.ParseHosts([]string{"example.org"})
-	if !own.Same(again) || own.Same(fewer) || own.Same(nil) || !(*rules.Hosts)(nil).Same(nil) {
+	if !own.SameNames(again) || own.SameNames(fewer) || own.SameNames(nil) || !(*rules.Hosts)(nil).SameNames(nil) {
 		t.Error("same")
 	}
 }

@@ -29,8 +29,8 @@ func (set meterSet) meets(others meterSet) bool {
 	return false
 }
 
-// any reports whether a set has any.
-func (set meterSet) any() bool {
+// isAny reports whether a set has any.
+func (set meterSet) isAny() bool {
 	for _, word := range set {
 		if word != 0 {
 			return true
@@ -39,8 +39,8 @@ func (set meterSet) any() bool {
 	return false
 }
 
-// join adds the others, and remove takes them out. Nil is none.
-func (set meterSet) join(others meterSet) {
+// addAll adds the others, and remove takes them out. Nil is none.
+func (set meterSet) addAll(others meterSet) {
 	for i := range others {
 		set[i] |= others[i]
 	}
@@ -287,7 +287,7 @@ func (l *starred) add(p pattern, meter, words int, word uint64, length int) {
 	of, bit := l.bit(word)
 	*of |= bit
 	l.addMask(^uint64(0)>>(64-8*min(length, 8)), meter, words)
-	if at := slices.IndexFunc(list, func(s star) bool { return s.head == p.head && s.tail.same(p.tail) }); at >= 0 {
+	if at := slices.IndexFunc(list, func(s star) bool { return s.head == p.head && s.tail.sameAs(p.tail) }); at >= 0 {
 		list[at].meters = append(list[at].meters, int32(meter))
 		return
 	}
@@ -303,9 +303,9 @@ func (l *starred) addMask(bytes uint64, meter, words int) {
 	l.masks[at].meters.add(meter)
 }
 
-// find adds the meters that have a path, in the form of these texts, among theirs, as far as
+// addMeters adds the meters that have a path, in the form of these texts, among theirs, as far as
 // they are wanted.
-func (x *texts) find(found, wanted meterSet, path string) {
+func (x *texts) addMeters(found, wanted meterSet, path string) {
 	if x.long.has(path) {
 		for _, meter := range x.exact[path] {
 			if wanted.has(int(meter)) {

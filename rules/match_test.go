@@ -331,7 +331,7 @@ func TestMatchDoesNotAllocate(t *testing.T) {
 			if cost, ok := meter.Match(&ev); cost != 3 || !ok {
 				t.Errorf("%s: Match is %d, %v", name, cost, ok)
 			}
-			if _, ok := meter.With(&ev, buf); !ok {
+			if _, ok := meter.AppendAttributes(&ev, buf); !ok {
 				t.Errorf("%s: no key", name)
 			}
 			meter.Key(netip.AddrFrom4([4]byte{192, 0, 2, 1}), "")

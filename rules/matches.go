@@ -62,10 +62,10 @@ func (s *Set) evaluate(ev *edgeguard.Event, kinds edgeguard.Kind, of meterSet, r
 			return
 		}
 		e.plain[0].path = path
-		x.normal.find(e.found, wanted, path)
+		x.normal.addMeters(e.found, wanted, path)
 	}
-	if e.found.any() {
-		e.settle(s, ev, yield)
+	if e.found.isAny() {
+		e.yieldMatching(s, ev, yield)
 	}
 }
 
@@ -78,20 +78,20 @@ func (e evaluation) settleOdd(s *Set, ev *edgeguard.Event, wanted meterSet, fold
 	x := s.index
 	f := readForms(ev.Path, fold, room[:0])
 	for _, p := range f.normal[:f.normals] {
-		x.normal.find(e.found, wanted, p.path)
+		x.normal.addMeters(e.found, wanted, p.path)
 	}
 	for _, p := range f.folded[:f.folds] {
-		x.folded.find(e.found, wanted, p.path)
+		x.folded.addMeters(e.found, wanted, p.path)
 		if p.bare != "" {
-			x.folded.find(e.found, wanted, p.bare)
+			x.folded.addMeters(e.found, wanted, p.bare)
 		}
 	}
 	e.paths = &f
-	e.settle(s, ev, yield)
+	e.yieldMatching(s, ev, yield)
 }
 
-// settle calls yield with those of the found meters that match.
-func (e *evaluation) settle(s *Set, ev *edgeguard.Event, yield func(int, uint16) bool) {
+// yieldMatching calls yield with those of the found meters that match.
+func (e *evaluation) yieldMatching(s *Set, ev *edgeguard.Event, yield func(int, uint16) bool) {
 	clear(e.matched)
 	clear(e.holds)
 	for i := range e.found {
@@ -122,7 +122,7 @@ func (e *evaluation) match(s *Set, ev *edgeguard.Event, i int) (cost uint16, ok 
 		e.found.remove(same.path)
 		return 0, false
 	default:
-		e.matched.join(same.path)
+		e.matched.addAll(same.path)
 	}
 	if m.match.need&edgeguard.FieldHost != 0 && !m.match.matchHost(ev.Host) {
 		return 0, false
@@ -132,7 +132,7 @@ func (e *evaluation) match(s *Set, ev *edgeguard.Event, i int) (cost uint16, ok 
 			e.found.remove(same.when)
 			return 0, false
 		}
-		e.holds.join(same.when)
+		e.holds.addAll(same.when)
 	}
 	if m.chargesPaths {
 		return cost, true
@@ -143,7 +143,7 @@ func (e *evaluation) match(s *Set, ev *edgeguard.Event, i int) (cost uint16, ok 
 // pathsOf returns the forms of the path that a meter compares.
 func (e *evaluation) pathsOf(m *Meter) []form {
 	if e.paths != nil {
-		return e.paths.of(m)
+		return e.paths.formsOf(m)
 	}
 	return e.plain[:]
 }
@@ -153,7 +153,7 @@ func (e *evaluation) pathsOf(m *Meter) []form {
 func (e *evaluation) matchPath(m *Meter, found bool) bool {
 	p := &m.match
 	if found && e.paths == nil {
-		return len(p.path.those) == 0 || p.path.find(e.plain[0].path) != isThose
+		return len(p.path.those) == 0 || p.path.findText(e.plain[0].path) != isThose
 	}
 	for _, f := range e.pathsOf(m) {
 		if p.matchPath(f) {

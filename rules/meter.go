@@ -43,7 +43,7 @@ type Meter struct {
 // charge is a compiled [Charge].
 type charge struct {
 	match predicate
-	page  *page // nil where it does not matter
+	page  *pageTerms // nil where it does not matter
 	cost  uint16
 }
 
@@ -67,7 +67,7 @@ func (m *Meter) matchTexts(ev *edgeguard.Event) (cost uint16, ok bool) {
 	}
 	if !m.fold {
 		if path, plain := plainPath(ev.Path); plain {
-			return m.weigh(ev, form{path: path})
+			return m.matchedCost(ev, form{path: path})
 		}
 	}
 	return m.weighOdd(ev)
@@ -80,20 +80,20 @@ func (m *Meter) matchTexts(ev *edgeguard.Event) (cost uint16, ok bool) {
 func (m *Meter) weighOdd(ev *edgeguard.Event) (cost uint16, ok bool) {
 	var room [pathRoom]byte
 	f := readForms(ev.Path, m.fold, room[:0])
-	return m.weighAny(ev, f.of(m))
+	return m.weighAny(ev, f.formsOf(m))
 }
 
 // weighAny is weigh for a path in several forms, any of which may be what was served.
 func (m *Meter) weighAny(ev *edgeguard.Event, all []form) (cost uint16, ok bool) {
 	for _, f := range all {
-		one, also := m.weigh(ev, f)
+		one, also := m.matchedCost(ev, f)
 		cost, ok = max(cost, one), ok || also
 	}
 	return cost, ok
 }
 
-// weigh finishes the match and finds the cost.
-func (m *Meter) weigh(ev *edgeguard.Event, f form) (cost uint16, ok bool) {
+// matchedCost finishes the match and finds the cost.
+func (m *Meter) matchedCost(ev *edgeguard.Event, f form) (cost uint16, ok bool) {
 	if !m.match.matchTexts(ev.Host, f) {
 		return 0, false
 	}
@@ -110,14 +110,14 @@ func (m *Meter) charge(ev *edgeguard.Event, f form) (cost uint16) {
 	return m.cost
 }
 
-// With appends the attributes' values as shown to people, such as
+// AppendAttributes appends the attributes' values as shown to people, such as
 // "host=example.org path=/x", and nothing for a key of the address alone. It
 // is false if the event lacks one of them: then it is not counted.
 //
 // Values are distinguished by this text. What is not visible ASCII is shown as
 // %XX, a long value as its beginning and a hash, and of a header's value,
 // which may be a secret, little more than a hash.
-func (m *Meter) With(ev *edgeguard.Event, buf []byte) ([]byte, bool) {
+func (m *Meter) AppendAttributes(ev *edgeguard.Event, buf []byte) ([]byte, bool) {
 	start := len(buf)
 	for i := range m.Attributes {
 		if i > 0 {

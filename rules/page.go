@@ -10,9 +10,9 @@ import (
 	"edgeguard/internal/unsafetext"
 )
 
-// page is what a cost asks of the page that made a browser send a request: by its
+// pageTerms is what a cost asks of the page that made a browser send a request: by its
 // Referer, and by its Sec-Fetch-Site. A client writes both.
-type page struct {
+type pageTerms struct {
 	need     edgeguard.Field
 	own      *Hosts
 	referers referer
@@ -78,7 +78,7 @@ func (h *Hosts) Which(host string) (i int, ok bool) {
 // find is Which for a host in normal form.
 func (h *Hosts) find(host string) (i int, ok bool) {
 	for i := range h.names {
-		if p := &h.names[i]; p.begins(host) && p.ends(host) {
+		if p := &h.names[i]; p.begins(host) && p.matchesRest(host) {
 			return i, true
 		}
 	}
@@ -94,7 +94,7 @@ func (h *Hosts) whichOdd(host string) (i int, ok bool) {
 }
 
 // Name returns the i-th name in normal form.
-func (h *Hosts) Name(i int) string { return strings.Join(h.names[i].glob(), "*") }
+func (h *Hosts) Name(i int) string { return strings.Join(h.names[i].asGlob(), "*") }
 
 // Len returns how many names there are.
 func (h *Hosts) Len() int {
@@ -104,15 +104,15 @@ func (h *Hosts) Len() int {
 	return len(h.names)
 }
 
-// Same reports whether both have the same names in the same order.
-func (h *Hosts) Same(other *Hosts) bool {
+// SameNames reports whether both have the same names in the same order.
+func (h *Hosts) SameNames(other *Hosts) bool {
 	if h == nil || other == nil {
 		return h == other
 	}
 	return reflect.DeepEqual(h.names, other.names)
 }
 
-func (h *Hosts) has(host string) bool {
+func (h *Hosts) hasHost(host string) bool {
 	if plainHost(host) {
 		return h.term.match(host)
 	}
@@ -120,13 +120,13 @@ func (h *Hosts) has(host string) bool {
 	return h.term.match(unsafetext.String(normalHost(room[:0], host)))
 }
 
-// page compiles what the match of a cost asks of the page, nil if it asks nothing, and
+// compilePageTerms compiles what the match of a cost asks of the page, nil if it asks nothing, and
 // writes it down.
-func (c *compiler) page(path string, m *Match, own *Hosts) (*page, string) {
+func (c *compiler) compilePageTerms(path string, m *Match, own *Hosts) (*pageTerms, string) {
 	if m.Referer == nil && m.FetchSite == nil {
 		return nil, ""
 	}
-	p := &page{own: own}
+	p := &pageTerms{own: own}
 	for _, name := range c.choices(path+".referer", m.Referer, refererNames) {
 		p.referers |= 1 << slices.Index(refererNames, name)
 	}
@@ -151,20 +151,20 @@ func (c *compiler) choices(path string, values, names []string) []string {
 	c.checkGiven(path, values)
 	for i, value := range values {
 		if !slices.Contains(names, value) {
-			c.problem(item(path, i), flaw{fmt.Sprintf("unknown value %.40q", value), "use " + strings.Join(names, ", ")})
+			c.problem(itemPath(path, i), flaw{fmt.Sprintf("unknown value %.40q", value), "use " + strings.Join(names, ", ")})
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(values, name) })
 }
 
 // match reports whether the page is as the cost says. Nil matches any.
-func (p *page) match(ev *edgeguard.Event) bool {
+func (p *pageTerms) match(ev *edgeguard.Event) bool {
 	return p == nil || ev.Known&p.need == p.need &&
 		(p.need&edgeguard.FieldReferer == 0 || p.matchReferer(ev.Referer)) &&
 		(p.need&edgeguard.FieldFetchSite == 0 || slices.Contains(p.sites, ev.FetchSite))
 }
 
-func (p *page) matchReferer(from string) bool {
+func (p *pageTerms) matchReferer(from string) bool {
 	switch {
 	case from == "":
 		return p.referers&refererNone != 0
@@ -172,7 +172,7 @@ func (p *page) matchReferer(from string) bool {
 		return true
 	case p.own == nil:
 		return false
-	case p.own.has(addressHost(from)):
+	case p.own.hasHost(addressHost(from)):
 		return p.referers&refererOwn != 0
 	}
 	return p.referers&refererForeign != 0

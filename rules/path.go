@@ -72,9 +72,9 @@ func ending(text string) uint64 {
 	return bits.ReverseBytes64(beginning(text)) >> (8 * (8 - len(text)) & 63)
 }
 
-// Path returns a request target as rules compare it: the normal form of its path,
+// NormalPath returns a request target as rules compare it: the normal form of its path,
 // without a query. It allocates only where the target is written otherwise.
-func Path(target string) string {
+func NormalPath(target string) string {
 	if path, ok := plainPath(target); ok {
 		return path
 	}

@@ -40,16 +40,16 @@ func (p *pattern) begins(s string) bool {
 	return n == 0 || len(s) >= n && s[n-1] == p.head[n-1] && s[:n] == p.head
 }
 
-// ends reports whether the rest of a text that begins so is of the pattern too.
-func (p *pattern) ends(s string) bool {
+// matchesRest reports whether the rest of a text that begins so is of the pattern too.
+func (p *pattern) matchesRest(s string) bool {
 	if p.tail == nil {
 		return len(s) == len(p.head)
 	}
 	return p.tail.match(s[len(p.head):])
 }
 
-// same reports whether two match the same.
-func (t *tail) same(other *tail) bool {
+// sameAs reports whether two match the same.
+func (t *tail) sameAs(other *tail) bool {
 	return t.end == other.end && slices.Equal(t.middle, other.middle)
 }
 

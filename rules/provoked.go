@@ -27,7 +27,7 @@ func Provokable(ev *edgeguard.Event, own *Hosts) bool {
 		return false
 	case known&edgeguard.FieldReferer != 0 && ev.Referer != "":
 		from := addressHost(ev.Referer)
-		return (own == nil || !own.has(from)) && (known&edgeguard.FieldHost == 0 || !sameHost(from, ev.Host))
+		return (own == nil || !own.hasHost(from)) && (known&edgeguard.FieldHost == 0 || !sameHost(from, ev.Host))
 	}
 	return true
 }

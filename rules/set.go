@@ -13,7 +13,7 @@ type Set struct {
 	Meters []Meter
 
 	index *index
-	asked *Asked
+	asked *Unanswered
 }
 
 // Compile checks the specs and makes a set of them. If anything is wrong, it
@@ -22,7 +22,7 @@ func Compile(specs []Spec) (*Set, []Problem) {
 	c := compiler{names: make(map[string]int), meters: make(map[string]int)}
 	for i := range specs {
 		c.rule = i
-		c.add(&specs[i])
+		c.addRule(&specs[i])
 	}
 	if len(c.problems) > 0 {
 		return nil, c.problems
@@ -32,8 +32,8 @@ func Compile(specs []Spec) (*Set, []Problem) {
 	return &c.set, nil
 }
 
-// Asked returns what the rules that deny say of a request that has no answer yet.
-func (s *Set) Asked() *Asked { return s.asked }
+// Unanswered returns what the rules that deny say of a request that has no answer yet.
+func (s *Set) Unanswered() *Unanswered { return s.asked }
 
 // Kinds returns the kinds that the set's meters count.
 func (s *Set) Kinds() edgeguard.Kind {

@@ -77,7 +77,7 @@ func targetOf(ev *edgeguard.Event, own *Hosts) target {
 		return targetAuthority
 	case own == nil:
 		return 0
-	case own.has(addressHost(path)):
+	case own.hasHost(addressHost(path)):
 		return targetOwn
 	}
 	return targetForeign

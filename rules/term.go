@@ -114,18 +114,18 @@ const (
 // match reports whether s is one of these, or of all where none were given, and none of
 // those.
 func (t *term) match(s string) bool {
-	return t.find(s) == isThese
+	return t.findText(s) == isThese
 }
 
 // matchEither is match for a text of two forms: one of them suffices to be of these or of
 // those.
 func (t *term) matchEither(s, other string) bool {
-	return max(t.find(s), t.find(other)) == isThese
+	return max(t.findText(s), t.findText(other)) == isThese
 }
 
-// find says which texts s is one of; those win. What is in no list is of these if the term
+// findText says which texts s is one of; those win. What is in no list is of these if the term
 // is open.
-func (t *term) find(s string) (found int8) {
+func (t *term) findText(s string) (found int8) {
 	if t.open {
 		found = isThese
 	}
@@ -150,7 +150,7 @@ func (t *term) find(s string) (found int8) {
 		list = list[:t.bars] // nothing else is left to be said
 	}
 	for i := range list {
-		if p := &list[i]; p.begins(s) && p.ends(s) {
+		if p := &list[i]; p.begins(s) && p.matchesRest(s) {
 			if i < t.bars {
 				return isThose
 			}

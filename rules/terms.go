@@ -48,12 +48,12 @@ func (t *term) texts() Texts { return Texts{globs(t.these), globs(t.those)} }
 func globs(texts [][]string) (out []Glob) {
 	for _, parts := range texts {
 		p := newPattern(parts)
-		out = append(out, p.glob())
+		out = append(out, p.asGlob())
 	}
 	return out
 }
 
-func (p *pattern) glob() Glob {
+func (p *pattern) asGlob() Glob {
 	if p.tail == nil {
 		return Glob{p.head}
 	}

@@ -52,8 +52,8 @@ type Width struct {
 	Asked bool
 }
 
-// Does returns what is done about a network over its limit, in the config's words.
-func (w *Width) Does() string {
+// ActionName returns what is done about a network over its limit, in the config's words.
+func (w *Width) ActionName() string {
 	if w.Action == edgeguard.ActionAlarm {
 		return "report"
 	}

@@ -55,7 +55,7 @@ func TestWith(t *testing.T) {
 			if c.edit != nil {
 				c.edit(&ev)
 			}
-			got, ok := meter.With(&ev, []byte("before "))
+			got, ok := meter.AppendAttributes(&ev, []byte("before "))
 			if string(got) != "before "+c.want || ok != (c.want != "") {
 				t.Errorf("With is %q, %v, want %q", got, ok, c.want)
 			}
@@ -65,7 +65,7 @@ func TestWith(t *testing.T) {
 
 func TestWithNothing(t *testing.T) {
 	meter := &compile(t, rules.Spec{Name: "a", Threshold: 1}).Meters[0]
-	if got, ok := meter.With(&edgeguard.Event{}, nil); len(got) != 0 || !ok {
+	if got, ok := meter.AppendAttributes(&edgeguard.Event{}, nil); len(got) != 0 || !ok {
 		t.Errorf("With is %q, %v: a key of the address alone has no text", got, ok)
 	}
 }

@@ -21,7 +21,7 @@ type apache struct {
 
 func readApache(s *source, file string) error {
 	a := &apache{source: s, root: path.Dir(file), defined: map[string]string{}, formats: map[string]string{}}
-	if text, err := s.read(path.Join(a.root, "envvars")); err == nil {
+	if text, err := s.readFile(path.Join(a.root, "envvars")); err == nil {
 		a.exports(text)
 	}
 	if err := a.file(file, 0); err != nil {
@@ -34,7 +34,7 @@ func readApache(s *source, file string) error {
 		} else if strings.Contains(a.named[i], "%") {
 			l.Format = named(a.named[i])
 		}
-		a.add(*l)
+		a.addLog(*l)
 	}
 	if a.remoteIP && !a.proxies {
 		s.doubt("mod_remoteip believes every client's header: name your proxies with RemoteIPInternalProxy or RemoteIPTrustedProxy, or any address can be got blocked")
@@ -67,7 +67,7 @@ func (a *apache) expand(word string) string {
 }
 
 func (a *apache) file(file string, depth int) error {
-	text, err := a.read(file)
+	text, err := a.readFile(file)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (a *apache) directive(words []string, file string, line, depth int) {
 	}
 	switch strings.ToLower(words[0]) {
 	case "<virtualhost":
-		a.host = &virtual{at: at(file, line), isFallback: strings.HasPrefix(words[1], "_default_")}
+		a.host = &virtual{at: lineOf(file, line), isFallback: strings.HasPrefix(words[1], "_default_")}
 	case "servername", "serveralias":
 		a.name(words[1:])
 	case "serverroot":
@@ -119,13 +119,13 @@ func (a *apache) directive(words []string, file string, line, depth int) {
 			a.formats[""] = words[1] // that of TransferLog
 		}
 	case "transferlog":
-		a.log(words[1], "", at(file, line))
+		a.log(words[1], "", lineOf(file, line))
 	case "customlog", "globallog":
 		if len(words) > 2 {
-			a.log(words[1], words[2], at(file, line))
+			a.log(words[1], words[2], lineOf(file, line))
 		}
 		if len(words) > 3 {
-			a.doubt("%s: only requests of the condition %s are logged", at(file, line), words[3])
+			a.doubt("%s: only requests of the condition %s are logged", lineOf(file, line), words[3])
 		}
 	case "remoteipheader":
 		a.remoteIP = true

@@ -30,7 +30,7 @@ func readCaddy(s *source, file string) error {
 				l.File, l.Format, l.Unusable = c.standard.File, c.standard.Format, c.standard.Unusable
 			}
 		}
-		s.add(l)
+		s.addLog(l)
 	}
 	if len(c.logs) == 0 {
 		s.doubt("%s: no site has a log: add `log { output file /var/log/caddy/access.log }` to each site, or see edgeguard snippets caddy", file)
@@ -39,13 +39,13 @@ func readCaddy(s *source, file string) error {
 }
 
 func (c *caddy) file(file string, depth int) error {
-	text, err := c.read(file)
+	text, err := c.readFile(file)
 	if err != nil {
 		return err
 	}
 	lex := caddyLexer(text)
 	for {
-		s, ok := lex.Next()
+		s, ok := lex.NextStatement()
 		if !ok {
 			return nil
 		}
@@ -85,10 +85,10 @@ func (c *caddy) address(s *Statement, where string) {
 }
 
 func (c *caddy) statement(s *Statement, file string, depth int) {
-	c.address(s, at(file, s.Line))
+	c.address(s, lineOf(file, s.Line))
 	switch {
 	case s.Word(0) == "log" && len(c.blocks) > 0 && c.log == nil:
-		c.log = &Log{At: at(file, s.Line), Format: "json"}
+		c.log = &Log{At: lineOf(file, s.Line), Format: "json"}
 		if s.End != "{" {
 			c.end()
 		}

@@ -42,8 +42,8 @@ func (l *Lexer) Open() int { return l.open }
 // program would read.
 const mostWords = 1 << 20
 
-// Next returns the next statement; ok is false at the end.
-func (l *Lexer) Next() (s Statement, ok bool) {
+// NextStatement returns the next statement; ok is false at the end.
+func (l *Lexer) NextStatement() (s Statement, ok bool) {
 	for {
 		l.space(len(s.Words) > 0)
 		if l.text == "" || len(s.Words) >= mostWords {
@@ -151,6 +151,6 @@ func (l *Lexer) quoted(quote byte) string {
 // splitWords splits one line into words, as Apache and HAProxy do.
 func splitWords(line string) []string {
 	l := Lexer{text: line, lines: true, quote: `"'`}
-	s, _ := l.Next()
+	s, _ := l.NextStatement()
 	return s.Words
 }

@@ -19,7 +19,7 @@ type haproxy struct {
 }
 
 func readHAProxy(s *source, file string) error {
-	text, err := s.read(file)
+	text, err := s.readFile(file)
 	if err != nil {
 		return err
 	}
@@ -27,11 +27,11 @@ func readHAProxy(s *source, file string) error {
 	number := 0
 	for line := range strings.Lines(text) {
 		number++
-		h.directive(splitWords(strings.TrimRight(line, "\r\n")), at(file, number))
+		h.directive(splitWords(strings.TrimRight(line, "\r\n")), lineOf(file, number))
 	}
 	format := h.chosen(file)
 	for _, target := range h.targets {
-		s.add(h.resolve(target, format))
+		s.addLog(h.resolve(target, format))
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func (h *haproxy) syslog() string {
 		return ""
 	}
 	for _, file := range append(h.files.Glob("/etc/rsyslog.d/*.conf"), "/etc/rsyslog.conf") {
-		text, err := h.read(file)
+		text, err := h.readFile(file)
 		if err != nil {
 			continue
 		}

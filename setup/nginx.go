@@ -39,7 +39,7 @@ func readNginx(s *source, file string) error {
 				l.Unusable = "its format has " + field + ", which clients write: put $remote_addr there"
 			}
 		}
-		n.add(n.logs[i])
+		n.addLog(n.logs[i])
 	}
 	return nil
 }
@@ -57,13 +57,13 @@ func (n *nginx) prefix(name string) string {
 }
 
 func (n *nginx) file(file string, depth int) error {
-	text, err := n.read(file)
+	text, err := n.readFile(file)
 	if err != nil {
 		return err
 	}
 	lex := NginxLexer(text)
 	for {
-		s, ok := lex.Next()
+		s, ok := lex.NextStatement()
 		if !ok {
 			return nil
 		}
@@ -72,7 +72,7 @@ func (n *nginx) file(file string, depth int) error {
 			n.blocks = append(n.blocks, s.Word(0))
 			n.http = n.http || s.Word(0) == "http"
 			if s.Word(0) == "server" && !slices.Contains(n.blocks, "stream") && !slices.Contains(n.blocks, "mail") {
-				n.server = &virtual{at: at(file, s.Line)}
+				n.server = &virtual{at: lineOf(file, s.Line)}
 			}
 		case "}":
 			last := max(0, len(n.blocks)-1)
@@ -108,7 +108,7 @@ func (n *nginx) directive(s *Statement, file string, depth int) {
 		n.formats[s.Word(1)] = named(strings.Join(words, ""))
 		n.forgeable[s.Word(1)] = forged.FindString(strings.Join(words, ""))
 	case "access_log":
-		n.log(s, at(file, s.Line))
+		n.log(s, lineOf(file, s.Line))
 	case "server_name":
 		if n.server != nil && len(n.server.names) < mostHosts {
 			n.server.names = append(n.server.names, s.Words[1:]...)
@@ -119,7 +119,7 @@ func (n *nginx) directive(s *Statement, file string, depth int) {
 		}
 	case "set_real_ip_from":
 		if strings.HasSuffix(s.Word(1), "/0") {
-			n.doubt("%s: set_real_ip_from %s lets every client name his address, and so get others blocked: name your proxies only", at(file, s.Line), s.Word(1))
+			n.doubt("%s: set_real_ip_from %s lets every client name his address, and so get others blocked: name your proxies only", lineOf(file, s.Line), s.Word(1))
 		}
 	}
 }

@@ -105,8 +105,8 @@ type source struct {
 	left  int // how many files may still be read
 }
 
-// read returns the text of a file.
-func (s *source) read(file string) (string, error) {
+// readFile returns the text of a file.
+func (s *source) readFile(file string) (string, error) {
 	if s.left--; s.left < 0 {
 		return "", fmt.Errorf("%s: more than %d files", file, mostFiles)
 	}
@@ -139,8 +139,8 @@ func (s *source) doubt(format string, args ...any) {
 	}
 }
 
-// add adds a log, once for each file.
-func (s *source) add(l Log) {
+// addLog adds a log, once for each file.
+func (s *source) addLog(l Log) {
 	if l.Unusable != "" {
 		l.Format = ""
 	}
@@ -158,8 +158,8 @@ func (s *source) add(l Log) {
 	}
 }
 
-// at returns where a line is.
-func at(file string, line int) string { return file + ":" + strconv.Itoa(line) }
+// lineOf returns where a line is.
+func lineOf(file string, line int) string { return file + ":" + strconv.Itoa(line) }
 
 // absolute returns a path below a folder unless it is absolute.
 func absolute(folder, file string) string {

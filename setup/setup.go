@@ -170,7 +170,7 @@ func readLines(format *logline.Format, look *Look) reading {
 	r.door = frontdoor.Shown(chunk.Events)
 	r.aside = r.lines - min(r.lines, r.events+chunk.Skipped)
 	for i := range chunk.Events {
-		r.shows.note(&chunk.Events[i])
+		r.shows.noteAnswer(&chunk.Events[i])
 		if chunk.Events[i].Addr.IsLoopback() {
 			r.local++
 		}

@@ -69,8 +69,8 @@ type seen struct {
 	status uint16
 }
 
-// note takes one answer.
-func (s *shown) note(ev *edgeguard.Event) {
+// noteAnswer takes one answer.
+func (s *shown) noteAnswer(ev *edgeguard.Event) {
 	s.noteHost(ev)
 	const need = edgeguard.FieldPath | edgeguard.FieldMethod | edgeguard.FieldStatus
 	if ev.Known&need != need {
@@ -151,14 +151,14 @@ func Choices(sources []Source) []Choice {
 	var all []Choice
 	for a := range applications {
 		c := unseen[a]
-		c.Why = why(sources, a)
+		c.Why = showingLog(sources, a)
 		all = append(all, c)
 	}
 	return all
 }
 
-// why returns the first log that shows an application, with what it answered.
-func why(sources []Source, a application) string {
+// showingLog returns the first log that shows an application, with what it answered.
+func showingLog(sources []Source, a application) string {
 	for i := range sources {
 		if s := &sources[i]; s.Follow {
 			if says := s.shows.of(a); says != "" {

@@ -10,7 +10,7 @@ import (
 // readTraefik reads Traefik's static configuration, in YAML or TOML, line by line: of
 // accessLog only its keys filePath and format are needed, of its providers the files of routers.
 func readTraefik(s *source, file string) error {
-	text, err := s.read(file)
+	text, err := s.readFile(file)
 	if err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func readTraefik(s *source, file string) error {
 		indent := len(line) - len(bare)
 		switch lower := strings.ToLower(bare); {
 		case lower == "accesslog:" || lower == "accesslog: {}" || lower == "[accesslog]":
-			l, within, depth = &Log{At: at(file, number), Format: "combined"}, true, indent
+			l, within, depth = &Log{At: lineOf(file, number), Format: "combined"}, true, indent
 			continue
 		case bare[0] == '[', indent <= depth && strings.HasSuffix(file, "ml") && !strings.HasSuffix(file, "toml"):
 			within = false
@@ -41,9 +41,9 @@ func readTraefik(s *source, file string) error {
 		s.doubt("%s: no accessLog: add one with a filePath, or see edgeguard snippets traefik", file)
 	case l.File == "":
 		l.Unusable = "goes to standard output: give accessLog a filePath"
-		s.add(*l)
+		s.addLog(*l)
 	default:
-		s.add(*l)
+		s.addLog(*l)
 	}
 	return nil
 }
@@ -77,14 +77,14 @@ func traefikRouters(s *source, place string, isFolder bool) {
 		files = slices.Concat(s.files.Glob(place+"/*.yml"), s.files.Glob(place+"/*.yaml"), s.files.Glob(place+"/*.toml"))
 	}
 	for _, file := range files {
-		text, _ := s.read(file) // without it there are no names
+		text, _ := s.readFile(file) // without it there are no names
 		number := 0
 		for line := range strings.Lines(text) {
 			number++
 			if strings.HasPrefix(strings.TrimSpace(line), "#") {
 				continue
 			}
-			v := &virtual{at: at(file, number)}
+			v := &virtual{at: lineOf(file, number)}
 			for _, m := range hostRule.FindAllStringSubmatch(line, -1) {
 				if m[1] == "" {
 					v.names = append(v.names, strings.FieldsFunc(m[2], func(r rune) bool { return strings.ContainsRune("`'\", \\", r) })...)

@@ -54,15 +54,15 @@ func writePresets(b *strings.Builder, sources []Source) {
 		b.WriteString("  # " + safetext.Strip(why) + ".\n")
 	}
 	b.WriteString("presets:\n  - web@1\n  - login@1\n")
-	line(why(sources, wordPress), "No log shows a WordPress: who looks for its login is an attacker")
+	line(showingLog(sources, wordPress), "No log shows a WordPress: who looks for its login is an attacker")
 	b.WriteString("  - wordpress@1\n")
-	if shows := why(sources, joomla); shows != "" {
+	if shows := showingLog(sources, joomla); shows != "" {
 		line(shows, "")
 		b.WriteString("  - joomla@1\n")
 	} else {
 		b.WriteString(noJoomla)
 	}
-	if shows := why(sources, api); shows != "" {
+	if shows := showingLog(sources, api); shows != "" {
 		line(shows, "")
 		b.WriteString("  - api@1\n")
 	}

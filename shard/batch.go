@@ -24,11 +24,11 @@ func (t *Table) AddBatch(ops []Op, out []Count) {
 			l, op := &found[i], &ops[i]
 			if op.Addr.Is4() && !t.with {
 				l.half = &t.halves[v4]
-				l.key = key{first: l.half.prefix.key4(op.Addr)}
+				l.key = key{first: l.half.prefix.keyOfIPv4(op.Addr)}
 				l.hash = hash1(l.half.seed, l.key.first)
 			} else {
-				l.half, l.key = t.key(op.Addr, op.With)
-				l.hash = l.half.hash(l.key)
+				l.half, l.key = t.halfAndKey(op.Addr, op.With)
+				l.hash = l.half.hashKey(l.key)
 			}
 			l.half.prefetch(l.hash)
 		}

@@ -32,10 +32,10 @@ func (d *directory) index(h uint64) uint64 {
 	return h >> (d.shift & 63) & uint64(len(d.pages)-1)
 }
 
-func (d *directory) at(i uint64) uint32 { return atomic.LoadUint32(&d.pages[i]) }
+func (d *directory) pageOf(i uint64) uint32 { return atomic.LoadUint32(&d.pages[i]) }
 
-// set makes n the page of all places that share the first depth bits of i.
-func (d *directory) set(i uint64, depth uint8, n uint32) {
+// setPage makes n the page of all places that share the first depth bits of i.
+func (d *directory) setPage(i uint64, depth uint8, n uint32) {
 	width := uint64(1) << (d.depth - depth)
 	i &^= width - 1
 	for j := range width {

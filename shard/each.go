@@ -24,7 +24,7 @@ type Entry struct {
 // shown: Ring for those who know its attributes by fingerprint only.
 func (t *Table) RingOf(e Entry, now uint32) ([ring.Slots]uint16, bool) {
 	f, k := t.keyOf(e)
-	r, ok := f.ring(k)
+	r, ok := f.wholeRing(k)
 	return r.Snapshot(now), ok
 }
 
@@ -37,18 +37,18 @@ func (t *Table) ClearEntry(e Entry) {
 
 // keyOf finds the entry's half of the table and its key there.
 func (t *Table) keyOf(e Entry) (*half, key) {
-	f, k := t.key(e.Key.Prefix.Addr(), "")
+	f, k := t.halfAndKey(e.Key.Prefix.Addr(), "")
 	if t.with {
 		k.rest = e.With
 	}
 	return f, k
 }
 
-// Each calls yield with every key until it returns false. A page is copied
+// EachEntry calls yield with every key until it returns false. A page is copied
 // under its lock and shown without it, so yield may take its time and may use
 // the table. A key that is there from beginning to end is shown exactly once;
 // one that comes or goes during the walk may or may not be.
-func (t *Table) Each(now uint32, yield func(Entry) bool) {
+func (t *Table) EachEntry(now uint32, yield func(Entry) bool) {
 	t.Where(now, func(uint32) bool { return true }, yield)
 }
 
@@ -65,7 +65,7 @@ func (t *Table) Where(now uint32, wanted func(count uint32) bool, yield func(Ent
 				from = f.entries(i, from, now, func(c copied, _ *entry) { buf = append(buf, c) })
 				more = from != 0
 				for j := range buf {
-					if wanted(buf[j].count) && !yield(f.shown(family(fam), &buf[j])) {
+					if wanted(buf[j].count) && !yield(f.shownEntry(family(fam), &buf[j])) {
 						return
 					}
 				}
@@ -80,9 +80,9 @@ type copied struct {
 	count, peak, head uint32
 }
 
-// shown makes of it what a walk shows.
-func (f *half) shown(fam family, c *copied) Entry {
-	x := Entry{Key: edgeguard.Key{Prefix: f.prefix.addr(fam, c.key)}, Count: c.count, Peak: c.peak, Head: c.head}
+// shownEntry makes of it what a walk shows.
+func (f *half) shownEntry(fam family, c *copied) Entry {
+	x := Entry{Key: edgeguard.Key{Prefix: f.prefix.addrOf(fam, c.key)}, Count: c.count, Peak: c.peak, Head: c.head}
 	if f.prefix.with {
 		x.With = c.key.rest
 	}
@@ -101,11 +101,11 @@ func (f *half) entries(shard int, from uint64, now uint32, each func(copied, *en
 	if d == nil {
 		return 0
 	}
-	p := f.mem.at(d.at(d.index(from >> f.bits)))
+	p := f.mem.pageAt(d.pageOf(d.index(from >> f.bits)))
 	f.fetch(p, now)
-	for e := range f.layout.all(p) {
+	for e := range f.layout.entriesOf(p) {
 		k := f.layout.keyOf(e)
-		if f.hash(k)<<f.bits < from {
+		if f.hashKey(k)<<f.bits < from {
 			continue
 		}
 		c := copied{key: k, count: f.countOf(e, now), head: e.head}
@@ -120,9 +120,9 @@ func (f *half) entries(shard int, from uint64, now uint32, each func(copied, *en
 // fetch asks the processor for the rings of a page that count needs, all together: one
 // after the other each is a wait for memory.
 func (f *half) fetch(p *page, now uint32) {
-	for e := range f.layout.all(p) {
+	for e := range f.layout.entriesOf(p) {
 		if e.form == warm && now > e.head && now-e.head < ring.Slots {
-			c := unsafe.Pointer(f.mem.counts(e.warm().ring))
+			c := unsafe.Pointer(f.mem.counts(e.asWarm().ring))
 			prefetch(c)
 			prefetch(unsafe.Add(c, lineSize))
 		}

@@ -54,12 +54,12 @@ type warmEntry struct {
 
 const entrySize = unsafe.Sizeof(entry{})
 
-func (e *entry) warm() *warmEntry { return (*warmEntry)(unsafe.Pointer(e)) }
+func (e *entry) asWarm() *warmEntry { return (*warmEntry)(unsafe.Pointer(e)) }
 
-// add counts cost in slot, at most now and inside the window that ends at
+// addToSlot counts cost in slot, at most now and inside the window that ends at
 // now, which is at least the head. Where the entry has outgrown its pairs,
 // fits is false, count is without the cost, and only the head has moved.
-func (e *entry) add(now, slot uint32, cost uint16) (count uint32, fits bool) {
+func (e *entry) addToSlot(now, slot uint32, cost uint16) (count uint32, fits bool) {
 	first := now != e.head && slot == now // of its slot: no pair can have that yet
 	e.advance(now)
 	var at int
@@ -84,8 +84,8 @@ func (e *entry) add(now, slot uint32, cost uint16) (count uint32, fits bool) {
 	return count + uint32(cost), true
 }
 
-// addHead is add for slot and now at the entry's head. It takes only what needs no
-// search, and else changes nothing: the head's own pair, which add leaves first, with
+// addHead is addToSlot for slot and now at the entry's head. It takes only what needs no
+// search, and else changes nothing: the head's own pair, which addToSlot leaves first, with
 // room in it. No pair is out of the window then: whatever moved the head emptied those.
 func (e *entry) addHead(cost uint16) (count uint32, fits bool) {
 	p := &e.pairs[0]
@@ -200,7 +200,7 @@ func (e *entry) pairFor(slot uint32) *pair {
 func (e *entry) promote(r ref, c *ring.Counts) *warmEntry {
 	e.counts(c)
 	sum := c.Sum()
-	w := e.warm()
+	w := e.asWarm()
 	w.form, w.sum, w.ring = warm, sum, r
 	w.last, c[w.head%ring.Slots] = c[w.head%ring.Slots], 0
 	return w
@@ -250,8 +250,8 @@ func (w *warmEntry) advance(c *ring.Counts, now uint32) {
 	w.head, w.last = now, 0
 }
 
-// add counts cost in slot, which is the head.
-func (w *warmEntry) add(cost uint16) (count uint32, added uint16) {
+// addToHead counts cost in slot, which is the head.
+func (w *warmEntry) addToHead(cost uint16) (count uint32, added uint16) {
 	added = min(cost, ring.Max-w.last)
 	w.last += added
 	w.sum += uint32(added)

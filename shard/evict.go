@@ -10,9 +10,9 @@ import (
 // one, fewer is quicker in a flood.
 const sample = 16
 
-// heat says how much an entry would be missed: what the sketch had seen of
+// heatOf says how much an entry would be missed: what the sketch had seen of
 // the key when it was admitted, and its count since. The idle have none.
-func (f *half) heat(e *entry, now uint32) uint32 {
+func (f *half) heatOf(e *entry, now uint32) uint32 {
 	if f.layout.peak != 0 {
 		return uint32(e.heat) + *f.layout.peakOf(e)
 	}
@@ -20,7 +20,7 @@ func (f *half) heat(e *entry, now uint32) uint32 {
 		return 0
 	}
 	if e.form == warm {
-		return uint32(e.heat) + e.warm().sum
+		return uint32(e.heat) + e.asWarm().sum
 	}
 	return uint32(e.heat) + f.countOf(e, e.head)
 }
@@ -40,9 +40,9 @@ func (f *half) makeRoom(s *shard, p *page, h uint64, op *Op) (heat uint8, ok boo
 		s.expired++
 	} else {
 		s.evicted++
-		f.mem.estimates.hold(f.hash(f.layout.keyOf(coolest)), least)
+		f.mem.estimates.keepHeat(f.hashKey(f.layout.keyOf(coolest)), least)
 	}
-	f.drop(s, p, coolest)
+	f.dropEntry(s, p, coolest)
 	return uint8(min(estimate-uint32(op.Cost), math.MaxUint8)), true
 }
 
@@ -50,16 +50,16 @@ func (f *half) makeRoom(s *shard, p *page, h uint64, op *Op) (heat uint8, ok boo
 // the sample begins elsewhere, so that no entry is safe by its place.
 func (f *half) coolest(s *shard, p *page, h uint64, now uint32) (e *entry, least uint32) {
 	l := &f.layout
-	g := (l.home(h) + uint32(s.refused+s.evicted)) % l.groups
+	g := (l.homeGroup(h) + uint32(s.refused+s.evicted)) % l.groups
 	for range max(sample/l.each, 1) {
 		for i := range l.each {
-			if x := l.at(p, g, i); x.form != empty {
-				if heat := f.heat(x, now); e == nil || heat < least {
+			if x := l.entryAt(p, g, i); x.form != empty {
+				if heat := f.heatOf(x, now); e == nil || heat < least {
 					e, least = x, heat
 				}
 			}
 		}
-		g = l.next(g)
+		g = l.nextGroup(g)
 	}
 	return e, least
 }
@@ -70,7 +70,7 @@ func (f *half) coolest(s *shard, p *page, h uint64, now uint32) (e *entry, least
 func (f *half) outgrow(s *shard, p *page, e *entry, slot uint32, cost uint16) (count uint32, added uint16) {
 	r := f.mem.takeRing()
 	if r == 0 {
-		r = f.takeOver(s, p, f.heat(e, e.head)+uint32(cost), e.head)
+		r = f.takeOver(s, p, f.heatOf(e, e.head)+uint32(cost), e.head)
 	}
 	if r == 0 {
 		s.undercounted++
@@ -86,9 +86,9 @@ func (f *half) outgrow(s *shard, p *page, e *entry, slot uint32, cost uint16) (c
 // cooler than heat. Its key keeps what fits into pairs.
 func (f *half) takeOver(s *shard, p *page, heat, now uint32) ref {
 	var victim *warmEntry
-	for e := range f.layout.all(p) {
-		if x := f.heat(e, now); e.form == warm && x < heat {
-			victim, heat = e.warm(), x
+	for e := range f.layout.entriesOf(p) {
+		if x := f.heatOf(e, now); e.form == warm && x < heat {
+			victim, heat = e.asWarm(), x
 		}
 	}
 	if victim == nil {

@@ -127,7 +127,7 @@ func TestSecondTable(t *testing.T) {
 // when it is crowded, and forgotten after two.
 func TestSketch(t *testing.T) {
 	s := &sketch{}
-	s.plan(1 << 20)
+	s.planSize(1 << 20)
 	r := random(t)
 	for i := range uint64(10) {
 		h := r.Uint64()
@@ -138,7 +138,7 @@ func TestSketch(t *testing.T) {
 		}
 	}
 	h := r.Uint64()
-	s.hold(h, 40)
+	s.keepHeat(h, 40)
 	if got := s.raise(h, 2); got < 42 {
 		t.Errorf("held at 40, raised by 2: %d", got)
 	}

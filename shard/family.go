@@ -22,9 +22,9 @@ type half struct {
 	used   atomic.Bool // it had a key once: until then a sweep passes it by
 }
 
-func (f *half) init(mem *Memory, fam family, prefixBits uint8, c Config, seed uint64) {
+func (f *half) initTable(mem *Memory, fam family, prefixBits uint8, c Config, seed uint64) {
 	f.prefix = newPrefix(fam, prefixBits, c.With)
-	f.layout = newLayout(f.prefix.size(fam), c.Peaks)
+	f.layout = newLayout(f.prefix.keySize(fam), c.Peaks)
 	f.mem, f.seed, f.marks = mem, seed, c.Distinct
 	// One page a lock is the least that a half takes: 1/256 of the budget, if
 	// that makes fewer than 256 locks.
@@ -35,31 +35,31 @@ func (f *half) init(mem *Memory, fam family, prefixBits uint8, c Config, seed ui
 	}
 	f.shift = 64 - f.bits
 	f.shards = make([]shard, 1<<f.bits)
-	f.held = !few && mem.hold(len(f.shards))
+	f.held = !few && mem.reservePages(len(f.shards))
 }
 
-func (f *half) hash(k key) uint64 {
+func (f *half) hashKey(k key) uint64 {
 	if f.layout.key > 8 {
 		return hash2(f.seed, k.first, k.rest)
 	}
 	return hash1(f.seed, k.first)
 }
 
-// lock locks the shard of the hash and returns it.
-func (f *half) lock(h uint64) *shard {
+// lockShard locks the shard of the hash and returns it.
+func (f *half) lockShard(h uint64) *shard {
 	s := &f.shards[h>>(f.shift&63)]
 	s.mu.Lock()
 	return s
 }
 
-// find returns a key's entry and its page, nil if it has none. The shard is
+// findEntry returns a key's entry and its page, nil if it has none. The shard is
 // locked.
-func (f *half) find(s *shard, h uint64, k key) (*entry, *page) {
+func (f *half) findEntry(s *shard, h uint64, k key) (*entry, *page) {
 	p := f.page(s, h)
 	if p == nil {
 		return nil, nil
 	}
-	return f.layout.find(p, h, k), p
+	return f.layout.findInPage(p, h, k), p
 }
 
 // page returns the page that a key with this hash belongs to, nil if there is
@@ -69,7 +69,7 @@ func (f *half) page(s *shard, h uint64) *page {
 	if d == nil {
 		return nil
 	}
-	return f.mem.at(d.at(d.index(h)))
+	return f.mem.pageAt(d.pageOf(d.index(h)))
 }
 
 // prefetch asks the processor for the line where the key's entry most likely
@@ -79,11 +79,11 @@ func (f *half) prefetch(h uint64) {
 	if d == nil {
 		return
 	}
-	p := f.mem.at(d.at(d.index(h)))
+	p := f.mem.pageAt(d.pageOf(d.index(h)))
 	if p == nil {
 		return
 	}
-	e := unsafe.Pointer(f.layout.at(p, f.layout.home(h), 0))
+	e := unsafe.Pointer(f.layout.entryAt(p, f.layout.homeGroup(h), 0))
 	prefetch(e)
 	if f.layout.group > lineSize {
 		prefetch(unsafe.Add(e, lineSize))
@@ -97,13 +97,13 @@ func (f *half) prefetch(h uint64) {
 func (f *half) add(h uint64, k key, op *Op) Count {
 	s := &f.shards[h>>(f.shift&63)]
 	if !s.mu.TryLock() { // Lock contains a call, and a call saves all these registers in memory
-		return f.addSlow(f.lock(h), h, k, op)
+		return f.addSlow(f.lockShard(h), h, k, op)
 	}
 	d := s.dir.Load()
 	if d == nil || k.first == 0 || f.marks {
 		return f.addSlow(s, h, k, op)
 	}
-	p := f.mem.at(d.at(d.index(h)))
+	p := f.mem.pageAt(d.pageOf(d.index(h)))
 	var e *entry
 	switch {
 	case f.layout.group == lineSize:
@@ -111,17 +111,17 @@ func (f *half) add(h uint64, k key, op *Op) Count {
 	case f.layout.stride == wideStride:
 		e = f.layout.findWide(p, h, k.first)
 	default:
-		e = f.layout.match(f.layout.at(p, f.layout.home(h), 0), k)
+		e = f.layout.match(f.layout.entryAt(p, f.layout.homeGroup(h), 0), k)
 	}
 	if e == nil {
-		e = f.layout.findOn(p, f.layout.home(h), k)
+		e = f.layout.findOn(p, f.layout.homeGroup(h), k)
 	}
 	if e == nil || op.Now != e.head || op.Slot != e.head {
 		return f.addHeld(s, p, e, h, k, op)
 	}
 	c := Count{Added: op.Cost}
 	if e.form == warm {
-		c.Count, c.Added = e.warm().add(op.Cost)
+		c.Count, c.Added = e.asWarm().addToHead(op.Cost)
 	} else if n, fits := e.addHead(op.Cost); fits {
 		c.Count = n
 	} else {
@@ -136,7 +136,7 @@ func (f *half) add(h uint64, k key, op *Op) Count {
 
 // addSlow is add in the shard of the hash, which is locked, and unlocks it.
 func (f *half) addSlow(s *shard, h uint64, k key, op *Op) Count {
-	e, p := f.find(s, h, k)
+	e, p := f.findEntry(s, h, k)
 	return f.addHeld(s, p, e, h, k, op)
 }
 
@@ -181,8 +181,8 @@ func (f *half) addCost(s *shard, p *page, e *entry, op *Op) Count {
 	var count uint32
 	added := cost
 	if e.form == warm {
-		count, added = f.addWarm(e.warm(), now, slot, cost)
-	} else if n, fits := e.add(now, slot, cost); fits || cost == 0 {
+		count, added = f.addWarm(e.asWarm(), now, slot, cost)
+	} else if n, fits := e.addToSlot(now, slot, cost); fits || cost == 0 {
 		count = n
 	} else {
 		count, added = f.outgrow(s, p, e, slot, cost)
@@ -195,7 +195,7 @@ func (f *half) addWarm(w *warmEntry, now, slot uint32, cost uint16) (count uint3
 		w.advance(f.mem.counts(w.ring), now)
 	}
 	if slot == w.head {
-		return w.add(cost)
+		return w.addToHead(cost)
 	}
 	return w.addLate(f.mem.counts(w.ring), slot, cost)
 }
@@ -222,7 +222,7 @@ func (f *half) countOf(e *entry, now uint32) uint32 {
 		return f.valuesOf(e, now)
 	}
 	if e.form == warm {
-		w := e.warm()
+		w := e.asWarm()
 		return w.count(f.mem.counts(w.ring), now)
 	}
 	return e.count(now)
@@ -237,7 +237,7 @@ func (f *half) countsOf(e *entry) (c ring.Counts) {
 		return f.lastSeen(e)
 	}
 	if e.form == warm {
-		w := e.warm()
+		w := e.asWarm()
 		c = *f.mem.counts(w.ring)
 		c[w.head%ring.Slots] = w.last
 		return c

@@ -128,7 +128,7 @@ func TestMemory(t *testing.T) {
 			if n == 0 {
 				continue
 			}
-			p := mem.at(n)
+			p := mem.pageAt(n)
 			if taken[n] || *p != (page{}) {
 				t.Fatalf("page %d: taken %t or not empty", n, taken[n])
 			}
@@ -174,7 +174,7 @@ func TestConcurrent(t *testing.T) {
 			for range 30 {
 				table.Sweep(1000, 100)
 				seen := map[netip.Prefix]bool{}
-				table.Each(1000, func(e Entry) bool {
+				table.EachEntry(1000, func(e Entry) bool {
 					if seen[e.Key.Prefix] {
 						t.Errorf("%v is shown twice", e.Key)
 					}
@@ -187,7 +187,7 @@ func TestConcurrent(t *testing.T) {
 		})
 		wg.Wait()
 		var sum uint32
-		table.Each(1014, func(e Entry) bool { sum += e.Count; return true })
+		table.EachEntry(1014, func(e Entry) bool { sum += e.Count; return true })
 		if s := table.Stats(); s.Evicted+s.Refused+s.Undercounted == 0 && sum != writers*each {
 			t.Errorf("%d events were counted of %d", sum, writers*each)
 		}

@@ -41,14 +41,14 @@ func newPrefix(f family, bits uint8, with bool) prefix {
 	return p
 }
 
-// key4 is the key of an IPv4 address.
-func (p *prefix) key4(addr netip.Addr) uint64 {
+// keyOfIPv4 is the key of an IPv4 address.
+func (p *prefix) keyOfIPv4(addr netip.Addr) uint64 {
 	a := addr.As4()
 	return uint64(binary.BigEndian.Uint32(a[:])) & p.first
 }
 
-// size is the bytes of the family's keys.
-func (p *prefix) size(f family) uintptr {
+// keySize is the bytes of the family's keys.
+func (p *prefix) keySize(f family) uintptr {
 	size := uintptr(4)
 	if f == v6 {
 		size = 8
@@ -59,8 +59,8 @@ func (p *prefix) size(f family) uintptr {
 	return size
 }
 
-// addr returns the address that a key was made of, cut to the prefix.
-func (p *prefix) addr(f family, k key) netip.Prefix {
+// addrOf returns the address that a key was made of, cut to the prefix.
+func (p *prefix) addrOf(f family, k key) netip.Prefix {
 	if f == v4 {
 		var b [4]byte
 		binary.BigEndian.PutUint32(b[:], uint32(k.first))

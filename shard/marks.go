@@ -54,17 +54,17 @@ func newMark(value uint64, slot uint32) mark {
 // is reports whether both are marks of one value.
 func (m mark) is(other mark) bool { return m^other < 1<<slotBits }
 
-// age returns how many slots before head the value was last seen.
-func (m mark) age(head uint32) uint32 { return (head - uint32(m)) % (1 << slotBits) }
+// slotsBefore returns how many slots before head the value was last seen.
+func (m mark) slotsBefore(head uint32) uint32 { return (head - uint32(m)) % (1 << slotBits) }
 
-// set makes the mark that of a sight of its value, where that is the later one, or of a
+// setSight makes the mark that of a sight of its value, where that is the later one, or of a
 // first sight in a free place. It returns how many values that adds.
-func (m *mark) set(seen mark, head uint32) (added uint16) {
+func (m *mark) setSight(seen mark, head uint32) (added uint16) {
 	switch {
 	case *m == 0:
 		*m = seen
 		return 1
-	case seen.age(head) < m.age(head):
+	case seen.slotsBefore(head) < m.slotsBefore(head):
 		*m = seen
 	}
 	return 0
@@ -96,7 +96,7 @@ func (b *block) used() int {
 func keep(marks []mark, head, now uint32) (kept int) {
 	gap := min(now-head, ring.Slots)
 	for _, m := range marks {
-		if m != 0 && m.age(head)+gap < ring.Slots {
+		if m != 0 && m.slotsBefore(head)+gap < ring.Slots {
 			marks[kept] = m
 			kept++
 		}
@@ -109,7 +109,7 @@ func keep(marks []mark, head, now uint32) (kept int) {
 func live(marks []mark, head, now uint32) (n uint32) {
 	gap := min(max(now, head)-head, ring.Slots)
 	for _, m := range marks {
-		if m != 0 && m.age(head)+gap < ring.Slots {
+		if m != 0 && m.slotsBefore(head)+gap < ring.Slots {
 			n++
 		}
 	}
@@ -122,16 +122,16 @@ func (f *half) leafOf(m mark, leaves uint16) uint32 {
 	return uint32(hash1(f.seed, uint64(m>>slotBits)) >> 32 * uint64(leaves) >> 32)
 }
 
-// leaf returns the marks among which m belongs.
-func (f *half) leaf(w *warmEntry, m mark) *block {
+// marksAmong returns the marks among which m belongs.
+func (f *half) marksAmong(w *warmEntry, m mark) *block {
 	if w.last == 0 {
 		return f.mem.block(w.ring)
 	}
 	return f.mem.block(f.mem.index(w.ring)[f.leafOf(m, w.last)])
 }
 
-// blocks calls each with all blocks of a tree and how many marks they have.
-func (f *half) blocks(w *warmEntry, each func(marks []mark)) {
+// eachMarkBlock calls each with all blocks of a tree and how many marks they have.
+func (f *half) eachMarkBlock(w *warmEntry, each func(marks []mark)) {
 	if w.last == 0 {
 		each(f.mem.block(w.ring)[:w.sum])
 		return
@@ -168,8 +168,8 @@ func (f *half) advanceMarks(e *entry, now uint32) {
 		keep(e.marked().marks[:], e.head, now)
 	} else {
 		kept := 0
-		f.blocks(e.warm(), func(marks []mark) { kept += keep(marks, e.head, now) })
-		e.warm().sum = uint32(kept)
+		f.eachMarkBlock(e.asWarm(), func(marks []mark) { kept += keep(marks, e.head, now) })
+		e.asWarm().sum = uint32(kept)
 	}
 	e.head = now
 }
@@ -179,21 +179,21 @@ func (f *half) note(s *shard, p *page, e *entry, m mark) (added uint16) {
 	if e.form == cold {
 		c := e.marked()
 		if at := place(c.marks[:], m); at < marksInEntry {
-			return c.marks[at].set(m, c.head)
+			return c.marks[at].setSight(m, c.head)
 		}
 		return f.plant(s, p, e, m)
 	}
-	w := e.warm()
-	b := f.leaf(w, m)
+	w := e.asWarm()
+	b := f.marksAmong(w, m)
 	at := place(b[:], m)
 	if at == marksInBlock && f.growTree(s, p, e) {
-		b = f.leaf(w, m)
+		b = f.marksAmong(w, m)
 		at = place(b[:], m)
 	}
 	if at == marksInBlock {
 		return 0
 	}
-	added = b[at].set(m, w.head)
+	added = b[at].setSight(m, w.head)
 	w.sum += uint32(added)
 	return added
 }
@@ -204,9 +204,9 @@ func (f *half) valuesOf(e *entry, now uint32) (n uint32) {
 	case e.form == cold:
 		return live(e.marked().marks[:], e.head, now)
 	case now <= e.head:
-		return e.warm().sum
+		return e.asWarm().sum
 	}
-	f.blocks(e.warm(), func(marks []mark) { n += live(marks, e.head, now) })
+	f.eachMarkBlock(e.asWarm(), func(marks []mark) { n += live(marks, e.head, now) })
 	return n
 }
 
@@ -215,14 +215,14 @@ func (f *half) lastSeen(e *entry) (c ring.Counts) {
 	each := func(marks []mark) {
 		for _, m := range marks {
 			if m != 0 {
-				c.Add(e.head-m.age(e.head), 1)
+				c.Add(e.head-m.slotsBefore(e.head), 1)
 			}
 		}
 	}
 	if e.form == cold {
 		each(e.marked().marks[:])
 	} else {
-		f.blocks(e.warm(), each)
+		f.eachMarkBlock(e.asWarm(), each)
 	}
 	return c
 }
@@ -230,9 +230,9 @@ func (f *half) lastSeen(e *entry) (c ring.Counts) {
 // prefetchMarks asks the processor for the key's block. It takes the lock: the block's
 // place is in the entry.
 func (f *half) prefetchMarks(h uint64, k key) {
-	s := f.lock(h)
-	if e, _ := f.find(s, h, k); e != nil && e.form == tree {
-		f.prefetchTree(e.warm())
+	s := f.lockShard(h)
+	if e, _ := f.findEntry(s, h, k); e != nil && e.form == tree {
+		f.prefetchTree(e.asWarm())
 	}
 	s.mu.Unlock()
 }

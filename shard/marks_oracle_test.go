@@ -143,7 +143,7 @@ func askMarks(t *testing.T, table *Table, v *values, op *Op, now, n uint32) {
 	for _, last := range v.last {
 		want[last]++
 	}
-	slots, _ := table.Ring(op.Addr, op.With, now)
+	slots, _ := table.SlotsOf(op.Addr, op.With, now)
 	for i, got := range slots {
 		if slot := at - uint32(len(slots)-1-i); got != want[slot] {
 			t.Fatalf("Ring(%s) at %d: slot %d: got %d, want %d", op.Addr, now, slot, got, want[slot])
@@ -156,7 +156,7 @@ func compareMarks(t *testing.T, table *Table, want *sights, now uint32) {
 	t.Helper()
 	texts := map[uint64]string{Fingerprint("host=a"): "host=a", Fingerprint("host=b"): "host=b", Fingerprint(""): ""}
 	shown := map[logKey]bool{}
-	table.Each(now, func(e Entry) bool {
+	table.EachEntry(now, func(e Entry) bool {
 		k := logKey{prefix: e.Key.Prefix}
 		if want.with {
 			k.with = texts[e.With]
@@ -187,7 +187,7 @@ func blocksIn(table *Table) (n int) {
 				from = f.entries(k, from, 0, func(_ copied, e *entry) {
 					if e.form == tree {
 						n++
-						n += int(e.warm().last)
+						n += int(e.asWarm().last)
 					}
 				})
 			}

@@ -64,9 +64,9 @@ func NewMemory(limit int64) *Memory {
 // takes it back. Both are called under a lock.
 func NewMemoryFrom(limit int64, alloc func(bytes int) []byte, free func([]byte)) *Memory {
 	m := &Memory{limit: limit, alloc: alloc, free: free}
-	m.estimates.plan(limit / 16)
+	m.estimates.planSize(limit / 16)
 	m.dirLimit = limit / 64
-	pages := max(limit-m.estimates.size()-m.dirLimit, 0) / pageSize
+	pages := max(limit-m.estimates.fullSize()-m.dirLimit, 0) / pageSize
 	m.chunkSize = int(min(max(pages/64, 1), chunkPages)) // what is left at the end is lost
 	n := int(pages) / m.chunkSize
 	// Chunk 0 is never taken, so that page number 0 stands for none.
@@ -85,9 +85,9 @@ func (m *Memory) Stats() MemoryStats {
 	return MemoryStats{Limit: m.limit, Used: m.used + m.dirs + sketch, KeyPages: m.keys, RingPages: m.rings, Sketch: sketch}
 }
 
-// at returns the address of a page, or nil if its chunk is gone. The address is
+// pageAt returns the address of a page, or nil if its chunk is gone. The address is
 // good to read and write only under the lock that owns the page.
-func (m *Memory) at(n uint32) *page {
+func (m *Memory) pageAt(n uint32) *page {
 	base := atomic.LoadPointer(&m.bases[n/chunkPages])
 	if base == nil {
 		return nil
@@ -95,10 +95,10 @@ func (m *Memory) at(n uint32) *page {
 	return (*page)(unsafe.Add(base, uintptr(n%chunkPages)*pageSize))
 }
 
-// hold keeps n pages for the shards of a new table, so that a table which
+// reservePages keeps n pages for the shards of a new table, so that a table which
 // comes late, or counts the other family, finds room beside one that a flood
 // has filled. False if half of the budget is already held.
-func (m *Memory) hold(n int) bool {
+func (m *Memory) reservePages(n int) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if n > 1 && m.held+n > m.pages/2 {
@@ -115,7 +115,7 @@ func (m *Memory) takeKeys() uint32 {
 	if !m.allows(m.keys) {
 		return 0
 	}
-	n := m.take()
+	n := m.takePage()
 	if n != 0 {
 		m.keys++
 	}
@@ -130,7 +130,7 @@ func (m *Memory) takeFirst(held bool) uint32 {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	n := m.take()
+	n := m.takePage()
 	if n != 0 {
 		m.held--
 		m.keys++
@@ -142,7 +142,7 @@ func (m *Memory) takeFirst(held bool) uint32 {
 func (m *Memory) giveLast(n uint32, held bool) {
 	m.giveKeys(n)
 	if held {
-		m.hold(1)
+		m.reservePages(1)
 	}
 }
 
@@ -156,7 +156,7 @@ func (m *Memory) giveKeys(n uint32) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.keys--
-	m.give(n)
+	m.freePage(n)
 }
 
 // charge takes bytes of the budget for a directory; false if they are not
@@ -180,9 +180,9 @@ func (m *Memory) number() uint64 {
 	return m.tables
 }
 
-// take finds a free page in the lowest chunk that has one, so that the
+// takePage finds a free page in the lowest chunk that has one, so that the
 // highest are the first to become empty and go back.
-func (m *Memory) take() uint32 {
+func (m *Memory) takePage() uint32 {
 	for ; m.low < len(m.chunks); m.low++ {
 		c := &m.chunks[m.low]
 		if c.mem == nil && !m.open(m.low) {
@@ -205,10 +205,10 @@ func (m *Memory) take() uint32 {
 	return 0
 }
 
-// give clears a page and puts it back. One empty chunk is kept, so that a
+// freePage clears a page and puts it back. One empty chunk is kept, so that a
 // table that breathes does not take and give a chunk at every breath.
-func (m *Memory) give(n uint32) {
-	*m.at(n) = page{}
+func (m *Memory) freePage(n uint32) {
+	*m.pageAt(n) = page{}
 	i := int(n / chunkPages)
 	c := &m.chunks[i]
 	bit := n % chunkPages

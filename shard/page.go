@@ -99,17 +99,17 @@ func (l *layout) overOf(p *page, group uint32) *uint8 {
 	return (*uint8)(unsafe.Add(unsafe.Pointer(p), l.over+uintptr(group)*l.overStep))
 }
 
-// at is the i-th entry of a group.
-func (l *layout) at(p *page, group, i uint32) *entry {
+// entryAt is the i-th entry of a group.
+func (l *layout) entryAt(p *page, group, i uint32) *entry {
 	return (*entry)(unsafe.Add(unsafe.Pointer(p), uintptr(group)*l.group+uintptr(i)*l.stride))
 }
 
-// all calls yield with every entry in use.
-func (l *layout) all(p *page) iter.Seq[*entry] {
+// entriesOf calls yield with every entry in use.
+func (l *layout) entriesOf(p *page) iter.Seq[*entry] {
 	return func(yield func(*entry) bool) {
 		for g := range l.groups {
 			for i := range l.each {
-				if e := l.at(p, g, i); e.form != empty && !yield(e) {
+				if e := l.entryAt(p, g, i); e.form != empty && !yield(e) {
 					return
 				}
 			}
@@ -122,13 +122,13 @@ func (l *layout) groupOf(p *page, e *entry) uint32 {
 	return uint32((uintptr(unsafe.Pointer(e)) - uintptr(unsafe.Pointer(p))) / l.group)
 }
 
-// home is the group where a key with this hash lies if there is room. It
+// homeGroup is the group where a key with this hash lies if there is room. It
 // takes the low half of the hash; the lock and the directory take the high.
-func (l *layout) home(h uint64) uint32 {
+func (l *layout) homeGroup(h uint64) uint32 {
 	return uint32(uint64(uint32(h)) * uint64(l.groups) >> 32)
 }
 
-func (l *layout) next(group uint32) uint32 {
+func (l *layout) nextGroup(group uint32) uint32 {
 	if group++; group == l.groups {
 		return 0
 	}
@@ -174,17 +174,17 @@ func (l *layout) raise(e *entry, count uint32) {
 	*peak = max(*peak, count)
 }
 
-// find returns the entry of k, nil if it has none. It takes match where add takes
+// findInPage returns the entry of k, nil if it has none. It takes match where add takes
 // findWide: it is not the way of every event.
-func (l *layout) find(p *page, h uint64, k key) *entry {
+func (l *layout) findInPage(p *page, h uint64, k key) *entry {
 	if l.group == lineSize && k.first != 0 {
 		if e := findSmall(p, h, uint32(k.first)); e != nil {
 			return e
 		}
-	} else if e := l.match(l.at(p, l.home(h), 0), k); e != nil {
+	} else if e := l.match(l.entryAt(p, l.homeGroup(h), 0), k); e != nil {
 		return e
 	}
-	return l.findOn(p, l.home(h), k)
+	return l.findOn(p, l.homeGroup(h), k)
 }
 
 // findOn returns the entry of k, whose home is the group g, if it lies beyond.
@@ -193,8 +193,8 @@ func (l *layout) findOn(p *page, g uint32, k key) *entry {
 		if *l.overOf(p, g) == 0 {
 			return nil
 		}
-		g = l.next(g)
-		if e := l.match(l.at(p, g, 0), k); e != nil {
+		g = l.nextGroup(g)
+		if e := l.match(l.entryAt(p, g, 0), k); e != nil {
 			return e
 		}
 	}
@@ -277,9 +277,9 @@ func (l *layout) matchZero(e *entry, k key) *entry {
 // claim returns a free entry for a key with this hash. The page must have one.
 func (l *layout) claim(p *page, h uint64) *entry {
 	l.headOf(p).used++
-	for g := l.home(h); ; g = l.next(g) {
+	for g := l.homeGroup(h); ; g = l.nextGroup(g) {
 		for i := range l.each {
-			if e := l.at(p, g, i); e.form == empty {
+			if e := l.entryAt(p, g, i); e.form == empty {
 				return e
 			}
 		}
@@ -295,7 +295,7 @@ func (l *layout) place(p *page, h uint64, from *entry) {
 
 // remove frees the entry of a key with this hash.
 func (l *layout) remove(p *page, h uint64, e *entry) {
-	for g, last := l.home(h), l.groupOf(p, e); g != last; g = l.next(g) {
+	for g, last := l.homeGroup(h), l.groupOf(p, e); g != last; g = l.nextGroup(g) {
 		*l.overOf(p, g)--
 	}
 	clear(l.bytes(e))

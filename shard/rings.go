@@ -23,7 +23,7 @@ type ringPage struct {
 	next, prev uint32
 }
 
-func (m *Memory) ringPage(n uint32) *ringPage { return (*ringPage)(unsafe.Pointer(m.at(n))) }
+func (m *Memory) ringPage(n uint32) *ringPage { return (*ringPage)(unsafe.Pointer(m.pageAt(n))) }
 
 // counts returns the slots of a ring, to whoever holds the lock of its key.
 func (m *Memory) counts(r ref) *ring.Counts {
@@ -39,7 +39,7 @@ func (m *Memory) takeRing() ref {
 		if !m.allows(m.rings) {
 			return 0
 		}
-		if n = m.take(); n == 0 {
+		if n = m.takePage(); n == 0 {
 			return 0
 		}
 		m.rings++
@@ -68,7 +68,7 @@ func (m *Memory) giveRing(r ref) {
 	if p.taken == 0 {
 		m.unlink(n)
 		m.rings--
-		m.give(n)
+		m.freePage(n)
 	}
 }
 

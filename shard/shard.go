@@ -24,12 +24,12 @@ type events struct {
 // no cooler key.
 func (f *half) admit(s *shard, h uint64, k key, op *Op) (*entry, *page) {
 	for {
-		d, i := f.first(s, h)
+		d, i := f.firstPage(s, h)
 		if d == nil {
 			s.refused++
 			return nil, nil
 		}
-		p := f.mem.at(d.at(i))
+		p := f.mem.pageAt(d.pageOf(i))
 		if uint32(f.layout.headOf(p).used) < f.layout.full {
 			return f.insert(s, p, h, k, op.Now), p
 		}
@@ -46,9 +46,9 @@ func (f *half) admit(s *shard, h uint64, k key, op *Op) (*entry, *page) {
 	}
 }
 
-// first returns the shard's directory and the hash's place there, and makes the
+// firstPage returns the shard's directory and the hash's place there, and makes the
 // first page if there is none.
-func (f *half) first(s *shard, h uint64) (*directory, uint64) {
+func (f *half) firstPage(s *shard, h uint64) (*directory, uint64) {
 	d := s.dir.Load()
 	if d != nil {
 		return d, d.index(h)
@@ -59,7 +59,7 @@ func (f *half) first(s *shard, h uint64) (*directory, uint64) {
 	}
 	d = newDirectory(f.bits, 0)
 	d.deep = 1
-	d.set(0, 0, n)
+	d.setPage(0, 0, n)
 	s.dir.Store(d)
 	f.used.Store(true)
 	return d, 0
@@ -97,16 +97,16 @@ func (f *half) split(s *shard, d *directory, h uint64, p *page) bool {
 		}
 	}
 	place := 63 - f.bits - depth // of the next bit
-	halves := [2]*page{p, f.mem.at(n)}
+	halves := [2]*page{p, f.mem.pageAt(n)}
 	old := *p
 	*p = page{}
-	for e := range l.all(&old) {
-		h := f.hash(l.keyOf(e))
+	for e := range l.entriesOf(&old) {
+		h := f.hashKey(l.keyOf(e))
 		l.place(halves[h>>place&1], h, e)
 	}
 	depth++
 	l.headOf(halves[0]).depth, l.headOf(halves[1]).depth = depth, depth
-	d.set(d.index(h|1<<place), depth, n)
+	d.setPage(d.index(h|1<<place), depth, n)
 	if depth == d.depth {
 		d.deep += 2
 	}
@@ -123,10 +123,10 @@ func (f *half) grow(s *shard, d *directory) *directory {
 	return d
 }
 
-// drop frees an entry and its ring.
-func (f *half) drop(s *shard, p *page, e *entry) {
+// dropEntry frees an entry and its ring.
+func (f *half) dropEntry(s *shard, p *page, e *entry) {
 	f.release(s, e)
-	f.layout.remove(p, f.hash(f.layout.keyOf(e)), e)
+	f.layout.remove(p, f.hashKey(f.layout.keyOf(e)), e)
 	s.keys--
 }
 
@@ -134,9 +134,9 @@ func (f *half) drop(s *shard, p *page, e *entry) {
 func (f *half) release(s *shard, e *entry) {
 	switch e.form {
 	case warm:
-		f.mem.giveRing(e.warm().ring)
+		f.mem.giveRing(e.asWarm().ring)
 		s.rings--
 	case tree:
-		f.releaseTree(s, e.warm())
+		f.releaseTree(s, e.asWarm())
 	}
 }

@@ -48,7 +48,7 @@ func TestLayouts(t *testing.T) {
 			for g := range l.groups {
 				claim("over", offset(unsafe.Pointer(l.overOf(&p, g))), 1)
 				for i := range l.each {
-					e := l.at(&p, g, i)
+					e := l.entryAt(&p, g, i)
 					if l.groupOf(&p, e) != g {
 						t.Errorf("entry %d of group %d is said to be in %d", i, g, l.groupOf(&p, e))
 					}

@@ -40,15 +40,15 @@ type stripe struct {
 	updates int
 }
 
-// plan settles on a sketch of at most size bytes; it takes none yet.
-func (s *sketch) plan(size int64) {
+// planSize settles on a sketch of at most size bytes; it takes none yet.
+func (s *sketch) planSize(size int64) {
 	if half := size / stripes / 2; half >= lineCells {
 		s.cells = 1 << (bits.Len64(uint64(half)) - 1)
 	}
 }
 
-// size is the bytes that the sketch has once all of it is there.
-func (s *sketch) size() int64 { return int64(s.cells) * 2 * stripes }
+// fullSize is the bytes that the sketch has once all of it is there.
+func (s *sketch) fullSize() int64 { return int64(s.cells) * 2 * stripes }
 
 // raise notes cost more of the key with this hash and returns its estimate,
 // which includes the cost and is never too low within a half's lifetime.
@@ -67,8 +67,8 @@ func (s *sketch) raise(h uint64, cost uint16) uint32 {
 	return level + uint32(least(before, at))
 }
 
-// hold notes that the key with this hash, which loses its entry, had heat.
-func (s *sketch) hold(h uint64, heat uint32) {
+// keepHeat notes that the key with this hash, which loses its entry, had heat.
+func (s *sketch) keepHeat(h uint64, heat uint32) {
 	if s.cells == 0 {
 		return
 	}

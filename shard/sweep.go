@@ -82,7 +82,7 @@ func (f *half) sweepPage(shard int, from uint64, now uint32) (dropped int, next 
 		return 0, 0, false
 	}
 	i := d.index(from >> f.bits)
-	p := f.mem.at(d.at(i))
+	p := f.mem.pageAt(d.pageOf(i))
 	if f.layout.peak == 0 || s.rings > 0 { // or nothing is dropped or cooled
 		dropped = f.forget(s, p, now)
 	}
@@ -99,13 +99,13 @@ func after(h uint64, depth uint8) uint64 {
 
 // forget drops the idle keys of a page and cools the others.
 func (f *half) forget(s *shard, p *page, now uint32) (dropped int) {
-	for e := range f.layout.all(p) {
+	for e := range f.layout.entriesOf(p) {
 		switch {
 		case f.layout.peak == 0 && f.idle(e, now):
-			f.drop(s, p, e)
+			f.dropEntry(s, p, e)
 			dropped++
 		case e.form == warm:
-			f.cool(s, e.warm(), now)
+			f.cool(s, e.asWarm(), now)
 		case e.form == tree:
 			f.coolTree(s, e, now)
 		}
@@ -135,8 +135,8 @@ func (f *half) cool(s *shard, w *warmEntry, now uint32) {
 // when it is empty.
 func (f *half) join(s *shard, d *directory, i uint64) {
 	l := &f.layout
-	n := d.at(i)
-	p := f.mem.at(n)
+	n := d.pageOf(i)
+	p := f.mem.pageAt(n)
 	head := l.headOf(p)
 	if head.depth == 0 {
 		if head.used == 0 {
@@ -144,20 +144,20 @@ func (f *half) join(s *shard, d *directory, i uint64) {
 		}
 		return
 	}
-	m := d.at(i ^ 1<<(d.depth-head.depth))
-	q := f.mem.at(m)
+	m := d.pageOf(i ^ 1<<(d.depth-head.depth))
+	q := f.mem.pageAt(m)
 	other := l.headOf(q)
 	if other.depth != head.depth || uint32(head.used)+uint32(other.used) > l.full/2 {
 		return
 	}
-	for e := range l.all(q) {
-		l.place(p, f.hash(l.keyOf(e)), e)
+	for e := range l.entriesOf(q) {
+		l.place(p, f.hashKey(l.keyOf(e)), e)
 	}
 	if head.depth == d.depth {
 		d.deep -= 2
 	}
 	head.depth--
-	d.set(i, head.depth, n)
+	d.setPage(i, head.depth, n)
 	f.mem.giveKeys(m)
 	if d.deep == 0 && d.depth > 0 {
 		f.shrink(s, d)
@@ -170,7 +170,7 @@ func (f *half) shrink(s *shard, d *directory) {
 	f.mem.charge(-h.bytes())
 	var last uint32
 	for _, n := range h.pages {
-		if n != last && f.layout.headOf(f.mem.at(n)).depth == h.depth {
+		if n != last && f.layout.headOf(f.mem.pageAt(n)).depth == h.depth {
 			h.deep++
 		}
 		last = n
@@ -184,8 +184,8 @@ func (f *half) last(s *shard, n uint32) {
 	f.mem.giveLast(n, f.held)
 }
 
-// close frees all pages and rings of the half, and what was reserved.
-func (f *half) close() {
+// freeAll frees all pages and rings of the half, and what was reserved.
+func (f *half) freeAll() {
 	for i := range f.shards {
 		s := &f.shards[i]
 		s.mu.Lock()
@@ -206,8 +206,8 @@ func (f *half) empty(s *shard) {
 			continue
 		}
 		last = n
-		p := f.mem.at(n)
-		for e := range f.layout.all(p) {
+		p := f.mem.pageAt(n)
+		for e := range f.layout.entriesOf(p) {
 			f.release(s, e)
 		}
 		f.mem.giveKeys(n)

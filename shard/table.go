@@ -72,8 +72,8 @@ func New(mem *Memory, c Config) *Table {
 	}
 	t := &Table{with: c.With, marks: c.Distinct}
 	seed := hash1(c.Seed, mem.number())
-	t.halves[v4].init(mem, v4, c.V4, c, seed)
-	t.halves[v6].init(mem, v6, c.V6, c, seed+1)
+	t.halves[v4].initTable(mem, v4, c.V4, c, seed)
+	t.halves[v6].initTable(mem, v6, c.V6, c, seed+1)
 	return t
 }
 
@@ -109,7 +109,7 @@ type Count struct {
 func (t *Table) Add(op *Op) Count {
 	if op.Addr.Is4() && !t.with { // the commonest cases, without a detour
 		f := &t.halves[v4]
-		k := f.prefix.key4(op.Addr)
+		k := f.prefix.keyOfIPv4(op.Addr)
 		return f.add(hash1(f.seed, k), key{first: k}, op)
 	}
 	if f := &t.halves[v6]; f.layout.key == 8 && !op.Addr.Is4() {
@@ -117,17 +117,17 @@ func (t *Table) Add(op *Op) Count {
 		k := binary.BigEndian.Uint64(a[:8]) & f.prefix.first
 		return f.add(hash1(f.seed, k), key{first: k}, op)
 	}
-	f, k := t.key(op.Addr, op.With)
-	return f.add(f.hash(k), k, op)
+	f, k := t.halfAndKey(op.Addr, op.With)
+	return f.add(f.hashKey(k), k, op)
 }
 
 // Count returns the key's count in the window that ends at now.
 func (t *Table) Count(addr netip.Addr, with string, now uint32) uint32 {
-	f, k := t.key(addr, with)
-	h := f.hash(k)
-	s := f.lock(h)
+	f, k := t.halfAndKey(addr, with)
+	h := f.hashKey(k)
+	s := f.lockShard(h)
 	defer s.mu.Unlock()
-	if e, _ := f.find(s, h, k); e != nil {
+	if e, _ := f.findEntry(s, h, k); e != nil {
 		return f.countOf(e, now)
 	}
 	return 0
@@ -136,25 +136,25 @@ func (t *Table) Count(addr netip.Addr, with string, now uint32) uint32 {
 // Until returns after how many slots, from now on, the key's count is at most
 // n if nothing more comes.
 func (t *Table) Until(addr netip.Addr, with string, now, n uint32) uint32 {
-	f, k := t.key(addr, with)
-	r, _ := f.ring(k)
+	f, k := t.halfAndKey(addr, with)
+	r, _ := f.wholeRing(k)
 	return r.Until(now, n)
 }
 
-// Ring returns the key's slots now-59 to now, oldest first; false if it has
+// SlotsOf returns the key's slots now-59 to now, oldest first; false if it has
 // no entry.
-func (t *Table) Ring(addr netip.Addr, with string, now uint32) ([ring.Slots]uint16, bool) {
-	f, k := t.key(addr, with)
-	r, ok := f.ring(k)
+func (t *Table) SlotsOf(addr netip.Addr, with string, now uint32) ([ring.Slots]uint16, bool) {
+	f, k := t.halfAndKey(addr, with)
+	r, ok := f.wholeRing(k)
 	return r.Snapshot(now), ok
 }
 
-// ring is the key's as a ring, whatever form it has; false if it has no entry.
-func (f *half) ring(k key) (ring.Ring, bool) {
-	h := f.hash(k)
-	s := f.lock(h)
+// wholeRing is the key's as a ring, whatever form it has; false if it has no entry.
+func (f *half) wholeRing(k key) (ring.Ring, bool) {
+	h := f.hashKey(k)
+	s := f.lockShard(h)
 	defer s.mu.Unlock()
-	e, _ := f.find(s, h, k)
+	e, _ := f.findEntry(s, h, k)
 	if e == nil {
 		return ring.Ring{}, false
 	}
@@ -163,32 +163,32 @@ func (f *half) ring(k key) (ring.Ring, bool) {
 
 // Clear forgets the key.
 func (t *Table) Clear(addr netip.Addr, with string) {
-	f, k := t.key(addr, with)
+	f, k := t.halfAndKey(addr, with)
 	f.clear(k)
 }
 
 func (f *half) clear(k key) {
-	h := f.hash(k)
-	s := f.lock(h)
+	h := f.hashKey(k)
+	s := f.lockShard(h)
 	defer s.mu.Unlock()
-	if e, p := f.find(s, h, k); e != nil {
-		f.drop(s, p, e)
+	if e, p := f.findEntry(s, h, k); e != nil {
+		f.dropEntry(s, p, e)
 	}
 }
 
 // Close frees all memory. The table is empty afterwards.
 func (t *Table) Close() {
 	for i := range t.halves {
-		t.halves[i].close()
+		t.halves[i].freeAll()
 	}
 }
 
-// key finds the address's half of the table and its key there.
-func (t *Table) key(addr netip.Addr, with string) (*half, key) {
+// halfAndKey finds the address's half of the table and its key there.
+func (t *Table) halfAndKey(addr netip.Addr, with string) (*half, key) {
 	var k key
 	f := &t.halves[v4]
 	if addr.Is4() {
-		k.first = f.prefix.key4(addr)
+		k.first = f.prefix.keyOfIPv4(addr)
 	} else {
 		a := addr.As16()
 		f = &t.halves[v6]

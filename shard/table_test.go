@@ -73,7 +73,7 @@ func ask(t *testing.T, r *traffic, table *Table, want *log) {
 	if h.count(max(now, h.newest)+until) > n || until > 0 && h.count(max(now, h.newest)+until-1) <= n {
 		t.Fatalf("Until(%s) at %d for %d: got %d", addr, now, n, until)
 	}
-	slots, _ := table.Ring(addr, with, now)
+	slots, _ := table.SlotsOf(addr, with, now)
 	for i, got := range slots {
 		slot := max(now, h.newest) - uint32(len(slots)-1-i)
 		if uint32(got) != h.slots[slot] {
@@ -87,7 +87,7 @@ func compare(t *testing.T, table *Table, want *log, c Config, now uint32) {
 	t.Helper()
 	seen := map[logKey]bool{}
 	texts := map[uint64]string{Fingerprint("host=a"): "host=a", Fingerprint("host=b"): "host=b", Fingerprint(""): ""}
-	table.Each(now, func(e Entry) bool {
+	table.EachEntry(now, func(e Entry) bool {
 		k := logKey{prefix: e.Key.Prefix}
 		if c.With {
 			k.with = texts[e.With]
@@ -143,7 +143,7 @@ func TestEntries(t *testing.T) {
 			}
 		}
 		var entries []Entry
-		table.Each(100, func(e Entry) bool { entries = append(entries, e); return true })
+		table.EachEntry(100, func(e Entry) bool { entries = append(entries, e); return true })
 		if len(entries) != 40 {
 			t.Fatalf("%+v: %d entries, want 40", c, len(entries))
 		}
@@ -189,7 +189,7 @@ func TestWhere(t *testing.T) {
 		const now, least = 1065, 6
 		var want, got []Entry
 		var counts, asked []uint32
-		table.Each(now, func(e Entry) bool {
+		table.EachEntry(now, func(e Entry) bool {
 			if counts = append(counts, e.Count); e.Count >= least {
 				want = append(want, e)
 			}

@@ -8,16 +8,16 @@ func (f *half) plant(s *shard, p *page, e *entry, m mark) (added uint16) {
 	if r == 0 {
 		s.undercounted++
 		oldest := &c.marks[0]
-		if c.marks[1].age(c.head) > oldest.age(c.head) {
+		if c.marks[1].slotsBefore(c.head) > oldest.slotsBefore(c.head) {
 			oldest = &c.marks[1]
 		}
-		return oldest.set(m, c.head) // of another value: the count stays as it is
+		return oldest.setSight(m, c.head) // of another value: the count stays as it is
 	}
 	s.promoted++
 	b := f.mem.block(r)
 	n := copy(b[:], c.marks[:])
 	b[n] = m
-	*e.warm() = warmEntry{head: c.head, form: tree, heat: c.heat, sum: uint32(n) + 1, ring: r}
+	*e.asWarm() = warmEntry{head: c.head, form: tree, heat: c.heat, sum: uint32(n) + 1, ring: r}
 	return 1
 }
 
@@ -38,10 +38,10 @@ func (f *half) takeBlock(s *shard, p *page, e *entry) ref {
 // Its key keeps the two values that were seen last.
 func (f *half) fell(s *shard, p *page, by *entry) bool {
 	var victim *entry
-	heat := f.heat(by, by.head) + 1
-	for e := range f.layout.all(p) {
+	heat := f.heatOf(by, by.head) + 1
+	for e := range f.layout.entriesOf(p) {
 		if e.form == tree && e != by {
-			if x := f.heat(e, by.head); x < heat {
+			if x := f.heatOf(e, by.head); x < heat {
 				victim, heat = e, x
 			}
 		}
@@ -70,7 +70,7 @@ func nextLeaves(leaves uint16) uint16 {
 // growTree gives the tree of e more leaves; false if it has all, or there is no memory
 // for them.
 func (f *half) growTree(s *shard, p *page, e *entry) bool {
-	w := e.warm()
+	w := e.asWarm()
 	leaves := nextLeaves(w.last)
 	if leaves == 0 {
 		return false
@@ -100,7 +100,7 @@ func (f *half) growTree(s *shard, p *page, e *entry) bool {
 
 // gather appends the marks of a tree to dst and clears them.
 func (f *half) gather(w *warmEntry, dst []mark) []mark {
-	f.blocks(w, func(marks []mark) {
+	f.eachMarkBlock(w, func(marks []mark) {
 		dst = append(dst, marks...)
 		clear(marks)
 	})
@@ -111,7 +111,7 @@ func (f *half) gather(w *warmEntry, dst []mark) []mark {
 func (f *half) spread(w *warmEntry, marks []mark) {
 	w.sum = 0
 	for _, m := range marks {
-		b := f.leaf(w, m)
+		b := f.marksAmong(w, m)
 		if at := place(b[:], m); at < marksInBlock {
 			b[at] = m
 			w.sum++
@@ -122,7 +122,7 @@ func (f *half) spread(w *warmEntry, marks []mark) {
 // coolTree gives blocks back that the values of the window that ends at now do not need.
 func (f *half) coolTree(s *shard, e *entry, now uint32) {
 	f.advanceMarks(e, max(now, e.head))
-	w := e.warm()
+	w := e.asWarm()
 	switch {
 	case w.sum <= marksInEntry:
 		f.uproot(s, e)
@@ -140,9 +140,9 @@ func (f *half) coolTree(s *shard, e *entry, now uint32) {
 
 // uproot turns a tree into an entry with the two values that were seen last.
 func (f *half) uproot(s *shard, e *entry) {
-	w := e.warm()
+	w := e.asWarm()
 	c := markEntry{head: w.head, form: cold, heat: w.heat}
-	f.blocks(w, func(marks []mark) {
+	f.eachMarkBlock(w, func(marks []mark) {
 		for _, m := range marks {
 			c.put(m)
 		}
@@ -153,10 +153,10 @@ func (f *half) uproot(s *shard, e *entry) {
 
 // put keeps m if it is one of the two that were seen last.
 func (c *markEntry) put(m mark) {
-	if c.marks[0] == 0 || m.age(c.head) < c.marks[0].age(c.head) {
+	if c.marks[0] == 0 || m.slotsBefore(c.head) < c.marks[0].slotsBefore(c.head) {
 		m, c.marks[0] = c.marks[0], m
 	}
-	if m != 0 && (c.marks[1] == 0 || m.age(c.head) < c.marks[1].age(c.head)) {
+	if m != 0 && (c.marks[1] == 0 || m.slotsBefore(c.head) < c.marks[1].slotsBefore(c.head)) {
 		c.marks[1] = m
 	}
 }

@@ -28,7 +28,7 @@ func (t *Table) Windows(yield func(prefix netip.Prefix, with uint64, head uint32
 				from = f.entries(i, from, 0, add)
 				more = from != 0
 				for k := range keys {
-					if e := f.shown(family(fam), &keys[k]); !yield(e.Key.Prefix, e.With, e.Head, &counts[k]) {
+					if e := f.shownEntry(family(fam), &keys[k]); !yield(e.Key.Prefix, e.With, e.Head, &counts[k]) {
 						return
 					}
 				}
@@ -46,12 +46,12 @@ func (t *Table) Restore(prefix netip.Prefix, with uint64, head uint32, counts *r
 	if f.marks {
 		return
 	}
-	h := f.hash(k)
-	s := f.lock(h)
+	h := f.hashKey(k)
+	s := f.lockShard(h)
 	defer s.mu.Unlock()
 	for age := min(ring.Slots-1, head); ; age-- {
 		if n := counts[(head-age)%ring.Slots]; n > 0 {
-			e, p := f.find(s, h, k)
+			e, p := f.findEntry(s, h, k)
 			f.addAt(s, p, e, h, k, &Op{Now: head, Slot: head - age, Cost: n})
 		}
 		if age == 0 {

@@ -47,7 +47,7 @@ func BenchmarkWarmStart(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		took("read", func() { _, err = Load(path, noon, Sink{}) })
+		took("read", func() { _, err = LoadFile(path, noon, Sink{}) })
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func BenchmarkWarmStart(b *testing.B) {
 
 // loadBench puts the file's content back.
 func loadBench(b *testing.B, path string, table *shard.Table, list *blocklist.List) {
-	l, err := Load(path, noon, Sink{
+	l, err := LoadFile(path, noon, Sink{
 		Meter: func(Meter) func(*Window) { return func(w *Window) { restore(table, w) } },
 		Block: func(blk *Block) {
 			if _, err := list.Merge(blk.Block, noon); err != nil {
@@ -124,8 +124,8 @@ func benchList(b *testing.B) *blocklist.List {
 func saveTable(w *Writer, t *shard.Table) {
 	w.Meter(Meter{Fingerprint: "site", Width: 5})
 	var win Window
-	for e := range func(yield func(shard.Entry) bool) { t.Each(slot(noon, 5), yield) } {
-		recent, _ := t.Ring(e.Key.Prefix.Addr(), "", e.Head)
+	for e := range func(yield func(shard.Entry) bool) { t.EachEntry(slot(noon, 5), yield) } {
+		recent, _ := t.SlotsOf(e.Key.Prefix.Addr(), "", e.Head)
 		win = Window{Prefix: e.Key.Prefix, With: e.With, Head: e.Head}
 		for i, n := range recent {
 			win.Counts[(e.Head-uint32(ring.Slots-1-i))%ring.Slots] = n

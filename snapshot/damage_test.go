@@ -88,21 +88,21 @@ func forge(frames ...[]byte) []byte {
 	return out
 }
 
-func frame(kind byte, payload ...byte) []byte { return seal(kind, append(begin(nil), payload...)) }
+func frame(kind byte, payload ...byte) []byte { return sealFrame(kind, append(begin(nil), payload...)) }
 
 // ending is the frame that ends the file of these frames.
 func ending(count tally, frames ...[]byte) []byte {
 	e := encoder{buf: begin(nil)}
 	e.tally(count)
 	e.fixed64(xxhash.Sum64(forge(frames...)))
-	return seal(kindEnd, e.buf)
+	return sealFrame(kindEnd, e.buf)
 }
 
 // head is the frame of a cut at noon.
 func head() []byte {
 	e := encoder{buf: begin(nil)}
 	e.cut(&Cut{Taken: noon})
-	return seal(kindHead, e.buf)
+	return sealFrame(kindHead, e.buf)
 }
 
 // evidenceOf is a record of evidence with slots of so many seconds, up to its slots,
@@ -207,7 +207,7 @@ func TestSetAside(t *testing.T) {
 				if err := os.WriteFile(path, test.data, 0o600); err != nil {
 					t.Fatal(err)
 				}
-				_, err := Load(path, noon, untouchable(t))
+				_, err := LoadFile(path, noon, untouchable(t))
 				aside := path + ".aside-" + string(rune('0'+n))
 				if !errors.Is(err, test.why) || !strings.Contains(err.Error(), "state "+path) || !strings.Contains(err.Error(), aside) {
 					t.Fatalf("got %v", err)
@@ -215,7 +215,7 @@ func TestSetAside(t *testing.T) {
 				if kept, err := os.ReadFile(aside); err != nil || !bytes.Equal(kept, test.data) {
 					t.Errorf("%s has %d bytes, %v", aside, len(kept), err)
 				}
-				if _, err := Load(path, noon, untouchable(t)); !errors.Is(err, fs.ErrNotExist) {
+				if _, err := LoadFile(path, noon, untouchable(t)); !errors.Is(err, fs.ErrNotExist) {
 					t.Errorf("the second time: %v", err)
 				}
 			}
@@ -230,7 +230,7 @@ func TestAsideIsBounded(t *testing.T) {
 		if err := os.WriteFile(path, []byte{byte(n)}, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Load(path, noon, Sink{}); !errors.Is(err, errForeign) {
+		if _, err := LoadFile(path, noon, Sink{}); !errors.Is(err, errForeign) {
 			t.Fatal(err)
 		}
 	}
@@ -246,7 +246,7 @@ func TestAsideIsBounded(t *testing.T) {
 // TestSlightlyAhead: a clock set back by seconds costs nothing.
 func TestSlightlyAhead(t *testing.T) {
 	var got state
-	if _, err := Load(small().save(t), noon.Add(-30*time.Second), got.sink()); err != nil {
+	if _, err := LoadFile(small().save(t), noon.Add(-30*time.Second), got.sink()); err != nil {
 		t.Fatal(err)
 	}
 	w := got.meters[0].windows[0]
@@ -266,7 +266,7 @@ func TestNoFile(t *testing.T) {
 
 func noFile(t *testing.T, path string) {
 	t.Helper()
-	_, err := Load(path, noon, untouchable(t))
+	_, err := LoadFile(path, noon, untouchable(t))
 	if err == nil || !strings.Contains(err.Error(), "not a file") {
 		t.Errorf("%s: %v", path, err)
 	}

@@ -12,7 +12,7 @@
 //
 // A [Writer] streams into a temporary file beside the old one; Commit syncs
 // it, renames it over the old one, and syncs the folder. A reader sees the old
-// file or the new one, whenever a crash comes. [Load] reads twice, first to
+// file or the new one, whenever a crash comes. [LoadFile] reads twice, first to
 // check and then to pass on: nothing of a file that is torn, foreign, of
 // another version or from the future is ever used. Such a file is renamed, and the
 // error says to what.

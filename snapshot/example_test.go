@@ -24,7 +24,7 @@ func Example() {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	meter := snapshot.Meter{Fingerprint: "0123456789abcdef", Width: 5}
 
-	_, err = snapshot.Load(path, now, snapshot.Sink{})
+	_, err = snapshot.LoadFile(path, now, snapshot.Sink{})
 	fmt.Println("first start:", errors.Is(err, fs.ErrNotExist))
 
 	w, err := snapshot.Create(path, snapshot.Cut{Node: "edge-1", Taken: now})
@@ -45,7 +45,7 @@ func Example() {
 
 	// A minute and a half later the 700 have left the window.
 	later := now.Add(90 * time.Second)
-	loaded, err := snapshot.Load(path, later, snapshot.Sink{
+	loaded, err := snapshot.LoadFile(path, later, snapshot.Sink{
 		Meter: func(m snapshot.Meter) func(*snapshot.Window) {
 			if m != meter {
 				return nil // no rule counts by it any more

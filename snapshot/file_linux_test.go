@@ -51,10 +51,10 @@ func TestReadOnly(t *testing.T) {
 	if _, err := Create(path, Cut{}); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), path) {
 		t.Errorf("Create gave %v", err)
 	}
-	if _, err := Load(bad, noon, untouchable(t)); !errors.Is(err, errForeign) || !strings.Contains(err.Error(), "could not be renamed") {
+	if _, err := LoadFile(bad, noon, untouchable(t)); !errors.Is(err, errForeign) || !strings.Contains(err.Error(), "could not be renamed") {
 		t.Errorf("Load gave %v", err)
 	}
-	if l, err := Load(path, noon, Sink{}); err != nil || l.Node != "edge-1" {
+	if l, err := LoadFile(path, noon, Sink{}); err != nil || l.Node != "edge-1" {
 		t.Errorf("Load of a good one gave %v, %v", l, err)
 	}
 }
@@ -71,7 +71,7 @@ func TestUnreadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	unprivileged(t, path, filepath.Dir(path))
-	if _, err := Load(path, noon, untouchable(t)); !errors.Is(err, fs.ErrPermission) || !errors.Is(err, errUnreadable) || !strings.Contains(err.Error(), path+".aside-1") {
+	if _, err := LoadFile(path, noon, untouchable(t)); !errors.Is(err, fs.ErrPermission) || !errors.Is(err, errUnreadable) || !strings.Contains(err.Error(), path+".aside-1") {
 		t.Errorf("Load gave %v", err)
 	}
 	if kept, err := os.Stat(path + ".aside-1"); err != nil || !os.SameFile(kept, before) {

@@ -36,8 +36,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // begin makes room for a frame's head.
 func begin(buf []byte) []byte { return append(buf[:0], make([]byte, frameHead)...) }
 
-// seal fills in the head of a frame and appends its checksum.
-func seal(kind byte, buf []byte) []byte {
+// sealFrame fills in the head of a frame and appends its checksum.
+func sealFrame(kind byte, buf []byte) []byte {
 	buf[0] = kind
 	binary.LittleEndian.PutUint32(buf[1:], uint32(len(buf)-frameHead))
 	return binary.LittleEndian.AppendUint32(buf, crc32.Checksum(buf, castagnoli))

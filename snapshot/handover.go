@@ -48,7 +48,7 @@ func (h *handover) window(w *Window) {
 func (h *handover) block(b *Block) {
 	switch {
 	case h.sink.Block == nil:
-	case b.over(h.now):
+	case b.isUseless(h.now):
 		h.loaded.Outdated++
 	default:
 		h.loaded.Blocks++

@@ -131,7 +131,7 @@ func killOnce(t *testing.T, rng *rand.Rand, path string, at atomicfile.Stage, fr
 func loadNumber(t *testing.T, path string) uint64 {
 	t.Helper()
 	var got state
-	l, err := Load(path, noon, got.sink())
+	l, err := LoadFile(path, noon, got.sink())
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0
 	}

@@ -60,11 +60,11 @@ type Loaded struct {
 	// Settled windows had counts in slots after now, which were passed on as
 	// counts of now.
 	Settled int
-	// Sum is the file's checksum: what Writer.Sum returned.
+	// Sum is the file's checksum: what Writer.Checksum returned.
 	Sum uint64
 }
 
-// Load passes every record of the snapshot at path that is of use at now, on
+// LoadFile passes every record of the snapshot at path that is of use at now, on
 // the epoch's clock, to the sink. It passes all, or none if it returns an error.
 // (Only a program that rewrites the file in its place, between check and use, can
 // make it stop halfway; edgeguard never does.)
@@ -72,7 +72,7 @@ type Loaded struct {
 // Where there is no file the error is fs.ErrNotExist: a first start. A file
 // that is ErrForeign, ErrVersion, ErrDamaged, ErrUnreadable or ErrFuture has been
 // renamed, and the error says to what. After any error the node starts without what it knew.
-func Load(path string, now time.Time, sink Sink) (Loaded, error) {
+func LoadFile(path string, now time.Time, sink Sink) (Loaded, error) {
 	l, err := load(path, now, &sink)
 	switch {
 	case err == nil:
@@ -123,7 +123,7 @@ func load(path string, now time.Time, sink *Sink) (Loaded, error) {
 // first one over.
 func readTwice(f io.ReadSeeker, now time.Time, sink *Sink) (Loaded, error) {
 	check := newReader(f)
-	sum, err := check.read((&handover{sink: &Sink{}}).visit())
+	sum, err := check.readRecords((&handover{sink: &Sink{}}).visit())
 	if err != nil {
 		return Loaded{}, err
 	}
@@ -136,7 +136,7 @@ func readTwice(f io.ReadSeeker, now time.Time, sink *Sink) (Loaded, error) {
 	}
 	h := &handover{sink: sink, now: now}
 	h.loaded.Cut, h.loaded.Sum = check.cut, sum
-	again, err := newReader(f).read(h.visit())
+	again, err := newReader(f).readRecords(h.visit())
 	if err == nil && again != sum {
 		err = damaged(0, "it changed while it was read")
 	}

@@ -65,7 +65,7 @@ func (s *state) write(w *Writer) {
 		w.Block(&s.blocks[i])
 	}
 	for _, step := range s.steps {
-		w.Step(step)
+		w.WriteStep(step)
 	}
 	for _, p := range s.positions {
 		w.Position(p)

@@ -38,7 +38,7 @@ type Marker struct {
 	// Redis' clock, both of the epoch.
 	Ended time.Time `json:"ended"`
 	Redis time.Time `json:"redis"`
-	// Snapshot is the checksum of the snapshot that has the counts: Writer.Sum
+	// Snapshot is the checksum of the snapshot that has the counts: Writer.Checksum
 	// and Loaded.Sum.
 	Snapshot uint64 `json:"snapshot"`
 	// Since is aggregator.Totals.Since: the first slot that the boot pushed, by

@@ -193,12 +193,12 @@ func TestLoadedSum(t *testing.T) {
 		if err := w.Commit(); err != nil {
 			t.Fatal(err)
 		}
-		return w.Sum()
+		return w.Checksum()
 	}
 	read := func(now time.Time) Loaded {
 		t.Helper()
 		var got state
-		l, err := Load(path, now, got.sink())
+		l, err := LoadFile(path, now, got.sink())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -44,8 +44,8 @@ func newReader(r io.Reader) *reader {
 	return &reader{in: r, whole: xxhash.New()}
 }
 
-// read reads all of the file, and returns the checksum of the whole.
-func (r *reader) read(v *visit) (sum uint64, err error) {
+// readRecords reads all of the file, and returns the checksum of the whole.
+func (r *reader) readRecords(v *visit) (sum uint64, err error) {
 	if err := r.prologue(); err != nil {
 		return 0, err
 	}

@@ -127,9 +127,9 @@ func (d *decoder) block(b *Block) {
 	}
 }
 
-// over reports whether the block is of no more use at now. A tombstone
+// isUseless reports whether the block is of no more use at now. A tombstone
 // is of use for a while after its end, which the list knows.
-func (b *Block) over(now time.Time) bool {
+func (b *Block) isUseless(now time.Time) bool {
 	return !b.Lifted && !now.Before(b.Until)
 }
 

@@ -39,15 +39,15 @@ func (s *SideFile[K]) Save(cut Cut) error {
 	if s.Path == "" || changes == s.saved {
 		return nil
 	}
-	err := save(s.Path, cut, func(w *Writer) { s.Write(w, cut.Taken) })
+	err := saveFile(s.Path, cut, func(w *Writer) { s.Write(w, cut.Taken) })
 	if err == nil {
 		s.saved = changes
 	}
 	return err
 }
 
-// save writes a file of what write writes.
-func save(path string, cut Cut, write func(*Writer)) error {
+// saveFile writes a file of what write writes.
+func saveFile(path string, cut Cut, write func(*Writer)) error {
 	w, err := Create(path, cut)
 	if err != nil {
 		return err
@@ -57,9 +57,9 @@ func save(path string, cut Cut, write func(*Writer)) error {
 	return w.Commit()
 }
 
-// loadIfThere reads a file as [Load]. One that is not there is empty.
+// loadIfThere reads a file as [LoadFile]. One that is not there is empty.
 func loadIfThere(path string, now time.Time, to Sink) error {
-	if _, err := Load(path, now, to); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := LoadFile(path, now, to); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil

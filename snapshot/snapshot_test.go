@@ -35,7 +35,7 @@ func same(t *testing.T, got, want *state) {
 func TestRoundTrip(t *testing.T) {
 	want := small()
 	var got state
-	l, err := Load(small().save(t), noon, got.sink())
+	l, err := LoadFile(small().save(t), noon, got.sink())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestOracle(t *testing.T) {
 		saved := random(rng, 60)
 		now := noon.Add(time.Duration(rng.Int64N(int64(7 * time.Minute)))).Add(-time.Minute)
 		var got state
-		l, err := Load(saved.save(t), now, got.sink())
+		l, err := LoadFile(saved.save(t), now, got.sink())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +120,7 @@ func TestOffset(t *testing.T) {
 	local.blocks = local.blocks[:1]
 	local.blocks[0].Since = time.Time{} // no time at all stays none
 	var got state
-	l, err := Load(local.save(t), noon.Add(-time.Hour), got.sink())
+	l, err := LoadFile(local.save(t), noon.Add(-time.Hour), got.sink())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestExpiry(t *testing.T) {
 
 func TestMeterThatIsGone(t *testing.T) {
 	calls := 0
-	l, err := Load(small().save(t), noon, Sink{Meter: func(m Meter) func(*Window) {
+	l, err := LoadFile(small().save(t), noon, Sink{Meter: func(m Meter) func(*Window) {
 		if m.Width == 60 {
 			return nil
 		}
@@ -193,7 +193,7 @@ func TestFullWindow(t *testing.T) {
 	full.Counts[slot(noon, width)%ring.Slots] = ring.Max
 	want := &state{cut: Cut{Node: "edge-1", Taken: noon}, meters: []meterState{{Meter{"m", width}, []Window{full}}}}
 	var got state
-	if _, err := Load(want.save(t), noon, got.sink()); err != nil {
+	if _, err := LoadFile(want.save(t), noon, got.sink()); err != nil {
 		t.Fatal(err)
 	}
 	same(t, &got, want)
@@ -211,7 +211,7 @@ func TestExtremes(t *testing.T) {
 		{Meter{"last", math.MaxUint32}, []Window{window("192.0.2.1/32", math.MaxUint32, 3)}},
 	}
 	var got state
-	l, err := Load(s.save(t), noon, got.sink())
+	l, err := LoadFile(s.save(t), noon, got.sink())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,8 +228,8 @@ func TestExtremes(t *testing.T) {
 func TestWriterRefuses(t *testing.T) {
 	for name, write := range map[string]func(w *Writer){
 		"a zero prefix":  func(w *Writer) { w.Block(&Block{}) },
-		"host bits":      func(w *Writer) { w.Step(Step{Prefix: netip.MustParsePrefix("192.0.2.1/24")}) },
-		"a mapped one":   func(w *Writer) { w.Step(Step{Prefix: netip.MustParsePrefix("::ffff:192.0.2.1/128")}) },
+		"host bits":      func(w *Writer) { w.WriteStep(Step{Prefix: netip.MustParsePrefix("192.0.2.1/24")}) },
+		"a mapped one":   func(w *Writer) { w.WriteStep(Step{Prefix: netip.MustParsePrefix("::ffff:192.0.2.1/128")}) },
 		"a place of 5 K": func(w *Writer) { w.Position(Position{Place: make([]byte, maxText+1)}) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -262,7 +262,7 @@ func stands(t *testing.T, path string, want *state) {
 
 func TestFirstStart(t *testing.T) {
 	for _, path := range []string{"state", "no/such/folder/state"} {
-		if _, err := Load(filepath.Join(t.TempDir(), path), noon, untouchable(t)); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := LoadFile(filepath.Join(t.TempDir(), path), noon, untouchable(t)); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

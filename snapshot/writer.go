@@ -49,7 +49,7 @@ func create(path string, cut Cut, before func(atomicfile.Stage) error) (*Writer,
 	}
 	w := &Writer{path: path, place: place, file: f, cut: cut, whole: xxhash.New()}
 	w.write(binary.LittleEndian.AppendUint16([]byte(magic), version))
-	w.open(kindHead).cut(&cut)
+	w.beginFrame(kindHead).cut(&cut)
 	return w, nil
 }
 
@@ -57,13 +57,13 @@ func create(path string, cut Cut, before func(atomicfile.Stage) error) (*Writer,
 func (w *Writer) Meter(m Meter) {
 	w.flush()
 	w.shift = w.cut.shift(m.Width)
-	w.open(kindMeter).meter(&m)
+	w.beginFrame(kindMeter).meter(&m)
 }
 
 // Window writes a key's counts under the last meter. An empty window is left
 // out.
 func (w *Writer) Window(win *Window) {
-	e := w.open(kindWindow)
+	e := w.beginFrame(kindWindow)
 	size := len(e.buf)
 	e.window(win, w.shift)
 	if len(e.buf) > size {
@@ -73,31 +73,31 @@ func (w *Writer) Window(win *Window) {
 
 // Block writes a block or a tombstone.
 func (w *Writer) Block(b *Block) {
-	w.open(kindBlock).block(b, w.cut.Offset)
+	w.beginFrame(kindBlock).block(b, w.cut.Offset)
 	w.count.blocks++
 }
 
-// Step writes how often a key was blocked before.
-func (w *Writer) Step(s Step) {
-	w.open(kindStep).step(&s, w.cut.Offset)
+// WriteStep writes how often a key was blocked before.
+func (w *Writer) WriteStep(s Step) {
+	w.beginFrame(kindStep).step(&s, w.cut.Offset)
 	w.count.steps++
 }
 
 // Position writes how far a sensor has read. Its place is copied.
 func (w *Writer) Position(p Position) {
-	w.open(kindPosition).position(&p)
+	w.beginFrame(kindPosition).position(&p)
 	w.count.positions++
 }
 
 // Evidence writes what a key had counted when it was blocked. The end's counts of
 // records leave it out, as an older version wrote them; its checksum covers it.
 func (w *Writer) Evidence(e *edgeguard.Evidence) {
-	w.open(kindEvidence).evidence(e, w.cut.Offset)
+	w.beginFrame(kindEvidence).evidence(e, w.cut.Offset)
 }
 
 // Distribution writes how a meter's counts were distributed. Its form is copied.
 func (w *Writer) Distribution(one Distribution) {
-	w.open(kindDistribution).distribution(&one, w.cut.Offset)
+	w.beginFrame(kindDistribution).distribution(&one, w.cut.Offset)
 }
 
 // Commit puts the snapshot in its place, and returns nil when it is safe on the
@@ -105,7 +105,7 @@ func (w *Writer) Distribution(one Distribution) {
 // was the folder that could not be synced. The writer is used up either way.
 func (w *Writer) Commit() error {
 	w.flush()
-	w.open(kindEnd).tally(w.count)
+	w.beginFrame(kindEnd).tally(w.count)
 	w.sum = w.whole.Sum64()
 	w.frame.fixed64(w.sum)
 	w.flush()
@@ -119,9 +119,9 @@ func (w *Writer) Commit() error {
 	return nil
 }
 
-// Sum returns the checksum of the snapshot, after Commit: Loaded.Sum when it is
+// Checksum returns the checksum of the snapshot, after Commit: Loaded.Sum when it is
 // read.
-func (w *Writer) Sum() uint64 { return w.sum }
+func (w *Writer) Checksum() uint64 { return w.sum }
 
 // Close gives up a snapshot that was not committed and removes what was
 // written. After Commit it does nothing.
@@ -130,8 +130,8 @@ func (w *Writer) Close() {
 	_ = w.place.Close()
 }
 
-// open returns the frame for a record of this kind.
-func (w *Writer) open(kind byte) *encoder {
+// beginFrame returns the frame for a record of this kind.
+func (w *Writer) beginFrame(kind byte) *encoder {
 	if w.kind != kind || len(w.frame.buf) > frameHead+maxPayload-maxRecord {
 		w.flush()
 		w.kind = kind
@@ -146,7 +146,7 @@ func (w *Writer) flush() {
 		w.err = w.frame.err
 	}
 	if w.kind != 0 && len(w.frame.buf) > frameHead {
-		w.write(seal(w.kind, w.frame.buf))
+		w.write(sealFrame(w.kind, w.frame.buf))
 	}
 	w.kind = 0
 }

@@ -17,7 +17,7 @@ func Example() {
 			tally.Event(n + 1) // the count after each request, as the ring gives it
 		}
 		key := edgeguard.Key{Prefix: netip.PrefixFrom(addr, 32)}
-		tally.Key(key, requests)
+		tally.RecordPeak(key, requests)
 	}
 	for i := range 100 {
 		visit(netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}), uint32(20+i/4))

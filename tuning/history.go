@@ -80,10 +80,10 @@ type series struct {
 	windows []Window  // the oldest first
 }
 
-// Next returns a meter whose window has ended, so that its keys should be looked at
+// NextDue returns a meter whose window has ended, so that its keys should be looked at
 // now: one in each call, so that a caller who asks each second never looks for long.
 // What it kept of meters that are no more among these is dropped.
-func (h *History) Next(now time.Time, meters []Meter) (Meter, bool) {
+func (h *History) NextDue(now time.Time, meters []Meter) (Meter, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	meters = meters[:min(len(meters), MaxMeters)]
@@ -122,8 +122,8 @@ func (h *History) of(m Meter, now time.Time) *series {
 	return s
 }
 
-// Note keeps what a meter's keys count now.
-func (h *History) Note(now time.Time, m Meter, counts *Distribution) {
+// NoteCounts keeps what a meter's keys count now.
+func (h *History) NoteCounts(now time.Time, m Meter, counts *Distribution) {
 	w := Window{At: now, Counts: counts.Sparse()}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -185,9 +185,9 @@ func (h *History) Bytes() (bytes int64) {
 	return bytes
 }
 
-// All returns every window of every meter. The caller may take its time: what is
+// AllWindows returns every window of every meter. The caller may take its time: what is
 // noted meanwhile is not among them.
-func (h *History) All() iter.Seq2[Meter, Window] {
+func (h *History) AllWindows() iter.Seq2[Meter, Window] {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	all := make(map[Meter][]Window, len(h.series))

@@ -19,8 +19,8 @@ func distribution(values ...uint32) *Distribution {
 
 // look does what a node does once a second.
 func (h *History) look(now time.Time, meters []Meter, counts func(Meter) *Distribution) (looks int) {
-	for m, ok := h.Next(now, meters); ok; m, ok = h.Next(now, meters) {
-		h.Note(now, m, counts(m))
+	for m, ok := h.NextDue(now, meters); ok; m, ok = h.NextDue(now, meters) {
+		h.NoteCounts(now, m, counts(m))
 		looks++
 	}
 	return looks
@@ -168,7 +168,7 @@ func TestRestore(t *testing.T) {
 		var h, after History
 		h.each(noon, noon.Add(33*time.Minute), meters, distribution(1, 5, 5, 300))
 		begins := noon.Add(33*time.Minute + stop)
-		for m, w := range h.All() {
+		for m, w := range h.AllWindows() {
 			if err := after.Restore(begins, m, w.At, w.Counts); err != nil {
 				t.Fatal(err)
 			}

@@ -54,9 +54,9 @@ const (
 	farAbove = 3
 )
 
-// room is the lowest limit that leaves a customer room who once counted n: three
+// limitWithRoom is the lowest limit that leaves a customer room who once counted n: three
 // standard deviations of a random (Poisson) count of units.
-func (t *Tally) room(n uint32) uint32 {
+func (t *Tally) limitWithRoom(n uint32) uint32 {
 	units := float64(n) / float64(t.Unit.Each)
 	return t.Unit.Each * max(leastLimit, uint32(min(math.Ceil(units+3*math.Sqrt(units)), math.MaxUint32/float64(t.Unit.Each))))
 }
@@ -136,7 +136,7 @@ func (t *Tally) judge(b Basis) *judged {
 
 // room is the lowest limit that leaves customers room.
 func (j *judged) room() uint32 {
-	return max(j.tally.room(max(j.benign, j.normal)), spareRoom(j.people))
+	return max(j.tally.limitWithRoom(max(j.benign, j.normal)), spareRoom(j.people))
 }
 
 // above is what the keys over a limit look like.

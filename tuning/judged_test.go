@@ -17,7 +17,7 @@ func judgedTally(hostile, benign, unknown []uint32) (*Tally, Basis) {
 	i := 0
 	for group, peaks := range map[Looks][]uint32{Hostile: hostile, Benign: benign, Unknown: unknown} {
 		for _, p := range peaks {
-			tally.Key(key(i), p)
+			tally.RecordPeak(key(i), p)
 			tally.Events.AddN(p, uint64(p))
 			looks[key(i)] = group
 			i++
@@ -85,7 +85,7 @@ func TestPeople(t *testing.T) {
 		if want.reason != "" && (got.Threshold != want.threshold || got.Keep != want.keep || !strings.HasPrefix(got.Reason, want.reason)) {
 			t.Errorf("%d: got threshold %d, keep %v: %s", people, got.Threshold, got.Keep, got.Reason)
 		}
-		if got.Threshold > 0 && !got.Keep && got.Limit < tally.room(people) {
+		if got.Threshold > 0 && !got.Keep && got.Limit < tally.limitWithRoom(people) {
 			t.Errorf("%d: a limit of %d leaves no room", people, got.Limit)
 		}
 	}

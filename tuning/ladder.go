@@ -65,7 +65,7 @@ func inside(low, high, unit uint32, limitOf LimitOf) (threshold uint32, ok bool)
 				break
 			}
 			n *= unit
-			limit := limitOf.of(n)
+			limit := limitOf.limitOf(n)
 			if limit < low || limit >= high {
 				continue
 			}
@@ -78,10 +78,10 @@ func inside(low, high, unit uint32, limitOf LimitOf) (threshold uint32, ok bool)
 		}
 	}
 	n := lowest(uint32(middle), limitOf)
-	if limitOf.of(n) >= high {
+	if limitOf.limitOf(n) >= high {
 		n = lowest(low, limitOf)
 	}
-	limit := limitOf.of(n)
+	limit := limitOf.limitOf(n)
 	return n, limit >= low && limit < high
 }
 
@@ -98,7 +98,7 @@ func (t *Tally) atLeast(low uint32, limitOf LimitOf) (threshold uint32) {
 			break
 		}
 		n *= t.Unit.Each
-		limit := limitOf.of(n)
+		limit := limitOf.limitOf(n)
 		if limit > edgeguard.MaxLimit {
 			break
 		}
@@ -112,5 +112,5 @@ func (t *Tally) atLeast(low uint32, limitOf LimitOf) (threshold uint32) {
 
 // lowest is the lowest threshold whose limit is at least n.
 func lowest(n uint32, limitOf LimitOf) uint32 {
-	return uint32(sort.Search(math.MaxInt32, func(t int) bool { return limitOf.of(uint32(t)) >= n }))
+	return uint32(sort.Search(math.MaxInt32, func(t int) bool { return limitOf.limitOf(uint32(t)) >= n }))
 }

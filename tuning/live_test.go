@@ -29,7 +29,7 @@ func TestLiveOutcomeAgainstEveryKey(t *testing.T) {
 		total := uint64(0)
 		for i := range counts {
 			counts[i] = uint32(r.IntN(65536)) >> r.IntN(17)
-			tally.Key(numberedKey(i), counts[i])
+			tally.RecordPeak(numberedKey(i), counts[i])
 			total += uint64(counts[i])
 		}
 		if tally.Peaks.Sum() != total {
@@ -98,10 +98,10 @@ func TestBucketSums(t *testing.T) {
 func TestLiveSuggestion(t *testing.T) {
 	tally := NewTally(Config{Live: true})
 	for i := range 1000 {
-		tally.Key(numberedKey(i), uint32(1+i%50))
+		tally.RecordPeak(numberedKey(i), uint32(1+i%50))
 	}
 	for i := range 3 {
-		tally.Key(numberedKey(1000+i), 5000)
+		tally.RecordPeak(numberedKey(1000+i), 5000)
 	}
 	s := tally.Suggest(nil, rules.People{})
 	if s.Gap != (Gap{Low: 50, High: 5000, Keys: 3}) || s.Keys != 3 || s.Events != 3*uint64(5000-s.Limit) || !s.Exact {

@@ -5,7 +5,7 @@ package tuning
 // no guard: the limit is the threshold.
 type LimitOf func(threshold uint32) uint32
 
-func (f LimitOf) of(threshold uint32) uint32 {
+func (f LimitOf) limitOf(threshold uint32) uint32 {
 	if f == nil {
 		return threshold
 	}
@@ -29,7 +29,7 @@ type Outcome struct {
 // is below 64 or fewer keys than the tally's Top went over it; Events is
 // exact below 64. Beyond, both are within 1/32 of the limit.
 func (t *Tally) Outcome(threshold uint32, limitOf LimitOf) Outcome {
-	o := Outcome{Threshold: threshold, Limit: limitOf.of(threshold)}
+	o := Outcome{Threshold: threshold, Limit: limitOf.limitOf(threshold)}
 	complete := t.Top.complete(o.Limit)
 	o.Exact = complete || o.Limit < exactBelow
 	if complete {

@@ -93,7 +93,7 @@ func (t *Tally) tooLittle(known uint64) (Suggestion, bool) {
 func (t *Tally) noAbuser(limitOf LimitOf) Suggestion {
 	highest := t.Peaks.Max()
 	return Suggestion{Brief: "no abuser is visible", Reason: fmt.Sprintf("no abuser is visible: the highest of %s counts %s, and no gap separates a few from the rest; a threshold of %s leaves all of them room",
-		t.count(t.Peaks.Total()), t.Unit.Of(highest), words.Number(t.atLeast(t.room(highest), limitOf)))}
+		t.count(t.Peaks.Total()), t.Unit.Of(highest), words.Number(t.atLeast(t.limitWithRoom(highest), limitOf)))}
 }
 
 func (t *Tally) byGap(gap Gap, o Outcome) Suggestion {

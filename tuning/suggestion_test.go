@@ -74,7 +74,7 @@ func TestSuggest(t *testing.T) {
 			tally := NewTally(Config{})
 			for i, p := range tt.peaks {
 				tally.Event(p)
-				tally.Key(key(i), p)
+				tally.RecordPeak(key(i), p)
 			}
 			got := tally.Suggest(tt.limitOf, rules.People{})
 			if got.Gap != tt.gap || got.Threshold != tt.threshold || !strings.HasPrefix(got.Reason, tt.reason) {
@@ -102,7 +102,7 @@ func TestSuggestSeldomFooled(t *testing.T) {
 		for range 200 {
 			tally := NewTally(Config{})
 			for i := range 2000 {
-				tally.Key(key(i), uint32(draw()))
+				tally.RecordPeak(key(i), uint32(draw()))
 			}
 			if tally.Suggest(nil, rules.People{}).Gap != (Gap{}) {
 				fooled++
@@ -195,7 +195,7 @@ func TestWordPressLog(t *testing.T) {
 	})
 	i := 0
 	for _, p := range peaks {
-		tally.Key(key(i), p)
+		tally.RecordPeak(key(i), p)
 		i++
 	}
 	if o := tally.Outcome(300, nil); o.Events*32 > over300*33 || o.Events*32 < over300*31 {
@@ -246,7 +246,7 @@ func BenchmarkSuggest(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
 	tally := NewTally(Config{})
 	for i := range 100_000 {
-		tally.Key(key(i), uint32(5*math.Pow(1-r.Float64(), -0.5)))
+		tally.RecordPeak(key(i), uint32(5*math.Pow(1-r.Float64(), -0.5)))
 	}
 	for b.Loop() {
 		tally.Suggest(nil, rules.People{})
@@ -266,7 +266,7 @@ func TestSuggestAtMost(t *testing.T) {
 			if i < 3 {
 				peak = 900
 			}
-			tally.Key(key(int(i)), peak)
+			tally.RecordPeak(key(int(i)), peak)
 			for range peak {
 				tally.Event(peak)
 			}

@@ -65,7 +65,7 @@ type People = rules.People
 
 // ConfigOf returns the words and the bounds for what a meter counts.
 func ConfigOf(m *rules.Meter) Config {
-	c := Config{Events: m.Events(), Unit: m.Unit()}
+	c := Config{Events: m.Events(), Unit: m.MeasureOf()}
 	if m.Distinct != 0 {
 		c.Most = rules.MaxDistinct
 	}
@@ -99,11 +99,11 @@ func NewTally(c Config) *Tally {
 // nothing.
 func (t *Tally) Event(count uint32) { t.Events.Add(count) }
 
-// Key records a key once, with its peak. A key that never counted anything is left
+// RecordPeak records a key once, with its peak. A key that never counted anything is left
 // out.
-func (t *Tally) Key(key edgeguard.Key, peak uint32) {
+func (t *Tally) RecordPeak(key edgeguard.Key, peak uint32) {
 	if t.Count(peak) {
-		t.Lead(key, peak)
+		t.RecordLeader(key, peak)
 	}
 }
 
@@ -118,5 +118,5 @@ func (t *Tally) Count(peak uint32) (leads bool) {
 	return t.Top.takes(peak)
 }
 
-// Lead records a key of which Count returned true.
-func (t *Tally) Lead(key edgeguard.Key, peak uint32) { t.Top.Add(Peak{Key: key, Peak: peak}) }
+// RecordLeader records a key of which Count returned true.
+func (t *Tally) RecordLeader(key edgeguard.Key, peak uint32) { t.Top.Add(Peak{Key: key, Peak: peak}) }

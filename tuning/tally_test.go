@@ -23,7 +23,7 @@ func tallyOf(c Config, peaks ...uint32) *Tally {
 		for n := range p {
 			t.Event(n + 1)
 		}
-		t.Key(key(i), p)
+		t.RecordPeak(key(i), p)
 	}
 	return t
 }
@@ -184,7 +184,7 @@ func TestInsideKeepsItsWord(t *testing.T) {
 		high := low + 1 + spread(r)>>10
 		for _, f := range []LimitOf{nil, guard} {
 			n, ok := inside(low, high, 1, f)
-			if limit := f.of(n); !ok || limit < low || limit >= high {
+			if limit := f.limitOf(n); !ok || limit < low || limit >= high {
 				t.Fatalf("inside %d and %d: %d (limit %d), %v", low, high, n, limit, ok)
 			}
 		}

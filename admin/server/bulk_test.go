@@ -54,11 +54,11 @@ func TestImport(t *testing.T) {
 			t.Errorf("a dry run changed the list: %+v, before %+v", after, before)
 		}
 	}
-	b := n.list.Of(start, netip.MustParsePrefix("203.0.113.1/32"))
+	b := n.list.BlockOf(start, netip.MustParsePrefix("203.0.113.1/32"))
 	if b == nil || b.Rule != edgeguard.ManualRule || b.Reason != "note" || !b.Until.Equal(start.Add(2*time.Hour)) {
 		t.Errorf("%+v", b)
 	}
-	if b := n.list.Of(start, netip.MustParsePrefix("203.0.113.3/32")); b == nil || edgeguard.Owner(b.Rule) != "fail2ban" {
+	if b := n.list.BlockOf(start, netip.MustParsePrefix("203.0.113.3/32")); b == nil || edgeguard.Owner(b.Rule) != "fail2ban" {
 		t.Errorf("%+v", b)
 	}
 }

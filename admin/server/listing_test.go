@@ -222,7 +222,7 @@ func TestRefused(t *testing.T) {
 	if b := decode[admin.ActiveBlock](t, s, path); b.Refused == nil || *b.Refused != 0 || !b.LastRefused.IsZero() {
 		t.Errorf("before: %+v", b)
 	}
-	_, hit := n.list.Ask(start, netip.MustParseAddr("203.0.113.7"))
+	_, hit := n.list.FindHit(start, netip.MustParseAddr("203.0.113.7"))
 	for range 3 {
 		hit.Refused(start.Add(time.Second), 1)
 	}

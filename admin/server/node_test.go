@@ -161,7 +161,7 @@ func (n *node) Find(now time.Time, prefix netip.Prefix) (found []edgeguard.Block
 }
 
 func (n *node) Exact(now time.Time, prefix netip.Prefix) (b edgeguard.Block, ok bool) {
-	if found := n.list.Of(now, prefix); found != nil {
+	if found := n.list.BlockOf(now, prefix); found != nil {
 		return *found, true
 	}
 	return b, false
@@ -305,7 +305,7 @@ func (n *node) Counts(_ time.Time, rule string, top int) (admin.Counts, bool) {
 	n.looks.Add(1)
 	c := admin.Counts{Tally: tuning.NewTally(tuning.Config{Live: true, Top: top}), LimitOf: func(threshold uint32) uint32 { return (threshold*95 + 99) / 100 }}
 	for i := range uint32(1000) {
-		c.Tally.Key(key(i), 1000-i)
+		c.Tally.RecordPeak(key(i), 1000-i)
 	}
 	if rule != "site" {
 		return admin.Counts{}, false

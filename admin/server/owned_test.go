@@ -56,7 +56,7 @@ func TestOwnedBlocks(t *testing.T) {
 	if len(n.cleared) != 0 {
 		t.Errorf("counts were cleared: %v", n.cleared)
 	}
-	if n.list.Of(start, netip.MustParsePrefix("203.0.113.2/32")) == nil || n.list.Of(start, netip.MustParsePrefix("203.0.113.3/32")) == nil {
+	if n.list.BlockOf(start, netip.MustParsePrefix("203.0.113.2/32")) == nil || n.list.BlockOf(start, netip.MustParsePrefix("203.0.113.3/32")) == nil {
 		t.Error("a rule's or an operator's block is gone")
 	}
 }

@@ -28,10 +28,10 @@ type MACAsks struct {
 // Joined begins again: the node has read the whole list.
 func (a *MACAsks) Joined() { a.left = most }
 
-// Due reports whether to ask now, and counts it. lacking is how many records of
+// AskDue reports whether to ask now, and counts it. lacking is how many records of
 // the list have no valid MAC. Once none is lacking, it is over until the next
 // join: what comes later comes by the stream, with its MAC if there is one.
-func (a *MACAsks) Due(now time.Time, lacking int) bool {
+func (a *MACAsks) AskDue(now time.Time, lacking int) bool {
 	if lacking == 0 {
 		a.left = 0
 	}
@@ -50,14 +50,14 @@ type MACAnswers struct {
 	due  time.Time // when to answer; zero: not
 }
 
-// Seen says that this question needs no answer of this node: it was there before
+// NoteAnswered says that this question needs no answer of this node: it was there before
 // its last full read, or is its own.
-func (a *MACAnswers) Seen(question int64) { a.seen = question }
+func (a *MACAnswers) NoteAnswered(question int64) { a.seen = question }
 
-// Due reports whether to answer now: by a full read, which publishes what Redis
+// AnswerDue reports whether to answer now: by a full read, which publishes what Redis
 // lacks. question is another number after each question. draw is a random number
 // from 0 to 1. Between two answers there is a minute at least.
-func (a *MACAnswers) Due(now time.Time, question int64, nodes int, draw float64) bool {
+func (a *MACAnswers) AnswerDue(now time.Time, question int64, nodes int, draw float64) bool {
 	if question != a.seen && !now.Before(a.next) {
 		a.seen, a.next = question, now.Add(every)
 		if wait, drawn := lot(nodes, draw); drawn {

@@ -14,7 +14,7 @@ var start = time.Unix(1_800_000_000, 0)
 func TestAsks(t *testing.T) {
 	asked := func(a *MACAsks, from, to int, lacking func(second int) int) (at []int) {
 		for s := from; s < to; s += 2 {
-			if a.Due(start.Add(time.Duration(s)*time.Second), lacking(s)) {
+			if a.AskDue(start.Add(time.Duration(s)*time.Second), lacking(s)) {
 				at = append(at, s)
 			}
 		}
@@ -86,9 +86,9 @@ func TestLot(t *testing.T) {
 func TestAnswers(t *testing.T) {
 	a := &MACAnswers{}
 	due := func(second int, question int64, draw float64) bool {
-		return a.Due(start.Add(time.Duration(second)*time.Second), question, 3, draw)
+		return a.AnswerDue(start.Add(time.Duration(second)*time.Second), question, 3, draw)
 	}
-	a.Seen(7)
+	a.NoteAnswered(7)
 	for i, step := range []struct {
 		second   int
 		question int64
@@ -110,7 +110,7 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("step %d: %v", i, got)
 		}
 	}
-	a.Seen(10)
+	a.NoteAnswered(10)
 	if due(400, 10, 0) {
 		t.Error("it answers itself")
 	}
@@ -126,7 +126,7 @@ func TestConstantQuestions(t *testing.T) {
 			a, last := &MACAnswers{}, start.Add(-time.Hour)
 			for s := 0; s < 3600; s += 2 {
 				now := start.Add(time.Duration(s) * time.Second)
-				if !a.Due(now, int64(s+1), nodes, r.Float64()) {
+				if !a.AnswerDue(now, int64(s+1), nodes, r.Float64()) {
 					continue
 				}
 				if now.Sub(last) < time.Minute {

@@ -37,7 +37,7 @@ func (j *Authority) Requires() bool { return j.require }
 
 // ByFirst reports whether a valid MAC was made by the key that signs now, and not by
 // the other one of a rotation.
-func (j *Authority) ByFirst(mac string) bool { return aggregator.KeyIDOf(mac) == j.keys.ID() }
+func (j *Authority) ByFirst(mac string) bool { return aggregator.KeyIDOf(mac) == j.keys.KeyID() }
 
 // Check checks a record with its MAC, "" if it has none, as
 // [aggregator.CheckRecord] does, and returns how far it can be trusted. Beside
@@ -51,11 +51,11 @@ func (j *Authority) Check(prefix, record, mac string, now time.Time) (aggregator
 	return r, blocklist.Trust{Forced: r.Forced, Signed: signed}, err
 }
 
-// MAC returns the MAC with which a record of this node is published, "" for
+// RecordMAC returns the MAC with which a record of this node is published, "" for
 // none. Only what this node made or verified with a key is signed: otherwise an
 // unsigned record that was accepted would be signed on its way back. ok is false
 // if the other nodes would reject the record.
-func (j *Authority) MAC(prefix, record string, t blocklist.Trust) (mac string, ok bool) {
+func (j *Authority) RecordMAC(prefix, record string, t blocklist.Trust) (mac string, ok bool) {
 	if t.Signed {
 		mac = j.keys.Record(j.namespace, prefix, record)
 	}

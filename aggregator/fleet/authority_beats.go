@@ -2,9 +2,9 @@ package fleet
 
 import "edgeguard/aggregator"
 
-// Beat parses a heartbeat, and reports whether it is signed by a key of this
+// ParseHeartbeat parses a heartbeat, and reports whether it is signed by a key of this
 // fleet, and whether it counts if it is fresh.
-func (j *Authority) Beat(field, value string) (h aggregator.Heartbeat, signed, ok bool) {
+func (j *Authority) ParseHeartbeat(field, value string) (h aggregator.Heartbeat, signed, ok bool) {
 	h, signed, ok = aggregator.VerifyHeartbeat(j.keys, j.namespace, field, value)
 	return h, signed, ok && (signed || !j.require)
 }
@@ -12,7 +12,7 @@ func (j *Authority) Beat(field, value string) (h aggregator.Heartbeat, signed, o
 // EncodeBeat returns the text of this node's heartbeat, signed if the node has a
 // key.
 func (j *Authority) EncodeBeat(h aggregator.Heartbeat) string {
-	h.Mode = j.Mode()
+	h.Mode = j.KeyMode()
 	return h.EncodeSigned(j.keys, j.namespace)
 }
 
@@ -39,8 +39,8 @@ func (j *Authority) OpenLease(term, value string) (text string, ok bool) {
 	return text, signed || !j.require
 }
 
-// Mode returns the node's key_mode; "" without a key.
-func (j *Authority) Mode() string {
+// KeyMode returns the node's key_mode; "" without a key.
+func (j *Authority) KeyMode() string {
 	switch {
 	case j.keys == nil:
 		return ""
@@ -50,5 +50,5 @@ func (j *Authority) Mode() string {
 	return "accept"
 }
 
-// Key returns the ID of the key that signs; "" without a key.
-func (j *Authority) Key() string { return j.keys.ID() }
+// KeyID returns the ID of the key that signs; "" without a key.
+func (j *Authority) KeyID() string { return j.keys.KeyID() }

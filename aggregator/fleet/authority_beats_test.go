@@ -29,15 +29,15 @@ func TestBeat(t *testing.T) {
 		{other, accept, "mode 'accept', signed false, counts true"},
 		{other, require, "mode 'accept', signed false, counts false"},
 	} {
-		got, signed, ok := test.to.Beat(h.Field(), test.from.EncodeBeat(h))
+		got, signed, ok := test.to.ParseHeartbeat(h.Field(), test.from.EncodeBeat(h))
 		if s := fmt.Sprintf("mode '%s', signed %v, counts %v", got.Mode, signed, ok); s != test.want {
-			t.Errorf("%s to %s: %s, want %s", test.from.Mode(), test.to.Mode(), s, test.want)
+			t.Errorf("%s to %s: %s, want %s", test.from.KeyMode(), test.to.KeyMode(), s, test.want)
 		}
-		if got.Seq != 3 || got.Key != test.from.Key() {
-			t.Errorf("%s: %+v", test.from.Mode(), got)
+		if got.Seq != 3 || got.Key != test.from.KeyID() {
+			t.Errorf("%s: %+v", test.from.KeyMode(), got)
 		}
 	}
-	if _, _, ok := accept.Beat("edge-b/0123456789abcdef", accept.EncodeBeat(h)); ok {
+	if _, _, ok := accept.ParseHeartbeat("edge-b/0123456789abcdef", accept.EncodeBeat(h)); ok {
 		t.Error("a heartbeat under another field counts")
 	}
 }

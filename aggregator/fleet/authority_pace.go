@@ -29,9 +29,9 @@ type tries struct {
 	wait        time.Duration
 }
 
-// Try reports whether the record of this prefix may be replaced now, and since
+// MayReplace reports whether the record of this prefix may be replaced now, and since
 // when it was tried. If so, the try is counted.
-func (p *AcceptPace) Try(prefix string, now time.Time) (since time.Time, ok bool) {
+func (p *AcceptPace) MayReplace(prefix string, now time.Time) (since time.Time, ok bool) {
 	if age := now.Sub(p.begun); age >= time.Second || age < 0 {
 		p.begun, p.used = now, 0
 	}

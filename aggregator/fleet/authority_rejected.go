@@ -27,8 +27,8 @@ func (r *Rejected) First(prefix string) bool {
 	return true
 }
 
-// Over drops a prefix, and reports whether it was there.
-func (r *Rejected) Over(prefix string) bool {
+// DropPrefix drops a prefix, and reports whether it was there.
+func (r *Rejected) DropPrefix(prefix string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	was := r.seen[prefix]
@@ -36,8 +36,8 @@ func (r *Rejected) Over(prefix string) bool {
 	return was
 }
 
-// Gone returns the prefixes of which the fleet's list has no record any more.
-func (r *Rejected) Gone(has func(prefix string) bool) (gone []string) {
+// PrefixesGone returns the prefixes of which the fleet's list has no record any more.
+func (r *Rejected) PrefixesGone(has func(prefix string) bool) (gone []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for prefix := range r.seen {

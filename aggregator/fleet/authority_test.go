@@ -110,7 +110,7 @@ func TestMAC(t *testing.T) {
 		{"require, not vouched for", NewAuthority(k, true, "edge"), blocklist.Trust{}, "", false},
 		{"require, the key not read yet", NewAuthority(nil, true, "edge"), signed, "", false},
 	} {
-		if mac, ok := row.judge.MAC(prefix, text, row.trust); mac != row.mac || ok != row.ok {
+		if mac, ok := row.judge.RecordMAC(prefix, text, row.trust); mac != row.mac || ok != row.ok {
 			t.Errorf("%s: %x, %v", row.what, mac, ok)
 		}
 	}
@@ -137,7 +137,7 @@ func TestPace(t *testing.T) {
 	for s := range 240 {
 		now := epoch.Add(time.Duration(s) * time.Second)
 		for range 3 {
-			if since, ok := p.Try(prefix, now); ok {
+			if since, ok := p.MayReplace(prefix, now); ok {
 				at = append(at, s)
 				if !since.Equal(epoch) {
 					t.Errorf("at %d s: tried since %v", s, since)
@@ -148,7 +148,7 @@ func TestPace(t *testing.T) {
 	if want := "[0 1 3 7 15 31 63 123 183]"; fmt.Sprint(at) != want {
 		t.Errorf("tried at %v, want %s", at, want)
 	}
-	if since, ok := p.Try(prefix, epoch.Add(time.Hour)); !ok || since.Equal(epoch) {
+	if since, ok := p.MayReplace(prefix, epoch.Add(time.Hour)); !ok || since.Equal(epoch) {
 		t.Error("after an hour it does not start again")
 	}
 }
@@ -161,7 +161,7 @@ func TestPaceOfAll(t *testing.T) {
 		now := epoch.Add(time.Duration(s) * time.Second)
 		n := 0
 		for i := range 200 {
-			if _, ok := p.Try(fmt.Sprint(s, i), now.Add(time.Duration(i)*time.Millisecond)); ok {
+			if _, ok := p.MayReplace(fmt.Sprint(s, i), now.Add(time.Duration(i)*time.Millisecond)); ok {
 				n++
 			}
 		}

@@ -54,16 +54,16 @@ func (c *CrowdedNetworks) Add(p netip.Prefix, now time.Time) {
 	}
 }
 
-// Has reports whether the prefix is in such a network.
-func (c *CrowdedNetworks) Has(p netip.Prefix, now time.Time) bool {
+// Covers reports whether the prefix is in such a network.
+func (c *CrowdedNetworks) Covers(p netip.Prefix, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return now.Before(c.until[networkOf(p)])
 }
 
-// Kept records that a block stayed on this node, and reports whether an alarm
+// NoteKept records that a block stayed on this node, and reports whether an alarm
 // about it begins.
-func (c *CrowdedNetworks) Kept(now time.Time) (begins bool) {
+func (c *CrowdedNetworks) NoteKept(now time.Time) (begins bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	begins = c.alarmed.IsZero()

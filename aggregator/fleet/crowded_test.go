@@ -19,16 +19,16 @@ func TestNetworks(t *testing.T) {
 	}
 	c.Add(p("10.1.2.3/32"), now)
 	c.Add(p("2001:db8:1:2::/64"), now)
-	if !c.Has(p("10.1.9.9/32"), now) || c.Has(p("10.2.2.3/32"), now) || !c.Has(p("2001:db8:1:3::/64"), now) || c.Has(p("2001:db8:2:2::/64"), now) {
+	if !c.Covers(p("10.1.9.9/32"), now) || c.Covers(p("10.2.2.3/32"), now) || !c.Covers(p("2001:db8:1:3::/64"), now) || c.Covers(p("2001:db8:2:2::/64"), now) {
 		t.Error("the wrong networks are crowded")
 	}
-	if c.Has(p("10.1.2.3/32"), now.Add(lasts)) {
+	if c.Covers(p("10.1.2.3/32"), now.Add(lasts)) {
 		t.Error("it is crowded for ever")
 	}
-	if !c.Kept(now) || c.Kept(now.Add(time.Second)) {
+	if !c.NoteKept(now) || c.NoteKept(now.Add(time.Second)) {
 		t.Error("the alarm does not begin once")
 	}
-	if c.Ended(now.Add(2*lasts)) || !c.Ended(now.Add(2*lasts+time.Second)) || !c.Kept(now) {
+	if c.Ended(now.Add(2*lasts)) || !c.Ended(now.Add(2*lasts+time.Second)) || !c.NoteKept(now) {
 		t.Error("the alarm does not end")
 	}
 	for i := range 2 * mostInNetwork {
@@ -38,7 +38,7 @@ func TestNetworks(t *testing.T) {
 		t.Errorf("%d networks are remembered", len(c.until))
 	}
 	later := now.Add(lasts)
-	if c.Add(p("192.0.2.1/32"), later); len(c.until) != 1 || !c.Has(p("192.0.2.1/32"), later) {
+	if c.Add(p("192.0.2.1/32"), later); len(c.until) != 1 || !c.Covers(p("192.0.2.1/32"), later) {
 		t.Errorf("%d networks are remembered a minute later", len(c.until))
 	}
 }

@@ -49,9 +49,9 @@ type Board struct {
 // NewBoard returns a board of a node whose figures own returns.
 func NewBoard(own func() Figures) *Board { return &Board{own: own, said: map[string]Said{}} }
 
-// Look returns the figures that are known, this node's first, and has those of the
+// KnownFigures returns the figures that are known, this node's first, and has those of the
 // other nodes read for the next half minute. node and boot are this node's.
-func (b *Board) Look(now time.Time, node, boot string) []Said {
+func (b *Board) KnownFigures(now time.Time, node, boot string) []Said {
 	mine := Said{Figures: b.own(), Node: node, LastSeen: now, Signed: true}
 	mine.Boot = boot
 	b.mu.Lock()
@@ -82,9 +82,9 @@ func (b *Board) forget(now time.Time) {
 	maps.DeleteFunc(b.said, func(_ string, s Said) bool { return now.Sub(s.LastSeen) >= FiguresFresh })
 }
 
-// Due returns what this node has to write now: its figures, if another node looks and
+// FiguresToWrite returns what this node has to write now: its figures, if another node looks and
 // they were not written a moment ago. alive are the nodes that are alive.
-func (b *Board) Due(now time.Time, node string, alive []aggregator.Heartbeat) (f Figures, ok bool) {
+func (b *Board) FiguresToWrite(now time.Time, node string, alive []aggregator.Heartbeat) (f Figures, ok bool) {
 	if !slices.ContainsFunc(alive, func(h aggregator.Heartbeat) bool { return h.Looks && h.Node != node }) {
 		return f, false
 	}
@@ -100,9 +100,9 @@ func (b *Board) Due(now time.Time, node string, alive []aggregator.Heartbeat) (f
 	return b.own(), true
 }
 
-// Asks returns the names of the nodes whose figures this node has to read now; none
+// NodesToRead returns the names of the nodes whose figures this node has to read now; none
 // while nobody looks here.
-func (b *Board) Asks(now time.Time, node string, alive []aggregator.Heartbeat) (names []string) {
+func (b *Board) NodesToRead(now time.Time, node string, alive []aggregator.Heartbeat) (names []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.looks(now) || now.Before(b.resume) {
@@ -117,9 +117,9 @@ func (b *Board) Asks(now time.Time, node string, alive []aggregator.Heartbeat) (
 	return names
 }
 
-// Take keeps what a node said. fleet is Redis' time now. What is invalid, or of
+// TakeFigures keeps what a node said. fleet is Redis' time now. What is invalid, or of
 // another time, is ignored.
-func (b *Board) Take(now, fleet time.Time, node, text string, signed bool) {
+func (b *Board) TakeFigures(now, fleet time.Time, node, text string, signed bool) {
 	f, ok := parseFigures(text)
 	age := fleet.Sub(time.UnixMilli(f.At))
 	if !ok || age.Abs() >= FiguresFresh {

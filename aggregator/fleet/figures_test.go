@@ -77,7 +77,7 @@ func TestDue(t *testing.T) {
 	b := NewBoard(sample)
 	due := func(after time.Duration, want bool, names ...string) {
 		t.Helper()
-		f, got := b.Due(figuresEpoch.Add(after), "a", alive(names...))
+		f, got := b.FiguresToWrite(figuresEpoch.Add(after), "a", alive(names...))
 		if got != want || got && f != sample() {
 			t.Errorf("after %v, %v: %v %+v", after, names, got, f)
 		}
@@ -98,7 +98,7 @@ func TestFiguresAsks(t *testing.T) {
 	b := NewBoard(sample)
 	asks := func(after time.Duration, want string, names ...string) {
 		t.Helper()
-		if got := strings.Join(b.Asks(figuresEpoch.Add(after), "a", alive(names...)), " "); got != want {
+		if got := strings.Join(b.NodesToRead(figuresEpoch.Add(after), "a", alive(names...)), " "); got != want {
 			t.Errorf("after %v: %q, want %q", after, got, want)
 		}
 	}
@@ -106,23 +106,23 @@ func TestFiguresAsks(t *testing.T) {
 	if b.Looks(figuresEpoch) {
 		t.Error("it looks before anybody did")
 	}
-	b.Look(figuresEpoch, "a", boot)
+	b.KnownFigures(figuresEpoch, "a", boot)
 	asks(0, "b c", "a", "b", "b", "c")
 	asks(lookFor-1, "b", "a", "b")
 	asks(lookFor, "", "a", "b")
 	if !b.Looks(figuresEpoch.Add(lookFor-1)) || b.Looks(figuresEpoch.Add(lookFor)) {
 		t.Error("it does not look for half a minute")
 	}
-	b.Look(figuresEpoch.Add(time.Minute), "a", boot)
+	b.KnownFigures(figuresEpoch.Add(time.Minute), "a", boot)
 	b.Pause(figuresEpoch.Add(time.Minute))
-	b.Look(figuresEpoch.Add(time.Minute+pause-1), "a", boot)
+	b.KnownFigures(figuresEpoch.Add(time.Minute+pause-1), "a", boot)
 	asks(time.Minute+pause-1, "", "a", "b")
 	asks(time.Minute+pause, "b", "a", "b")
 	var many []string
 	for i := range 5000 {
 		many = append(many, fmt.Sprintf("n%04d", i))
 	}
-	if got := b.Asks(figuresEpoch.Add(time.Minute+pause), "a", alive(many...)); len(got) != MostNodes {
+	if got := b.NodesToRead(figuresEpoch.Add(time.Minute+pause), "a", alive(many...)); len(got) != MostNodes {
 		t.Errorf("%d nodes are asked", len(got))
 	}
 	var none *Board
@@ -137,7 +137,7 @@ func TestSaid(t *testing.T) {
 	said := func(after time.Duration, want string) {
 		t.Helper()
 		var got []string
-		for _, s := range b.Look(figuresEpoch.Add(after), "a", boot) {
+		for _, s := range b.KnownFigures(figuresEpoch.Add(after), "a", boot) {
 			got = append(got, fmt.Sprintf("%s/%d/%v/%v", s.Node, s.Blocks, figuresEpoch.Add(after).Sub(s.LastSeen), s.Signed))
 		}
 		if shown := strings.Join(got, " "); shown != want {
@@ -148,20 +148,20 @@ func TestSaid(t *testing.T) {
 	take := func(node string, at time.Duration, blocks uint32, signed bool) {
 		f := sample()
 		f.Blocks = blocks
-		b.Take(figuresEpoch, redis, node, f.Encode(redis.Add(at)), signed)
+		b.TakeFigures(figuresEpoch, redis, node, f.Encode(redis.Add(at)), signed)
 	}
 	take("c", -3*time.Second, 1, false)
 	take("b", 0, 2, true)
 	take("old", -FiguresFresh, 3, true)
 	take("early", FiguresFresh, 4, true)
 	take("late", FiguresFresh-time.Second, 5, true)
-	b.Take(figuresEpoch, redis, "wrong", "{}", true)
+	b.TakeFigures(figuresEpoch, redis, "wrong", "{}", true)
 	said(0, "a/7/0s/true b/2/0s/true c/1/3s/false late/5/0s/true")
 	take("b", -time.Second, 6, false)
 	said(time.Second, "a/7/0s/true b/6/2s/false c/1/4s/false late/5/1s/true")
 	said(FiguresFresh-3*time.Second, "a/7/0s/true b/6/18s/false late/5/17s/true")
 	said(FiguresFresh, "a/7/0s/true")
-	if names := b.Look(figuresEpoch, "z", boot); !slices.Equal([]string{"z"}, []string{names[0].Node}) || names[0].Boot != boot {
+	if names := b.KnownFigures(figuresEpoch, "z", boot); !slices.Equal([]string{"z"}, []string{names[0].Node}) || names[0].Boot != boot {
 		t.Errorf("%+v", names)
 	}
 }

@@ -16,10 +16,10 @@ type Evictions struct {
 	last    time.Time
 }
 
-// Text returns the text of the alarm; "" for none. evicted is how many keys
+// AlarmText returns the text of the alarm; "" for none. evicted is how many keys
 // Redis has evicted since it started, policy its maxmemory-policy where that
 // lets it evict keys, else "".
-func (e *Evictions) Text(now time.Time, evicted int64, policy string) string {
+func (e *Evictions) AlarmText(now time.Time, evicted int64, policy string) string {
 	if e.known && evicted > e.evicted {
 		e.lost, e.last = e.lost+evicted-e.evicted, now
 	}

@@ -28,7 +28,7 @@ func TestEvictions(t *testing.T) {
 		{61*time.Second + evictionLasts, 4, "allkeys-lru", "maxmemory-policy allkeys-lru"},
 		{62*time.Second + evictionLasts, 5, "allkeys-lru", "evicted 1 keys"},
 	} {
-		got := e.Text(joinStart.Add(step.at), step.evicted, step.policy)
+		got := e.AlarmText(joinStart.Add(step.at), step.evicted, step.policy)
 		if (got == "") != (step.want == "") || !strings.Contains(got, step.want) {
 			t.Errorf("after %v: %q, want %q", step.at, got, step.want)
 		}

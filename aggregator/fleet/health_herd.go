@@ -33,9 +33,9 @@ type JoinPace struct {
 	last time.Time
 }
 
-// Take returns how many sums may be compared now, most at most, in a fleet of
+// TakeComparisons returns how many sums may be compared now, most at most, in a fleet of
 // this health.
-func (p *JoinPace) Take(now time.Time, h *Health, most int) int {
+func (p *JoinPace) TakeComparisons(now time.Time, h *Health, most int) int {
 	h.mu.Lock()
 	rate := float64(max(leastSums, sums/max(h.nodes, 1)))
 	h.mu.Unlock()

@@ -48,12 +48,12 @@ func TestNodesOfBefore(t *testing.T) {
 	n.Joined(n.now)
 	n.Lasts(n.now, 3)
 	var p JoinPace
-	if got := p.Take(n.now, n.Health, 3200); got != 100 { // half a second of 200 a second
+	if got := p.TakeComparisons(n.now, n.Health, 3200); got != 100 { // half a second of 200 a second
 		t.Errorf("just joined it may compare %d sums, want 100", got)
 	}
 	n.now = n.now.Add(steady)
 	n.Lasts(n.now, 3)
-	if got := p.Take(n.now, n.Health, 3200); got != 3200 {
+	if got := p.TakeComparisons(n.now, n.Health, 3200); got != 3200 {
 		t.Errorf("with three nodes it may compare %d sums, want 3200", got)
 	}
 }
@@ -67,13 +67,13 @@ func TestHealthPace(t *testing.T) {
 		want := max(100, 200_000/nodes)
 		for _, every := range []time.Duration{time.Millisecond, 50 * time.Millisecond, 500 * time.Millisecond} {
 			var p JoinPace
-			sums := p.Take(n.now, n.Health, want) // the burst
+			sums := p.TakeComparisons(n.now, n.Health, want) // the burst
 			if sums > want/2 {
 				t.Errorf("%d nodes: %d sums at first, want %d at most", nodes, sums, want/2)
 			}
 			sums = 0
 			for at := every; at <= 10*time.Second; at += every {
-				sums += p.Take(n.now.Add(at), n.Health, want)
+				sums += p.TakeComparisons(n.now.Add(at), n.Health, want)
 			}
 			if sums > 10*want || sums < 10*want-want/10 {
 				t.Errorf("%d nodes, asked each %v: %d sums in 10 s, want %d", nodes, every, sums, 10*want)

@@ -36,11 +36,11 @@ func (m *Mirror) Apply(prefix, record string, j aggregator.Judged) {
 	m.ledger.Apply(prefix, record, j)
 }
 
-// End drops the records that the full read has not found.
-func (m *Mirror) End() {
+// DropUnread drops the records that the full read has not found.
+func (m *Mirror) DropUnread() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.ledger.End()
+	m.ledger.DropUnapplied()
 	m.merging = false
 }
 
@@ -54,7 +54,7 @@ func (m *Mirror) Follow(prefix, record string, j aggregator.Judged, gone bool, v
 		return false
 	}
 	if gone {
-		m.ledger.Drop(prefix)
+		m.ledger.DropRecord(prefix)
 	} else {
 		m.ledger.Apply(prefix, record, j)
 	}
@@ -84,11 +84,11 @@ func (m *Mirror) Len() int {
 	return m.ledger.Len()
 }
 
-// Has reports whether it has a record of a prefix.
-func (m *Mirror) Has(prefix string) bool {
+// HasRecord reports whether it has a record of a prefix.
+func (m *Mirror) HasRecord(prefix string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.ledger.Has(prefix)
+	return m.ledger.HasRecord(prefix)
 }
 
 // Unsigned returns how many of them are not signed.
@@ -129,14 +129,14 @@ func (m *Mirror) Lifts(prefix netip.Prefix) bool {
 	return m.ledger.Lifts(prefix)
 }
 
-// Due returns the prefixes whose wrong record may be replaced now, and since
+// DueReplacements returns the prefixes whose wrong record may be replaced now, and since
 // when that was tried. It counts as a try.
-func (m *Mirror) Due(now time.Time) map[string]time.Time {
+func (m *Mirror) DueReplacements(now time.Time) map[string]time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	due := map[string]time.Time{}
 	m.ledger.Wrong(func(prefix string) bool {
-		if since, ok := m.pace.Try(prefix, now); ok {
+		if since, ok := m.pace.MayReplace(prefix, now); ok {
 			due[prefix] = since
 		}
 		return true

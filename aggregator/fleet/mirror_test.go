@@ -21,7 +21,7 @@ func TestMerging(t *testing.T) {
 		{"new", func() {}, false},
 		{"a full read begins", func() { m.Begin(5) }, true},
 		{"and fails, and begins again", func() { m.Begin(6) }, true},
-		{"it ends", m.End, false},
+		{"it ends", m.DropUnread, false},
 		{"a change that does not follow", func() { follow(8) }, false},
 		{"a change", func() { follow(7) }, true},
 		{"it is merged", m.Merged, false},

@@ -130,8 +130,8 @@ func (o *Outbox) tidy() {
 // needs the lock.
 func (o *Outbox) valid(e entry) bool { return o.waiting[e.prefix] == e.number }
 
-// Drop drops a prefix's block: the fleet has it.
-func (o *Outbox) Drop(p netip.Prefix) {
+// DropBlock drops a prefix's block: the fleet has it.
+func (o *Outbox) DropBlock(p netip.Prefix) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.drop(p)
@@ -144,7 +144,7 @@ func (o *Outbox) drop(p netip.Prefix) {
 	}
 }
 
-// Operators returns and removes the operators' changes, in their order. [Outbox.Sent]
+// Operators returns and removes the operators' changes, in their order. [Outbox.OperatorsSent]
 // says that they were sent.
 func (o *Outbox) Operators() []Change {
 	o.mu.Lock()
@@ -154,8 +154,8 @@ func (o *Outbox) Operators() []Change {
 	return all
 }
 
-// Sent says that what [Outbox.Operators] returned was sent.
-func (o *Outbox) Sent() {
+// OperatorsSent says that what [Outbox.Operators] returned was sent.
+func (o *Outbox) OperatorsSent() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.sending = false
@@ -168,9 +168,9 @@ func (o *Outbox) Unsent() bool {
 	return o.sending || len(o.operators) > 0
 }
 
-// Next returns and removes the blocks that go at now: at most most, and no more
+// TakeNext returns and removes the blocks that go at now: at most most, and no more
 // than the pace allows, those that refused most first.
-func (o *Outbox) Next(now time.Time, most int) []netip.Prefix {
+func (o *Outbox) TakeNext(now time.Time, most int) []netip.Prefix {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.credit = min(time.Second, o.credit+min(time.Second, max(0, now.Sub(o.last))))
@@ -225,7 +225,7 @@ func (o *Outbox) look(most int) []candidate {
 	return top
 }
 
-// Return gives back the turns of n blocks that [Outbox.Next] returned and that
+// Return gives back the turns of n blocks that [Outbox.TakeNext] returned and that
 // were not sent, since the fleet had them by then.
 func (o *Outbox) Return(n int) {
 	o.mu.Lock()

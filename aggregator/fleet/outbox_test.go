@@ -57,7 +57,7 @@ func TestOperatorsFirst(t *testing.T) {
 	if o.Waits(outboxPrefix(5)) || !o.Waits(outboxPrefix(6)) || o.Waits(outboxPrefix(2000)) || o.Len() != 999+5 {
 		t.Errorf("%d wait", o.Len())
 	}
-	if n := len(o.Next(begin, 1000)); n != PublishPace {
+	if n := len(o.TakeNext(begin, 1000)); n != PublishPace {
 		t.Errorf("%d blocks go", n)
 	}
 	if got := o.Operators(); !slices.Equal(got, want) || len(o.Operators()) != 0 {
@@ -101,16 +101,16 @@ func TestOutboxPace(t *testing.T) {
 		{0, -1, 0},
 	} {
 		now = now.Add(step.after)
-		if got := len(o.Next(now, step.most)); got != step.want {
+		if got := len(o.TakeNext(now, step.most)); got != step.want {
 			t.Errorf("%d of %d go after %v, want %d", got, step.most, step.after, step.want)
 		}
 	}
 	o.Return(30)
-	if got := len(o.Next(now, 100)); got != 30 {
+	if got := len(o.TakeNext(now, 100)); got != 30 {
 		t.Errorf("%d go after 30 were given back", got)
 	}
 	o.Return(1000)
-	if got := len(o.Next(now, 1000)); got != PublishPace {
+	if got := len(o.TakeNext(now, 1000)); got != PublishPace {
 		t.Errorf("%d go after 1000 were given back", got)
 	}
 }
@@ -133,7 +133,7 @@ func TestMostRefusedFirst(t *testing.T) {
 		if turns > flood/outboxSample+hot/50 {
 			t.Fatalf("%d of %d went in %d turns", sent, hot, turns)
 		}
-		for _, p := range o.Next(now, 50) {
+		for _, p := range o.TakeNext(now, 50) {
 			if l[p] > 0 {
 				sent++
 			}
@@ -210,7 +210,7 @@ func TestRandom(t *testing.T) {
 					l[p] += uint32(random.IntN(5))
 				}
 			case 2: // another node published it
-				o.Drop(p)
+				o.DropBlock(p)
 				delete(n.waiting, p)
 			case 3:
 				c := byRule(i)
@@ -247,7 +247,7 @@ func TestRandom(t *testing.T) {
 		live := n.live()
 		for range 10 * prefixes {
 			now = now.Add(time.Second)
-			for _, p := range o.Next(now, 50) {
+			for _, p := range o.TakeNext(now, 50) {
 				if !live[p] {
 					t.Fatalf("seed %d: %v went", seed, p)
 				}
@@ -264,7 +264,7 @@ func compareNext(t *testing.T, when string, o *Outbox, n *naive, now time.Time, 
 	t.Helper()
 	want := n.next(now, most)
 	var got []uint32
-	for _, p := range o.Next(now, most) {
+	for _, p := range o.TakeNext(now, most) {
 		events, ok := n.list[p]
 		if !ok || !n.waiting[p] {
 			t.Fatalf("%s: %v went", when, p)
@@ -292,7 +292,7 @@ func TestBounded(t *testing.T) {
 		}
 	}
 	for i := range flood {
-		o.Drop(outboxPrefix(i))
+		o.DropBlock(outboxPrefix(i))
 	}
 	if o.Len() != 0 || len(o.queue.ring) != 0 {
 		t.Errorf("%d wait, memory for %d", o.Len(), len(o.queue.ring))
@@ -310,7 +310,7 @@ func BenchmarkNext(b *testing.B) {
 	now := begin
 	for b.Loop() {
 		now = now.Add(250 * time.Millisecond)
-		for _, p := range o.Next(now, 50) {
+		for _, p := range o.TakeNext(now, 50) {
 			c := byRule(0)
 			c.Block.Prefix = p
 			o.Add(c)
@@ -351,10 +351,10 @@ func TestUnsent(t *testing.T) {
 	is("on its way", true)
 	o.Operators()
 	is("still on its way", true)
-	o.Sent()
+	o.OperatorsSent()
 	is("sent", false)
 	o.Operators()
 	o.Add(forced)
-	o.Sent()
+	o.OperatorsSent()
 	is("with one that came since", true)
 }

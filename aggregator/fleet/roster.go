@@ -70,9 +70,9 @@ func NewRoster(name, boot string, draw func() float64) *Roster {
 	}
 }
 
-// Keep has nodes remembered for so long after they were last alive, and for an
+// RememberFor has nodes remembered for so long after they were last alive, and for an
 // hour at least. It is called before the first Apply.
-func (r *Roster) Keep(least time.Duration) { r.kept = max(kept, least) }
+func (r *Roster) RememberFor(least time.Duration) { r.kept = max(kept, least) }
 
 // Reboot says that this node has another boot.
 func (r *Roster) Reboot(boot string) {
@@ -111,12 +111,12 @@ func (r *Roster) Apply(now time.Time, s *State, verify Verify) (changed bool) {
 		}
 		changed = true
 		if one.Alive && h.Node == r.own.Node && h.Boot != r.own.Boot {
-			r.rhythm.by(now.Add(look)) // two runs of one name, perhaps
+			r.rhythm.readBy(now.Add(look)) // two runs of one name, perhaps
 		}
 	}
 	if s.Whole {
 		r.drop(s.Now, listed)
-		r.rhythm.plan(now, len(r.alive()), r.draw())
+		r.rhythm.planNext(now, len(r.alive()), r.draw())
 	} else if changed {
 		r.rhythm.fewer(r.count())
 	}
@@ -216,9 +216,9 @@ func (r *Roster) Evidence(id [8]byte, since time.Time) bool {
 	return n != nil && (n.alive || !n.lastSeen.Before(since))
 }
 
-// Name returns the name of the node that counts under an ID; "" if it is not
+// NodeName returns the name of the node that counts under an ID; "" if it is not
 // known.
-func (r *Roster) Name(id [8]byte) string {
+func (r *Roster) NodeName(id [8]byte) string {
 	if name := r.named[id]; name != "" {
 		return name
 	}

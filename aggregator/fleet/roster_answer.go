@@ -43,10 +43,10 @@ type Look struct {
 	Unsent bool
 }
 
-// Look returns what an answer with the whole list of nodes says of them. Of a node
+// WholeList returns what an answer with the whole list of nodes says of them. Of a node
 // that was alive a moment ago the newest heartbeat may be [Fresh] no more: it is
 // left out.
-func (s *State) Look(verify Verify) Look {
+func (s *State) WholeList(verify Verify) Look {
 	look := Look{Now: s.Now, Changes: s.Changes}
 	for _, one := range s.News {
 		if h, signed, ok := verify(one.Field, one.Value); ok && one.Alive && s.Now.Sub(h.At).Abs() < Fresh {

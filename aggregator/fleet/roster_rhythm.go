@@ -18,9 +18,9 @@ type rhythm struct {
 	last, next time.Time
 }
 
-// plan plans the next whole list, by chance between half and one and a half of
+// planNext plans the next whole list, by chance between half and one and a half of
 // the usual time. draw is from 0 to 1.
-func (r *rhythm) plan(now time.Time, nodes int, draw float64) {
+func (r *rhythm) planNext(now time.Time, nodes int, draw float64) {
 	every := max(time.Duration(nodes)*each, least)
 	r.last, r.next = now, now.Add(time.Duration((0.5+draw)*float64(every)))
 }
@@ -50,20 +50,20 @@ func (r *Roster) Rejoin() {
 	r.rhythm.version, r.rhythm.next = 0, time.Time{}
 }
 
-// Soon has the whole list read within half a minute of the last one.
-func (r *Roster) Soon() {
+// ReadAllSoon has the whole list read within half a minute of the last one.
+func (r *Roster) ReadAllSoon() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.rhythm.by(r.rhythm.last.Add(wholeAgain))
+	r.rhythm.readBy(r.rhythm.last.Add(wholeAgain))
 }
 
 // fewer brings the next whole list forward where so many nodes are left: it may
 // have been planned for many more, whose heartbeats somebody else wrote.
 func (r *rhythm) fewer(nodes int) {
-	r.by(r.last.Add(max(2*time.Duration(nodes)*each, wholeAgain)))
+	r.readBy(r.last.Add(max(2*time.Duration(nodes)*each, wholeAgain)))
 }
 
-func (r *rhythm) by(at time.Time) {
+func (r *rhythm) readBy(at time.Time) {
 	if at.Before(r.next) {
 		r.next = at
 	}

@@ -67,7 +67,7 @@ func TestWholeListSooner(t *testing.T) {
 		t.Error("after a join the list is not whole")
 	}
 	r = fresh()
-	r.Soon()
+	r.ReadAllSoon()
 	due("a clock that looks wrong", r, 30*time.Second)
 	r = fresh()
 	var left []News

@@ -141,7 +141,7 @@ func TestNamesAndEvidence(t *testing.T) {
 	window := 5 * time.Minute
 	check := func(when string, now time.Duration, id [8]byte, name string, evidence bool) {
 		t.Helper()
-		if got := r.Name(id); got != name {
+		if got := r.NodeName(id); got != name {
 			t.Errorf("%s: the name is %q, want %q", when, got, name)
 		}
 		if got := r.Evidence(id, at(now-window)); got != evidence {
@@ -163,12 +163,12 @@ func TestNamesAndEvidence(t *testing.T) {
 	r.Apply(at(119*time.Minute), &State{Now: at(119 * time.Minute), Whole: true}, parse)
 	check("gone for an hour", 119*time.Minute, a.ID(), "", false)
 	r = newRoster()
-	r.Keep(3 * time.Hour)
+	r.RememberFor(3 * time.Hour)
 	r.Apply(at(0), &State{Now: at(0), News: []News{came(a)}, Whole: true}, parse)
 	r.Apply(at(time.Minute), &State{Now: at(time.Minute), News: []News{gone(a)}}, parse)
 	r.Apply(at(2*time.Hour), &State{Now: at(2 * time.Hour), Whole: true}, parse)
 	check("kept for a long window", 6*time.Minute, a.ID(), "a", true)
-	if named := NamedRoster(map[[8]byte]string{a.ID(): "x"}); named.Name(a.ID()) != "x" || named.Name(dead.ID()) != "" ||
+	if named := NamedRoster(map[[8]byte]string{a.ID(): "x"}); named.NodeName(a.ID()) != "x" || named.NodeName(dead.ID()) != "" ||
 		!named.Evidence(a.ID(), at(0)) || named.Evidence(dead.ID(), at(0)) {
 		t.Error("a roster of names")
 	}
@@ -272,7 +272,7 @@ func TestLook(t *testing.T) {
 		{"d/4", signed.EncodeSigned(keys, "ns"), true}, {"a/0", "", false}, {"e/5", beat("e", "5", 0, 1).EncodeSigned(keys, "ns"), false},
 	}}
 	for _, required := range []bool{false, true} {
-		got := s.Look(func(field, value string) (aggregator.Heartbeat, bool, bool) {
+		got := s.WholeList(func(field, value string) (aggregator.Heartbeat, bool, bool) {
 			h, signed, ok := aggregator.VerifyHeartbeat(keys, "ns", field, value)
 			return h, signed, ok && (signed || !required)
 		})

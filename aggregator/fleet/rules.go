@@ -155,9 +155,9 @@ func (c *Comparison) Compares() bool {
 	return len(c.unknown()) > 0
 }
 
-// Due returns the text that this node has to write now, if another asks and it was not written a
+// RulesToWrite returns the text that this node has to write now, if another asks and it was not written a
 // moment ago. A text that is too long is not written.
-func (c *Comparison) Due(now time.Time, node string, alive []aggregator.Heartbeat) (text string, ok bool) {
+func (c *Comparison) RulesToWrite(now time.Time, node string, alive []aggregator.Heartbeat) (text string, ok bool) {
 	if !slices.ContainsFunc(alive, func(h aggregator.Heartbeat) bool { return h.Compares && h.Node != node }) {
 		return "", false
 	}
@@ -174,8 +174,8 @@ func (c *Comparison) Due(now time.Time, node string, alive []aggregator.Heartbea
 // beatRoom is what a MAC adds to a text.
 const beatRoom = 256
 
-// Asks returns the names of the nodes whose rules this node has to read now.
-func (c *Comparison) Asks(now time.Time) []string {
+// NodesToRead returns the names of the nodes whose rules this node has to read now.
+func (c *Comparison) NodesToRead(now time.Time) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.asked.IsZero() && now.Sub(c.asked) < askRulesEvery {
@@ -188,8 +188,8 @@ func (c *Comparison) Asks(now time.Time) []string {
 	return names
 }
 
-// Take keeps what a node wrote, if it is of the rules that its heartbeat names.
-func (c *Comparison) Take(node, text string) {
+// TakeRules keeps what a node wrote, if it is of the rules that its heartbeat names.
+func (c *Comparison) TakeRules(node, text string) {
 	f, ok := ParseRuleFacts(text)
 	c.mu.Lock()
 	defer c.mu.Unlock()

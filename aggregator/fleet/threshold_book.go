@@ -32,7 +32,7 @@ func (e *ThresholdEntry) Decides() *ThresholdRecord {
 	if e.Held {
 		r = e.Before
 	}
-	if r == nil || r.Undo() {
+	if r == nil || r.IsUndo() {
 		return nil
 	}
 	return r
@@ -42,14 +42,14 @@ func (e *ThresholdEntry) Decides() *ThresholdRecord {
 // With returns another.
 type ThresholdBook struct{ entries map[string]ThresholdEntry }
 
-// Of returns the entry of a rule.
-func (b ThresholdBook) Of(rule string) (ThresholdEntry, bool) {
+// EntryOf returns the entry of a rule.
+func (b ThresholdBook) EntryOf(rule string) (ThresholdEntry, bool) {
 	e, ok := b.entries[rule]
 	return e, ok
 }
 
-// All returns the entries in the order of their rules.
-func (b ThresholdBook) All() []ThresholdEntry {
+// Entries returns the entries in the order of their rules.
+func (b ThresholdBook) Entries() []ThresholdEntry {
 	var all []ThresholdEntry
 	for _, rule := range slices.Sorted(maps.Keys(b.entries)) {
 		all = append(all, b.entries[rule])
@@ -57,16 +57,16 @@ func (b ThresholdBook) All() []ThresholdEntry {
 	return all
 }
 
-// News reports whether a record is later than what the book has of its rule.
-func (b ThresholdBook) News(r *ThresholdRecord) bool {
+// IsNews reports whether a record is later than what the book has of its rule.
+func (b ThresholdBook) IsNews(r *ThresholdRecord) bool {
 	e, known := b.entries[r.Rule]
 	return !known || compareThresholds(r, &e.ThresholdRecord) > 0
 }
 
-// With returns the book with a record, if it is later than what the book has of its
+// WithRecord returns the book with a record, if it is later than what the book has of its
 // rule. A held one leaves in force what decided before.
-func (b ThresholdBook) With(r ThresholdRecord, held bool, share float64) ThresholdBook {
-	if !b.News(&r) {
+func (b ThresholdBook) WithRecord(r ThresholdRecord, held bool, share float64) ThresholdBook {
+	if !b.IsNews(&r) {
 		return b
 	}
 	next := ThresholdEntry{ThresholdRecord: r}
@@ -99,7 +99,7 @@ func (b ThresholdBook) Marked(inForce func(rule string) bool) (next ThresholdBoo
 func (b ThresholdBook) Without(now time.Time) ThresholdBook {
 	next := ThresholdBook{maps.Clone(b.entries)}
 	maps.DeleteFunc(next.entries, func(_ string, e ThresholdEntry) bool {
-		return e.Undo() && !e.Held && now.Sub(time.UnixMilli(e.At)) > thresholdsKept
+		return e.IsUndo() && !e.Held && now.Sub(time.UnixMilli(e.At)) > thresholdsKept
 	})
 	return next
 }
@@ -113,11 +113,11 @@ func (b ThresholdBook) put(e ThresholdEntry) ThresholdBook {
 	return ThresholdBook{next}
 }
 
-// Text returns the book as a file that ParseBook reads and an operator can read.
-func (b ThresholdBook) Text() ([]byte, error) {
+// FileText returns the book as a file that ParseBook reads and an operator can read.
+func (b ThresholdBook) FileText() ([]byte, error) {
 	file := struct {
 		Rules []ThresholdEntry `json:"rules"`
-	}{append([]ThresholdEntry{}, b.All()...)}
+	}{append([]ThresholdEntry{}, b.Entries()...)}
 	text, err := json.MarshalIndent(file, "", "  ")
 	return append(text, '\n'), err
 }

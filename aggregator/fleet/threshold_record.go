@@ -57,8 +57,8 @@ type wire struct {
 // Since returns when the change was made, in whole seconds.
 func (r *ThresholdRecord) Since() time.Time { return time.UnixMilli(r.At).UTC().Truncate(time.Second) }
 
-// Undo reports whether the record only undoes.
-func (r *ThresholdRecord) Undo() bool { return r.Threshold == 0 }
+// IsUndo reports whether the record only undoes.
+func (r *ThresholdRecord) IsUndo() bool { return r.Threshold == 0 }
 
 // compareThresholds orders the records of one rule: the later one decides, on every node and in
 // whatever order they arrive. Of two that were made in the same millisecond the order

@@ -115,11 +115,11 @@ func TestAnyOrder(t *testing.T) {
 		for range 3 {
 			var b ThresholdBook
 			for _, i := range append(r.Perm(len(all)), r.IntN(len(all))) {
-				b = b.With(all[i], r.IntN(3) == 0, 0.5)
+				b = b.WithRecord(all[i], r.IntN(3) == 0, 0.5)
 			}
 			for _, rule := range []string{"site", "login"} {
 				want := latestOf(all, rule)
-				got, known := b.Of(rule)
+				got, known := b.EntryOf(rule)
 				if known != (want != nil) || known && got.ThresholdRecord != *want {
 					t.Fatalf("%+v: rule %s is %+v, want %+v", all, rule, got.ThresholdRecord, want)
 				}
@@ -137,32 +137,32 @@ func TestHeld(t *testing.T) {
 		return r
 	}
 	decides := func(b ThresholdBook) uint32 {
-		e, _ := b.Of("site")
+		e, _ := b.EntryOf("site")
 		if r := e.Decides(); r != nil {
 			return r.Threshold
 		}
 		return 0
 	}
-	b := ThresholdBook{}.With(at(1, 100), true, 0.3)
-	if e, _ := b.Of("site"); decides(b) != 0 || !e.Held || e.Share != 0.3 {
+	b := ThresholdBook{}.WithRecord(at(1, 100), true, 0.3)
+	if e, _ := b.EntryOf("site"); decides(b) != 0 || !e.Held || e.Share != 0.3 {
 		t.Errorf("held: %+v", e)
 	}
-	b = b.With(at(2, 900), false, 0)
-	b = b.With(at(3, 800), true, 0.4)
-	b = b.With(at(4, 700), true, 0.5)
+	b = b.WithRecord(at(2, 900), false, 0)
+	b = b.WithRecord(at(3, 800), true, 0.4)
+	b = b.WithRecord(at(4, 700), true, 0.5)
 	if decides(b) != 900 {
 		t.Errorf("two wait: %d decides", decides(b))
 	}
-	if same := b.With(at(3, 600), false, 0); !reflect.DeepEqual(same, b) {
+	if same := b.WithRecord(at(3, 600), false, 0); !reflect.DeepEqual(same, b) {
 		t.Error("an earlier record changes something")
 	}
-	if undone := b.With(at(5, 0), true, 0.5); decides(undone) != 900 {
+	if undone := b.WithRecord(at(5, 0), true, 0.5); decides(undone) != 900 {
 		t.Errorf("an undo that waits: %d decides", decides(undone))
 	}
-	if undone := b.With(at(5, 0), false, 0); decides(undone) != 0 {
+	if undone := b.WithRecord(at(5, 0), false, 0); decides(undone) != 0 {
 		t.Errorf("undone: %d decides", decides(undone))
 	}
-	text, err := b.Text()
+	text, err := b.FileText()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,26 +174,26 @@ func TestHeld(t *testing.T) {
 func TestBook(t *testing.T) {
 	undo := thresholdsSample()
 	undo.Rule, undo.Threshold = "login", 0
-	b := ThresholdBook{}.With(thresholdsSample(), false, 0).With(undo, false, 0)
-	if all := b.All(); len(all) != 2 || all[0].Rule != "login" || all[1].Rule != "site" {
+	b := ThresholdBook{}.WithRecord(thresholdsSample(), false, 0).WithRecord(undo, false, 0)
+	if all := b.Entries(); len(all) != 2 || all[0].Rule != "login" || all[1].Rule != "site" {
 		t.Errorf("%+v", all)
 	}
 	year := time.UnixMilli(undo.At).Add(thresholdsKept)
-	if n, m := len(b.Without(year).All()), len(b.Without(year.Add(time.Second)).All()); n != 2 || m != 1 {
+	if n, m := len(b.Without(year).Entries()), len(b.Without(year.Add(time.Second)).Entries()); n != 2 || m != 1 {
 		t.Errorf("after a year %d and then %d are kept, want 2 and 1", n, m)
 	}
 	inForce := func(rule string) bool { return rule == "site" }
 	marked, changed := b.Marked(inForce)
-	if e, _ := marked.Of("site"); !changed || !e.InForce {
+	if e, _ := marked.EntryOf("site"); !changed || !e.InForce {
 		t.Errorf("marked %+v, %v", e, changed)
 	}
 	if _, changed := marked.Marked(inForce); changed {
 		t.Error("marked twice")
 	}
-	if e, _ := marked.With(undo, false, 0).Of("login"); e.InForce {
+	if e, _ := marked.WithRecord(undo, false, 0).EntryOf("login"); e.InForce {
 		t.Errorf("%+v", e)
 	}
-	text, _ := b.Text()
+	text, _ := b.FileText()
 	for name, text := range map[string]string{
 		"nothing":          "",
 		"an unknown field": strings.Replace(string(text), `"base"`, `"bass"`, 1),

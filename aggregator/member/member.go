@@ -37,7 +37,9 @@ type Member struct {
 func New(d detector.Config, c aggregator.Config) *Member {
 	m := &Member{list: d.List, rules: d.Rules.Rules, meters: d.Rules.Meters, index: make(map[uint64]int)}
 	d.Fleet = func(meter int, op *shard.Op, count uint32) (rest uint32) { return m.Totals.Count(meter, op, count) }
-	d.Rest = func(meter int, op *shard.Op, count uint32) (rest uint32) { return m.Totals.Rest(meter, op, count) }
+	d.Rest = func(meter int, op *shard.Op, count uint32) (rest uint32) {
+		return m.Totals.RestOfFleet(meter, op, count)
+	}
 	d.Until = func(meter int, op *shard.Op, limit uint32) (least, most uint32) {
 		return m.Totals.Until(meter, op, limit)
 	}
@@ -101,9 +103,9 @@ func (m *Member) Width(meter uint64) uint32 {
 	return 0
 }
 
-// Key returns the key under which a block of prefix by the named rule was
+// KeyOfBlock returns the key under which a block of prefix by the named rule was
 // counted; false if the rule is not this node's, or counts otherwise.
-func (m *Member) Key(rule string, prefix netip.Prefix) (aggregator.Key, bool) {
+func (m *Member) KeyOfBlock(rule string, prefix netip.Prefix) (aggregator.Key, bool) {
 	for i := range m.rules {
 		r := &m.rules[i]
 		if meter := &m.meters[r.Meter]; r.Name == rule && r.Scope == rules.ScopeFleet &&
@@ -114,12 +116,12 @@ func (m *Member) Key(rule string, prefix netip.Prefix) (aggregator.Key, bool) {
 	return aggregator.Key{}, false
 }
 
-// Over applies a fleet's count that is over the lowest limit of its meter, see
+// ApplyFleetCount applies a fleet's count that is over the lowest limit of its meter, see
 // [detector.Detector.FleetCount]. It ignores a meter that this node does not
 // have.
-func (m *Member) Over(now time.Time, key aggregator.Key, peak uint32, split []aggregator.NodeCount) {
+func (m *Member) ApplyFleetCount(now time.Time, key aggregator.Key, peak uint32, split []aggregator.NodeCount) {
 	if i, ok := m.index[key.Meter]; ok {
-		m.FleetCount(now, i, key.Prefix, key.With, peak, aggregator.SplitReason(split, m.meters[i].Unit()))
+		m.FleetCount(now, i, key.Prefix, key.With, peak, aggregator.SplitReason(split, m.meters[i].MeasureOf()))
 	}
 }
 

@@ -55,7 +55,7 @@ func TestMemberKey(t *testing.T) {
 	m, _ := newMember(t, nil, shard.NewMemory(1<<20))
 	request(m)
 	want := collect(m)[0].Key
-	if got, ok := m.Key("site", want.Prefix); !ok || got != want {
+	if got, ok := m.KeyOfBlock("site", want.Prefix); !ok || got != want {
 		t.Errorf("%v, %v: want %v", got, ok, want)
 	}
 	for rule, prefix := range map[string]netip.Prefix{
@@ -63,7 +63,7 @@ func TestMemberKey(t *testing.T) {
 		"own":  want.Prefix,                              // of scope node
 		"none": want.Prefix,
 	} {
-		if got, ok := m.Key(rule, prefix); ok {
+		if got, ok := m.KeyOfBlock(rule, prefix); ok {
 			t.Errorf("%s of rule %s is counted under %v", prefix, rule, got)
 		}
 	}
@@ -84,12 +84,12 @@ func TestMember(t *testing.T) {
 	if m.Width(key.Meter+1) != 0 {
 		t.Error("a meter that the node does not have has a width")
 	}
-	m.Over(now, aggregator.Key{Meter: key.Meter + 1, Prefix: key.Prefix}, 100, nil)
-	m.Over(now, key, 10, nil)
+	m.ApplyFleetCount(now, aggregator.Key{Meter: key.Meter + 1, Prefix: key.Prefix}, 100, nil)
+	m.ApplyFleetCount(now, key, 10, nil)
 	if m.Blocked(now, key) || m.Settled(now, key, 11) || list.Len() != 0 {
 		t.Error("blocked by nothing")
 	}
-	m.Over(now, key, 11, []aggregator.NodeCount{{Node: "edge-1", Count: 3}, {Node: "edge-2", Count: 8}})
+	m.ApplyFleetCount(now, key, 11, []aggregator.NodeCount{{Node: "edge-1", Count: 3}, {Node: "edge-2", Count: 8}})
 	if _, block := list.Find(now, addr); block == nil || block.Rule != "site" || block.Reason != "over limit in the fleet: edge-2 8, edge-1 3" || !m.Blocked(now, key) || !m.Settled(now, key, 11) {
 		t.Errorf("block %+v", block)
 	}
@@ -152,7 +152,7 @@ func TestRestored(t *testing.T) {
 			m.DecideIncreases(now, false, []detector.Increase{{Addr: addr, Time: at, Cost: 1, N: 4}}, func(detector.Decided) {})
 		}
 		pushes := collect(m)
-		if here := m.Totals.Own(pushes[0].Key, now); len(pushes) != 1 || pushes[0].Sum != uint32(7*(i+1)) || here != uint32(2+13*(i+1)) {
+		if here := m.Totals.OwnCount(pushes[0].Key, now); len(pushes) != 1 || pushes[0].Sum != uint32(7*(i+1)) || here != uint32(2+13*(i+1)) {
 			t.Errorf("of %d counted, told %+v, want %d", here, pushes, 7*(i+1))
 		}
 		after, _ := newMember(t, m, memory)

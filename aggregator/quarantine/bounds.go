@@ -9,7 +9,7 @@ import (
 // together: of nodes with the fleet's key a sixteenth of the address space, of whoever can
 // write to Redis a 256th. The widths are unions, so that what is written twice takes no
 // more room.
-var signedMost, unsignedMost = width.Part(16), width.Part(256)
+var signedMost, unsignedMost = width.PartOfSpace(16), width.PartOfSpace(256)
 
 // keysRoom is the part of them that only single keys may take: as many as a fleet's list
 // has records. Whoever fills the rest with networks could otherwise keep every node from

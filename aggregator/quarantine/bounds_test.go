@@ -94,7 +94,7 @@ func TestUnsignedWidth(t *testing.T) {
 		g.passBy(time.Minute, 10*time.Second)
 	}
 	g.passBy(5*time.Minute, 10*time.Second)
-	most := width.Part(256).V4
+	most := width.PartOfSpace(256).V4
 	if got := g.width(blocklist.Unsigned, false).V4; got > most || got < most*9/10 {
 		t.Errorf("%d addresses are refused, of at most %d", got, most)
 	}
@@ -124,13 +124,13 @@ func TestStolenEights(t *testing.T) {
 			g.writes(all, trust, change)
 			g.passBy(10*time.Minute, 10*time.Second)
 			allow := name == "allowances"
-			most := width.Part(16).V4
+			most := width.PartOfSpace(16).V4
 			got := g.width(blocklist.Signed, allow).V4
 			if got > most || got < most*9/10 {
 				t.Errorf("%d addresses, of at most %d", got, most)
 			}
 			var one edgeguard.Block
-			for _, held := range g.All() {
+			for _, held := range g.HeldRecords() {
 				if held.Why == Wide {
 					one = held.Block
 				}
@@ -173,7 +173,7 @@ func TestStolenNodeRuns(t *testing.T) {
 			case 3, 4:
 				asBlock(&b)
 			}
-			trust := blocklist.Trust{Forced: rng.IntN(3) > 0 || wide(p), Signed: rng.IntN(4) > 0}
+			trust := blocklist.Trust{Forced: rng.IntN(3) > 0 || isWide(p), Signed: rng.IntN(4) > 0}
 			if _, err := g.Admit(g.now, g.d, b, trust); err == nil && rng.IntN(10) == 0 {
 				trust.Signed = true // the signature comes later
 				_, _ = g.Admit(g.now, g.d, b, trust)
@@ -183,7 +183,7 @@ func TestStolenNodeRuns(t *testing.T) {
 				g.now = g.now.Add(time.Duration(rng.IntN(60)) * time.Minute)
 			}
 			for _, allow := range []bool{false, true} {
-				for kind, most := range map[blocklist.Whose]width.Width{blocklist.Signed: width.Part(16), blocklist.Unsigned: width.Part(256)} {
+				for kind, most := range map[blocklist.Whose]width.Width{blocklist.Signed: width.PartOfSpace(16), blocklist.Unsigned: width.PartOfSpace(256)} {
 					if got := g.width(kind, allow); !got.Within(most) {
 						t.Fatalf("seed %d: %+v of %s, allowed %v", seed, got, kind, allow)
 					}
@@ -243,7 +243,7 @@ func TestChargesLast(t *testing.T) {
 			next := newDoor(g.t)
 			next.now = g.now
 			next.list.Restore(g.list.Records(), g.now)
-			next.Restore(g.now, g.All(), g.charged())
+			next.Restore(g.now, g.HeldRecords(), g.charged())
 			next.asked(18, 1000, 3)
 			return next
 		}, false},
@@ -252,7 +252,7 @@ func TestChargesLast(t *testing.T) {
 			g := c.do(begin(t))
 			g.Sweep(g.now, g.d)
 			if err := g.merge(g.block(second, 1), false); (err == nil) != c.fits {
-				t.Errorf("the second: %v, with %.2f charged", err, g.budget.sum.of(false))
+				t.Errorf("the second: %v, with %.2f charged", err, g.budget.sum.usedBeside(false))
 			}
 			g.now = g.now.Add(2 * time.Hour) // both have ended
 			if g.Sweep(g.now, g.d); g.budget.sum != (sums{}) || len(g.held) != 0 {
@@ -298,8 +298,8 @@ func TestTooLittleTraffic(t *testing.T) {
 		t.Errorf("%d of 150 keys wait", waiting)
 	}
 	network := netip.MustParsePrefix("198.19.0.0/24")
-	if g.writes([]netip.Prefix{network}, blocklist.Trust{}, asBlock) != 1 || g.All()[len(g.All())-1].Why != Unseen {
-		t.Errorf("%+v", g.All())
+	if g.writes([]netip.Prefix{network}, blocklist.Trust{}, asBlock) != 1 || g.HeldRecords()[len(g.HeldRecords())-1].Why != Unseen {
+		t.Errorf("%+v", g.HeldRecords())
 	}
 	if n := g.writes([]netip.Prefix{netip.MustParsePrefix("203.0.0.0/20")}, blocklist.Trust{Signed: true}, asBlock); n != 0 {
 		t.Error("a signed network waits")
@@ -310,11 +310,11 @@ func TestTooLittleTraffic(t *testing.T) {
 	g.asked(19, 60, 1)
 	g.now = g.now.Add(time.Second)
 	g.Sweep(g.now, g.d)
-	if g.budget.sum.of(false) < 0.5 { // 60 of the blocked clients sent three quarters of the requests
-		t.Errorf("%.2f is charged for what came without a sample", g.budget.sum.of(false))
+	if g.budget.sum.usedBeside(false) < 0.5 { // 60 of the blocked clients sent three quarters of the requests
+		t.Errorf("%.2f is charged for what came without a sample", g.budget.sum.usedBeside(false))
 	}
 	g.waits(network.String(), true) // a quarter of the requests, and no room
-	for _, one := range g.All() {
+	for _, one := range g.HeldRecords() {
 		if one.Why == Unseen || one.Why == Pace {
 			t.Errorf("%s is not weighed: %s", one.Prefix, one.Why)
 		}
@@ -348,7 +348,7 @@ func TestMostOfAQuietNode(t *testing.T) {
 	if err := g.merge(much, false); !errors.Is(err, aggregator.ErrHeld) {
 		t.Fatalf("%v", err)
 	}
-	if share := g.All()[0].Share; share < 0.6 || share > 0.95 {
+	if share := g.HeldRecords()[0].Share; share < 0.6 || share > 0.95 {
 		t.Errorf("its share is %.2f", share)
 	}
 	if err := g.merge(g.block("203.0.0.0/20", 1), false); err != nil {
@@ -381,7 +381,7 @@ func TestADayOfFloods(t *testing.T) {
 		_ = g.merge(g.block(fmt.Sprintf("203.0.113.%d/32", hour), 1), false) // seen by others only
 		g.pass(2 * time.Second)
 		for _, b := range flood { // the totals come
-			if !g.Found(g.now, b.Prefix) && g.list.Of(g.now, b.Prefix) == nil {
+			if !g.Found(g.now, b.Prefix) && g.list.BlockOf(g.now, b.Prefix) == nil {
 				b.Origin = "edge-1"
 				_, _, _ = g.list.Add(b, false, g.now)
 			}

@@ -35,8 +35,8 @@ type sums struct{ signed, unsigned float64 }
 
 func newBudget() budget { return budget{charges: make(map[netip.Prefix]charge)} }
 
-// add charges so much more for a prefix.
-func (b *budget) add(prefix netip.Prefix, share float64, signed bool) {
+// charge charges so much more for a prefix.
+func (b *budget) charge(prefix netip.Prefix, share float64, signed bool) {
 	share += b.charges[prefix].share
 	b.refund(prefix)
 	b.charges[prefix] = charge{share, signed}
@@ -58,8 +58,8 @@ func (s *sums) add(share float64, signed bool) {
 	}
 }
 
-// of returns what is used that one block competes with.
-func (s *sums) of(signed bool) float64 {
+// usedBeside returns what is used that one block competes with.
+func (s *sums) usedBeside(signed bool) float64 {
 	if signed {
 		return s.signed
 	}
@@ -68,7 +68,7 @@ func (s *sums) of(signed bool) float64 {
 
 func (b *budget) isFull(signed bool) bool { return b.full.signed || !signed && b.full.unsigned }
 
-func (b *budget) fill(signed bool) {
+func (b *budget) refill(signed bool) {
 	if signed {
 		b.full.signed = true
 	} else {
@@ -86,11 +86,11 @@ func (q *Quarantine) charge(one *Held, share float64) (fits bool) {
 		return !b.isFull(signed)
 	case share <= had: // the block in force that it prolongs is charged with it
 		return true
-	case b.sum.of(signed)+share-had <= q.limit:
-		b.add(one.Prefix, share-had, signed)
+	case b.sum.usedBeside(signed)+share-had <= q.limit:
+		b.charge(one.Prefix, share-had, signed)
 		return true
 	case share <= q.limit: // one over the limit by itself says nothing about the budget
-		b.fill(signed)
+		b.refill(signed)
 	}
 	return false
 }
@@ -111,14 +111,14 @@ func (q *Quarantine) settleCharges(now time.Time, sample *detector.Sample) {
 		})
 		for prefix, share := range found {
 			if _, charged := b.charges[prefix]; !charged {
-				b.add(prefix, share, false) // whose it is, and whether it is weighed, is found below
+				b.charge(prefix, share, false) // whose it is, and whether it is weighed, is found below
 			}
 		}
 	}
 	b.sum = sums{} // anew, without rounding errors
 	for prefix, one := range b.charges {
 		t := q.list.Trust(prefix)
-		if weighed(t) && q.list.Of(now, prefix) != nil {
+		if weighed(t) && q.list.BlockOf(now, prefix) != nil {
 			b.charges[prefix] = charge{one.share, t.Signed}
 			b.sum.add(one.share, t.Signed)
 		} else {
@@ -137,13 +137,13 @@ func weighed(t blocklist.Trust) bool { return t.Elsewhere && !(t.Forced && t.Sig
 // year, or ends what hides them, would otherwise be charged with nothing.
 func (q *Quarantine) refuses(now time.Time) func(netip.Addr) bool {
 	return func(addr netip.Addr) bool {
-		switch standing, hit := q.list.Ask(now, addr); standing {
+		switch standing, hit := q.list.FindHit(now, addr); standing {
 		case blocklist.None:
 			return true
 		case blocklist.Blocked:
 			return !found(hit)
 		case blocklist.Allowed:
-			_, from := q.list.From(now, addr)
+			_, from := q.list.StandingAndSource(now, addr)
 			return from.Kind != 0
 		}
 		return false
@@ -152,7 +152,7 @@ func (q *Quarantine) refuses(now time.Time) func(netip.Addr) bool {
 
 // covered reports whether this node itself found all that a block would refuse.
 func (q *Quarantine) covered(now time.Time, one *Held) bool {
-	standing, hit := q.list.Ask(now, one.Prefix.Addr())
+	standing, hit := q.list.FindHit(now, one.Prefix.Addr())
 	return standing == blocklist.Blocked && hit.Block().Prefix.Bits() <= one.Prefix.Bits() && found(hit)
 }
 

@@ -22,7 +22,7 @@ func (q *Quarantine) Version(prefix netip.Prefix) uint64 {
 // ok is false if no record of exactly this prefix is held. The error is the
 // list's, which may refuse the block; then it stays held.
 func (q *Quarantine) Confirm(now time.Time, prefix netip.Prefix) (b edgeguard.Block, ok bool, err error) {
-	one, ok := q.take(prefix, func(*Held) bool { return true })
+	one, ok := q.takeFitting(prefix, func(*Held) bool { return true })
 	if !ok {
 		return b, false, nil
 	}
@@ -44,7 +44,7 @@ func (q *Quarantine) Confirm(now time.Time, prefix netip.Prefix) (b edgeguard.Bl
 // into the list, which publishes it. ok is false if none of exactly this prefix is
 // held. A held unblock cannot be withdrawn: block the prefix instead.
 func (q *Quarantine) Withdraw(now time.Time, prefix netip.Prefix, reason, origin string) (tombstone edgeguard.Block, ok bool) {
-	one, ok := q.take(prefix, func(one *Held) bool { return !one.Lifted })
+	one, ok := q.takeFitting(prefix, func(one *Held) bool { return !one.Lifted })
 	if !ok {
 		return edgeguard.Block{}, false
 	}
@@ -58,8 +58,8 @@ func (q *Quarantine) Withdraw(now time.Time, prefix netip.Prefix, reason, origin
 	return b, err == nil // it may have expired
 }
 
-// take removes a held record that fits and returns it.
-func (q *Quarantine) take(prefix netip.Prefix, fits func(*Held) bool) (Held, bool) {
+// takeFitting removes a held record that fits and returns it.
+func (q *Quarantine) takeFitting(prefix netip.Prefix, fits func(*Held) bool) (Held, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	one, ok := q.held[prefix]

@@ -29,8 +29,8 @@ func TestFoundMakesRoom(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if in != 20 || len(g.All()) != 0 {
-		t.Errorf("%d of 20 in force, %d wait", in, len(g.All()))
+	if in != 20 || len(g.HeldRecords()) != 0 {
+		t.Errorf("%d of 20 in force, %d wait", in, len(g.HeldRecords()))
 	}
 	if len(asked) != 0 || len(g.budget.charges) != 0 {
 		t.Errorf("asked for %v; charged %v", asked, g.budget.charges)
@@ -48,7 +48,7 @@ func TestReleaseIsTheSameRecord(t *testing.T) {
 	}
 	g.Release(g.now, b.Prefix)
 	g.Found(g.now, b.Prefix)
-	if got := g.list.Of(g.now, b.Prefix); got == nil || got.Version != b.Version || got.Origin != b.Origin || !got.Until.Equal(b.Until) || g.list.Trust(b.Prefix).Elsewhere {
+	if got := g.list.BlockOf(g.now, b.Prefix); got == nil || got.Version != b.Version || got.Origin != b.Origin || !got.Until.Equal(b.Until) || g.list.Trust(b.Prefix).Elsewhere {
 		t.Errorf("%+v, %+v: want %+v", got, g.list.Trust(b.Prefix), b)
 	}
 	if s := g.Stats(); s.Held != 0 || s.ConfirmedByCounts != 1 {
@@ -73,7 +73,7 @@ func TestHeldIsAsked(t *testing.T) {
 	for k := range 10 {
 		_ = g.merge(g.block(client(18, k).String()+"/32", 1), false)
 	}
-	waiting := len(g.All())
+	waiting := len(g.HeldRecords())
 	if waiting == 0 || len(asked) != waiting {
 		t.Fatalf("%d wait, asked for %v", waiting, asked)
 	}
@@ -91,10 +91,10 @@ func TestHeldIsAsked(t *testing.T) {
 	if err := g.merge(allowance, true); !errors.Is(err, aggregator.ErrHeld) || len(asked) != waiting+2 {
 		t.Errorf("a wide allowance: %v, asked for %v", err, asked[waiting+2:])
 	}
-	if b, held := g.Of(unknown.Prefix); !held || b != unknown {
+	if b, held := g.HeldBlock(unknown.Prefix); !held || b != unknown {
 		t.Errorf("held: %v %v", b, held)
 	}
-	if _, held := g.Of(netip.MustParsePrefix("198.18.0.99/32")); held {
+	if _, held := g.HeldBlock(netip.MustParsePrefix("198.18.0.99/32")); held {
 		t.Error("held: a block that never came")
 	}
 }
@@ -115,11 +115,11 @@ func TestNoShareTwice(t *testing.T) {
 	if err := g.merge(longer, false); err != nil {
 		t.Errorf("a greater record of a block in force: %v", err)
 	}
-	before := g.budget.sum.of(false)
+	before := g.budget.sum.usedBeside(false)
 	if _, ok := g.list.Lift(first.Prefix, g.now, "wrong", "edge-1"); !ok {
 		t.Fatal("not lifted")
 	}
-	if after := g.budget.sum.of(false); after >= before {
+	if after := g.budget.sum.usedBeside(false); after >= before {
 		t.Errorf("after the lift %v are charged, before %v", after, before)
 	}
 }

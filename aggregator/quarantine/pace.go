@@ -53,8 +53,8 @@ type pace struct {
 	queues [kinds][]netip.Prefix
 }
 
-// room reports whether another one has room at now.
-func (p *pace) room(now time.Time, which int) bool {
+// hasRoom reports whether another one has room at now.
+func (p *pace) hasRoom(now time.Time, which int) bool {
 	last, sum := now.Unix(), 0
 	for i := range p.slots {
 		if s := &p.slots[i]; s.second <= last && last-s.second < paceSlots {
@@ -73,8 +73,8 @@ func (p *pace) count(now time.Time, which int) {
 	s.counts[which]++
 }
 
-// wait adds a record to a queue, and returns how long the queue is.
-func (p *pace) wait(which int, prefix netip.Prefix) int {
+// enqueue adds a record to a queue, and returns how long the queue is.
+func (p *pace) enqueue(which int, prefix netip.Prefix) int {
 	p.queues[which] = append(p.queues[which], prefix)
 	return len(p.queues[which])
 }
@@ -90,8 +90,8 @@ func (p *pace) compact(which int, waits func(netip.Prefix, int) (Held, bool)) {
 	})
 }
 
-// next removes and returns the record that has waited longest.
-func (p *pace) next(which int) (prefix netip.Prefix, ok bool) {
+// takeLongestWaiting removes and returns the record that has waited longest.
+func (p *pace) takeLongestWaiting(which int) (prefix netip.Prefix, ok bool) {
 	q := p.queues[which]
 	if len(q) == 0 {
 		p.queues[which] = nil // and its memory

@@ -68,7 +68,7 @@ func (q *Quarantine) SetLimit(share float64) {
 	}
 	for prefix, one := range q.held {
 		if one.Why == tooMuch {
-			q.drop(prefix, &q.stats.Withdrawn)
+			q.dropHeld(prefix, &q.stats.Withdrawn)
 		}
 	}
 }
@@ -105,8 +105,8 @@ func (q *Quarantine) passes(now time.Time) func(netip.Addr) bool {
 	}
 }
 
-// drop removes a held block and counts why. The caller holds the lock.
-func (q *Quarantine) drop(prefix netip.Prefix, why *uint64) {
+// dropHeld removes a held block and counts why. The caller holds the lock.
+func (q *Quarantine) dropHeld(prefix netip.Prefix, why *uint64) {
 	delete(q.held, prefix)
 	*why++
 }
@@ -139,7 +139,7 @@ func (q *Quarantine) Share(now time.Time, d *detector.Detector, prefix netip.Pre
 func (q *Quarantine) Release(now time.Time, prefix netip.Prefix) {
 	q.admission.Lock()
 	defer q.admission.Unlock()
-	one, ok := q.take(prefix, func(one *Held) bool { return isBlock(&one.Block) && one.Why != Wide })
+	one, ok := q.takeFitting(prefix, func(one *Held) bool { return isBlock(&one.Block) && one.Why != Wide })
 	if !ok {
 		return
 	}
@@ -188,24 +188,24 @@ func (q *Quarantine) changed(b edgeguard.Block) (one Held, confirmed bool) {
 	switch {
 	case !ok:
 	case isBlock(&b) && isBlock(&one.Block) && q.confirms(&b, &one):
-		q.drop(b.Prefix, &q.stats.ConfirmedByCounts)
+		q.dropHeld(b.Prefix, &q.stats.ConfirmedByCounts)
 		return one, true
 	case !blocklist.Greater(one.Block, b):
-		q.drop(b.Prefix, &q.stats.Withdrawn)
+		q.dropHeld(b.Prefix, &q.stats.Withdrawn)
 	}
 	return one, false
 }
 
-// Of returns the held record of exactly this prefix.
-func (q *Quarantine) Of(prefix netip.Prefix) (b edgeguard.Block, held bool) {
+// HeldBlock returns the held record of exactly this prefix.
+func (q *Quarantine) HeldBlock(prefix netip.Prefix) (b edgeguard.Block, held bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	one, held := q.held[prefix]
 	return one.Block, held
 }
 
-// All returns the held records, ordered by prefix.
-func (q *Quarantine) All() []Held {
+// HeldRecords returns the held records, ordered by prefix.
+func (q *Quarantine) HeldRecords() []Held {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	out := make([]Held, 0, len(q.held))
@@ -216,7 +216,7 @@ func (q *Quarantine) All() []Held {
 	return out
 }
 
-// Restore holds the records that [Quarantine.All] returned in another run,
+// Restore holds the records that [Quarantine.HeldRecords] returned in another run,
 // except expired ones and those over the bound, and charges what [Quarantine.Charged]
 // returned of those in force. The Why of the held ones is found again. A block that
 // waited for room is then one that waits for the budget: it is weighed before it is
@@ -229,7 +229,7 @@ func (q *Quarantine) Restore(now time.Time, held []Held, charged map[netip.Prefi
 	defer q.mu.Unlock()
 	q.joined = q.joined || len(held) > 0
 	for prefix, share := range charged {
-		q.budget.add(prefix, share, q.list.Trust(prefix).Signed)
+		q.budget.charge(prefix, share, q.list.Trust(prefix).Signed)
 	}
 	for _, one := range held {
 		if one.Why = whyHeld(&one); now.Before(one.Until) && q.roomFor(&one) {

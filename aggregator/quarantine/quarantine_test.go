@@ -72,7 +72,7 @@ func (g *door) merge(b edgeguard.Block, forced bool) error {
 func (g *door) waits(prefix string, want bool) {
 	g.t.Helper()
 	got := false
-	for _, one := range g.All() {
+	for _, one := range g.HeldRecords() {
 		got = got || one.Prefix.String() == prefix
 	}
 	if got != want {
@@ -159,7 +159,7 @@ func TestOneBlockIsHeld(t *testing.T) {
 			if !errors.Is(g.merge(g.block(much, 5), false), aggregator.ErrHeld) {
 				g.t.Error("the greater one is in force")
 			}
-			if all := g.All(); len(all) != 1 || all[0].Version != 5 {
+			if all := g.HeldRecords(); len(all) != 1 || all[0].Version != 5 {
 				g.t.Errorf("%+v", all)
 			}
 		},
@@ -240,9 +240,9 @@ func TestOneBlockIsHeld(t *testing.T) {
 		"over a restart": func(g *door) {
 			held(g)
 			next := newDoor(g.t)
-			next.Restore(next.now.Add(time.Hour), g.All(), nil)
+			next.Restore(next.now.Add(time.Hour), g.HeldRecords(), nil)
 			next.waits(much, false)
-			next.Restore(next.now, g.All(), nil)
+			next.Restore(next.now, g.HeldRecords(), nil)
 			if err := next.merge(g.block(much, 3), false); !errors.Is(err, aggregator.ErrHeld) {
 				g.t.Errorf("a restart put it in force: %v", err)
 			}
@@ -339,7 +339,7 @@ func TestManySmallBlocksAreHeld(t *testing.T) {
 	if s, n := g.Stats(), refused()-before; s.AdmittedLater == 0 || n > most || n != int(s.AdmittedLater) {
 		t.Errorf("with room in the budget, %d more: %+v", n, s)
 	}
-	for _, one := range g.All() {
+	for _, one := range g.HeldRecords() {
 		if _, ok, err := g.Confirm(g.now, one.Prefix); !ok || err != nil {
 			t.Fatal(one.Prefix, ok, err)
 		}
@@ -389,7 +389,7 @@ func TestOracle(t *testing.T) {
 			t.Errorf("seed %d: %+v", seed, s)
 		}
 		// A word for each ends all waiting.
-		for _, one := range g.All() {
+		for _, one := range g.HeldRecords() {
 			if _, ok, err := g.Confirm(g.now, one.Prefix); !ok || err != nil {
 				t.Fatal(one.Prefix, ok, err)
 			}
@@ -405,7 +405,7 @@ func TestOracle(t *testing.T) {
 
 // cameBefore reports whether a prefix was held already when it came.
 func (g *door) cameBefore(prefix netip.Prefix) bool {
-	for _, one := range g.All() {
+	for _, one := range g.HeldRecords() {
 		if one.Prefix == prefix {
 			return true
 		}

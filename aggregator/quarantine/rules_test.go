@@ -34,7 +34,7 @@ func forced(g *door, prefix string) (edgeguard.Block, blocklist.Trust) {
 func allowance(g *door, prefix string) (edgeguard.Block, blocklist.Trust) {
 	b := g.block(prefix, 3)
 	b.Allow, b.Rule = true, ""
-	return b, blocklist.Trust{Forced: wide(b.Prefix)}
+	return b, blocklist.Trust{Forced: isWide(b.Prefix)}
 }
 
 func unblock(g *door, prefix string) (edgeguard.Block, blocklist.Trust) {
@@ -56,10 +56,10 @@ const (
 func (g *door) outcome(b edgeguard.Block, t blocklist.Trust) outcome {
 	g.t.Helper()
 	_, err := g.Admit(g.now, g.d, b, t)
-	i := slices.IndexFunc(g.All(), func(one Held) bool { return one.Prefix == b.Prefix })
+	i := slices.IndexFunc(g.HeldRecords(), func(one Held) bool { return one.Prefix == b.Prefix })
 	switch {
 	case errors.Is(err, aggregator.ErrHeld) && i >= 0:
-		return outcome("held: " + g.All()[i].Why.String())
+		return outcome("held: " + g.HeldRecords()[i].Why.String())
 	case errors.Is(err, blocklist.ErrProtected):
 		return refused
 	case err != nil || i >= 0 || g.list.Version(b.Prefix) != b.Version:
@@ -293,13 +293,13 @@ func TestWhyOverARestart(t *testing.T) {
 		b, trust := unblock(g, netip.PrefixFrom(client(20, k), 32).String())
 		_, _ = g.Admit(g.now, g.d, b, trust)
 	}
-	saved := g.All()
+	saved := g.HeldRecords()
 	for i := range saved { // what the state file has
 		saved[i].Why = tooMuch
 	}
 	next := newDoor(t)
 	next.Restore(next.now, saved, nil)
-	if got, want := fmt.Sprint(next.All()), fmt.Sprint(g.All()); got != want || len(saved) != 7 {
+	if got, want := fmt.Sprint(next.HeldRecords()), fmt.Sprint(g.HeldRecords()); got != want || len(saved) != 7 {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	next.Sweep(next.now.Add(time.Second), next.d)

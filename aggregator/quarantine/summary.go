@@ -29,8 +29,8 @@ type Summary struct {
 	Used, Limit float64
 }
 
-// Any reports whether there is anything to show.
-func (w *Summary) Any() bool { return w.Blocks+w.Allowances+w.Unblocks+w.Paced+w.Unseen > 0 }
+// IsAny reports whether there is anything to show.
+func (w *Summary) IsAny() bool { return w.Blocks+w.Allowances+w.Unblocks+w.Paced+w.Unseen > 0 }
 
 // Summary returns the records that have been held for at least a while. In a
 // flood, other nodes' blocks arrive before this node's own counts have been
@@ -66,7 +66,7 @@ func (q *Quarantine) Summary(now time.Time, d *detector.Detector, while time.Dur
 			v6[prefix.Bits()] = true
 		}
 	}
-	w.Others, w.Used, w.Limit = len(origins) > 1, q.budget.sum.of(false), q.limit
+	w.Others, w.Used, w.Limit = len(origins) > 1, q.budget.sum.usedBeside(false), q.limit
 	if w.Blocks == 0 {
 		return w
 	}

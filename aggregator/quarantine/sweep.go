@@ -60,10 +60,10 @@ func (q *Quarantine) sweep(now time.Time, d *detector.Detector) (confirmed, agai
 	for prefix, one := range q.held {
 		switch {
 		case !now.Before(one.Until):
-			q.drop(prefix, &q.stats.Withdrawn)
+			q.dropHeld(prefix, &q.stats.Withdrawn)
 			continue
-		case isBlock(&one.Block) && q.confirms(q.list.Of(now, prefix), &one):
-			q.drop(prefix, &q.stats.ConfirmedByCounts)
+		case isBlock(&one.Block) && q.confirms(q.list.BlockOf(now, prefix), &one):
+			q.dropHeld(prefix, &q.stats.ConfirmedByCounts)
 			confirmed = append(confirmed, one)
 			continue
 		case !sample.Enough():
@@ -72,12 +72,12 @@ func (q *Quarantine) sweep(now time.Time, d *detector.Detector) (confirmed, agai
 		case one.Why != tooMuch:
 		case one.Share == 0:
 			unseen = append(unseen, one)
-		case q.budget.sum.of(one.Trust.Signed)+one.Share <= q.limit:
+		case q.budget.sum.usedBeside(one.Trust.Signed)+one.Share <= q.limit:
 			again = append(again, one)
 		}
 		// Those without a share wait while one with a share does.
 		if one.Why == tooMuch && 0 < one.Share && one.Share <= q.limit {
-			q.budget.fill(one.Trust.Signed)
+			q.budget.refill(one.Trust.Signed)
 		}
 	}
 	for _, one := range unseen {
@@ -100,8 +100,8 @@ func (q *Quarantine) confirms(b *edgeguard.Block, one *Held) bool {
 func (q *Quarantine) nextQueued(now time.Time, d *detector.Detector, which int) (one Held, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for which == keys && q.recentSample(now, d).Enough() || q.pace.room(now, which) {
-		prefix, ok := q.pace.next(which)
+	for which == keys && q.recentSample(now, d).Enough() || q.pace.hasRoom(now, which) {
+		prefix, ok := q.pace.takeLongestWaiting(which)
 		if !ok {
 			break
 		}

@@ -93,7 +93,7 @@ func TestHiddenBehindAnother(t *testing.T) {
 				}
 			}
 			if refused > 2000*25/100 { // the sample knows shares to some hundredths
-				t.Errorf("%d of 2,000 clients are refused, with %.2f charged", refused, g.budget.sum.of(false))
+				t.Errorf("%d of 2,000 clients are refused, with %.2f charged", refused, g.budget.sum.usedBeside(false))
 			}
 		})
 	}
@@ -108,8 +108,8 @@ func TestBlindNetworksAreChargedWhole(t *testing.T) {
 	}
 	g.asked(18, 500, 3)
 	g.asked(19, 500, 3)
-	if g.pass(2 * time.Second); g.budget.sum.of(false) < 0.4 {
-		t.Errorf("%.2f is charged for half of the requests", g.budget.sum.of(false))
+	if g.pass(2 * time.Second); g.budget.sum.usedBeside(false) < 0.4 {
+		t.Errorf("%.2f is charged for half of the requests", g.budget.sum.usedBeside(false))
 	}
 }
 
@@ -202,7 +202,7 @@ func TestRestartLetsNothingIn(t *testing.T) {
 	g.writes(clients(16, 100), blocklist.Trust{}, asBlock)
 	next := newDoor(t)
 	next.SetMost(400)
-	next.Restore(next.now, g.All(), nil)
+	next.Restore(next.now, g.HeldRecords(), nil)
 	var keys []netip.Prefix
 	for k := range 1000 {
 		keys = append(keys, netip.PrefixFrom(client(18, k), 32))

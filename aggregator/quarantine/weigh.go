@@ -56,11 +56,11 @@ func (q *Quarantine) weigh(now time.Time, d *detector.Detector, b edgeguard.Bloc
 		t.Signed && !before.Trust.Signed && !blocklist.Greater(before.Block, b))
 	switch {
 	case ended:
-		q.drop(b.Prefix, &q.stats.Withdrawn)
+		q.dropHeld(b.Prefix, &q.stats.Withdrawn)
 	case known && sameKind(&b, &before.Block) && (before.Trust.Signed || !t.Signed):
 		return heldError(&before)
 	}
-	news, err := q.list.Try(b, t, now)
+	news, err := q.list.WouldAgree(b, t, now)
 	if err != nil || !news && !q.signsLater(&one) || q.judge(now, d, &one, ended) {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (q *Quarantine) judge(now time.Time, d *detector.Detector, one *Held, ends 
 		return true
 	case one.Lifted && signed:
 		return true
-	case one.Lifted && !one.Allow && wide(one.Prefix) && !ends && q.list.Of(now, one.Prefix) == nil:
+	case one.Lifted && !one.Allow && isWide(one.Prefix) && !ends && q.list.BlockOf(now, one.Prefix) == nil:
 		one.Why = Wide
 		return false
 	case !one.Lifted && q.tooWide(one):
@@ -99,7 +99,7 @@ func (q *Quarantine) judge(now time.Time, d *detector.Detector, one *Held, ends 
 
 // paced admits a record if its kind has room in this minute.
 func (q *Quarantine) paced(now time.Time, one *Held, kind int) (admitted bool) {
-	if !q.pace.room(now, kind) {
+	if !q.pace.hasRoom(now, kind) {
 		one.Why, one.kind = Pace, kind
 		return false
 	}
@@ -115,7 +115,7 @@ func (q *Quarantine) inForce(now time.Time, one *Held) bool {
 	if b.Lifted {
 		return false
 	}
-	known := q.list.Of(now, b.Prefix)
+	known := q.list.BlockOf(now, b.Prefix)
 	if b.Allow {
 		known = nil
 		if a, ok := q.list.Allowance(now, b.Prefix); ok && a.Prefix == b.Prefix {
@@ -143,7 +143,7 @@ func (q *Quarantine) judgeShare(now time.Time, d *detector.Detector, one *Held) 
 	}
 	share := sample.Share(one.Prefix, q.refuses(now))
 	bounded, kind := share > 0 || !single(one.Prefix), paceOf(one)
-	if bounded && !q.pace.room(now, kind) {
+	if bounded && !q.pace.hasRoom(now, kind) {
 		one.Why, one.kind = Pace, kind // its share is not kept: it is weighed again
 		return false
 	}
@@ -190,7 +190,7 @@ func (q *Quarantine) queue(one *Held) {
 	if one.Why != Pace {
 		return
 	}
-	if q.pace.wait(one.kind, one.Prefix) > 2*q.most {
+	if q.pace.enqueue(one.kind, one.Prefix) > 2*q.most {
 		q.pace.compact(one.kind, q.waits)
 	}
 }

@@ -42,7 +42,7 @@ func within(p netip.Prefix, v4, v6 int) bool {
 }
 
 func single(p netip.Prefix) bool { return within(p, singleV4, singleV6) }
-func wide(p netip.Prefix) bool   { return !within(p, edgeguard.WidestV4, edgeguard.WidestV6) }
+func isWide(p netip.Prefix) bool { return !within(p, edgeguard.WidestV4, edgeguard.WidestV6) }
 
 // isBlock reports whether a record is a block, and no allowance or tombstone.
 func isBlock(b *edgeguard.Block) bool { return !b.Lifted && !b.Allow }
@@ -58,7 +58,7 @@ func operators(b *edgeguard.Block, t blocklist.Trust) bool { return t.Forced || 
 // not have it.
 func whyHeld(one *Held) Why {
 	switch {
-	case one.Lifted && wide(one.Prefix), !one.Lifted && !one.Trust.Signed && !aggregator.Narrow(one.Prefix),
+	case one.Lifted && isWide(one.Prefix), !one.Lifted && !one.Trust.Signed && !aggregator.Narrow(one.Prefix),
 		one.Trust.Signed && operators(&one.Block, one.Trust):
 		return Wide
 	case !isBlock(&one.Block):

@@ -17,11 +17,11 @@ const nodeCommands = "+fcall +fcall_ro +time +info +ping " +
 	"+zadd +zrem +zrangebyscore +xadd +xread " +
 	"+asking +command +cluster|slots +cluster|shards +cluster|nodes"
 
-// ACL returns the line that gives a node's user no more than it needs: the
+// ACLLine returns the line that gives a node's user no more than it needs: the
 // functions and what they call, on this namespace's keys only; no script, no
 // loading of functions, no channel. The operator replaces PASSWORD. An empty
 // user means edge, an empty namespace DefaultNamespace.
-func ACL(user, namespace string) string {
+func ACLLine(user, namespace string) string {
 	user, namespace = cmp.Or(user, "edge"), cmp.Or(namespace, DefaultNamespace)
 	return strings.Join([]string{"ACL SETUSER", user, "on", ">PASSWORD", "resetkeys",
 		"~eg:{" + namespace + "/*", "resetchannels -@all", nodeCommands}, " ")

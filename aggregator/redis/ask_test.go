@@ -41,9 +41,9 @@ func TestAsk(t *testing.T) {
 	m.eventually(t, "the fleet", func() bool { return m.link.Stats().Up })
 	byHand := heldBlock(manual)
 	byHand.Rule = edgeguard.ManualRule
-	m.link.Ask(byHand)
+	m.link.PushCountsOf(byHand)
 	for _, addr := range []string{uncounted, released, unknown, counted} {
-		m.link.Ask(heldBlock(addr))
+		m.link.PushCountsOf(heldBlock(addr))
 	}
 	m.eventually(t, "the count", func() bool { return held(t, s, counted) == 9+1 })
 	for _, addr := range []string{uncounted, released, manual, unknown} {
@@ -76,7 +76,7 @@ func TestAskManyAtItsPace(t *testing.T) {
 		if i >= many-most {
 			m.see(addr, 1)
 		}
-		link.Ask(heldBlock(addr))
+		link.PushCountsOf(heldBlock(addr))
 	}
 	for i := range many {
 		suspect := link.pushes.pusher.names.suspect(key(fmt.Sprintf("10.0.%d.%d", i/250, i%250)))
@@ -92,15 +92,15 @@ func TestAskManyAtItsPace(t *testing.T) {
 		t.Errorf("one of 50 nodes asks for %d at once", got)
 	}
 	for i := range many {
-		link.Ask(heldBlock(fmt.Sprintf("10.0.%d.%d", i/250, i%250)))
+		link.PushCountsOf(heldBlock(fmt.Sprintf("10.0.%d.%d", i/250, i%250)))
 	}
 	link.pushes.asks.SetPace(asksPace)
-	first := link.pushes.asks.Next(time.Now().Add(time.Second), many)
+	first := link.pushes.asks.TakeNext(time.Now().Add(time.Second), many)
 	if len(first) != asksPace {
 		t.Fatalf("%d at once", len(first))
 	}
 	for i, prefix := range first {
-		if n := m.counts.Own(key(prefix.Addr().String()), time.Now()); n != 1 && i >= most || n != 2 && i < most {
+		if n := m.counts.OwnCount(key(prefix.Addr().String()), time.Now()); n != 1 && i >= most || n != 2 && i < most {
 			t.Errorf("turn %d has %d requests", i, n)
 		}
 	}

@@ -21,7 +21,7 @@ func TestBirth(t *testing.T) {
 	ctx := context.Background()
 	born := func() string {
 		t.Helper()
-		standing, err := l.beats.beat(ctx, false)
+		standing, err := l.beats.sendHeartbeat(ctx, false)
 		if err != nil || standing.Born == "" {
 			t.Fatalf("born %q: %v", standing.Born, err)
 		}
@@ -57,7 +57,7 @@ func TestEmptiedWithoutBlocks(t *testing.T) {
 		})
 		m.met = func([]aggregator.Heartbeat) { beats[i].Add(1) }
 		fleet = append(fleet, m.start(t))
-		m.eventually(t, "the fleet", func() bool { return m.link.Up() })
+		m.eventually(t, "the fleet", func() bool { return m.link.IsJoined() })
 	}
 	addr := func(i int) string { return fmt.Sprintf("203.0.113.%d", i) }
 	for i := range clients {

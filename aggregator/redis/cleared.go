@@ -68,7 +68,7 @@ func clearedAt(n Counter, k aggregator.Key, at time.Time) (aggregator.ClearedMar
 
 // forget forgets the queued keys in Redis; what fails stays queued.
 func (c *clearing) forget(ctx context.Context) error {
-	owed := c.queue.Take()
+	owed := c.queue.TakeAll()
 	for len(owed) > 0 {
 		some := make([]aggregator.Cleared, 0, pipelined*callKeys)
 		for k, one := range owed {

@@ -50,9 +50,9 @@ func (c *fleetClock) measured(sample clockguard.Sample) {
 	c.stats.within.Store(int64(within))
 }
 
-// now returns Redis' time as far as this node knows it; before the first
+// redisTime returns Redis' time as far as this node knows it; before the first
 // measurement, the node's own.
-func (c *fleetClock) now() time.Time {
+func (c *fleetClock) redisTime() time.Time {
 	if now, _, ok := c.skew.Server(clockguard.Read().Mono); ok {
 		return now
 	}
@@ -61,7 +61,7 @@ func (c *fleetClock) now() time.Time {
 
 // ahead returns how far the time that this node reports is ahead of Redis'.
 func (c *fleetClock) ahead() time.Duration {
-	now := c.now()
+	now := c.redisTime()
 	return c.node.Epoch(c.node.Now()).Round(0).Sub(now)
 }
 
@@ -87,7 +87,7 @@ func (c *fleetClock) judge(alive []aggregator.Heartbeat) {
 			skews = append(skews, aggregator.Skew{Node: b.Node, Ahead: time.Duration(b.AheadMS * float64(time.Millisecond))})
 		}
 	}
-	verdict := aggregator.Vote(skews, c.config.MaxSkew)
+	verdict := aggregator.JudgeClocks(skews, c.config.MaxSkew)
 	wrong := verdict.Texts()
 	for about, text := range wrong {
 		c.node.Alarm("clock", about, text)

@@ -34,7 +34,7 @@ func joinCluster(t *testing.T) *clusterFleet {
 	f.config = testConfig("", "edge-a")
 	onCluster(&f.config)
 	f.names = newNames(f.config.Namespace, f.config.Partitions)
-	client, err := Dial(f.config)
+	client, err := NewClient(f.config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestStatus(t *testing.T) {
 	fleet[0].see("203.0.113.1", 200)
 	fleet[1].eventually(t, "the block", func() bool { return fleet[1].blocked("203.0.113.1") != nil })
 	c := testConfig(s.Addr, "asker")
-	client, err := Dial(c) // with a node's rights
+	client, err := NewClient(c) // with a node's rights
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func TestStatus(t *testing.T) {
 		}
 	}
 	c.Password = "wrong"
-	wrong, err := Dial(c)
+	wrong, err := NewClient(c)
 	if err != nil {
 		t.Fatal(err)
 	}

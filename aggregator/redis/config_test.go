@@ -44,7 +44,7 @@ func TestConfigIsChecked(t *testing.T) {
 
 func TestAddresses(t *testing.T) {
 	c := Config{Addresses: []string{"rediss://edge:word@redis.internal:6380/2"}, Node: "a", User: "other"}
-	client, err := Dial(c)
+	client, err := NewClient(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestAddresses(t *testing.T) {
 		t.Errorf("%d retries, contexts %v", o.MaxRetries, o.ContextTimeoutEnabled)
 	}
 	for _, address := range []string{"unix:///run/redis.sock", "/run/redis.sock"} {
-		client, err := Dial(Config{Addresses: []string{address}, Node: "a"})
+		client, err := NewClient(Config{Addresses: []string{address}, Node: "a"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,10 +20,10 @@ const poolSize = 5
 // health reports the same once, with its fix.
 var quiet = sync.OnceFunc(func() { goredis.SetLogger(&logging.VoidLogger{}) })
 
-// Dial returns a client for a config and does not connect. The client never
+// NewClient returns a client for a config and does not connect. The client never
 // retries by itself: a push that is tried again is a new push. Each command
 // obeys its context and the config's timeout, and its answer is bounded.
-func Dial(c Config) (goredis.UniversalClient, error) {
+func NewClient(c Config) (goredis.UniversalClient, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}

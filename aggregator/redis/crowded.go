@@ -14,7 +14,7 @@ const fleetFull = 1 << 18
 // keptHere counts a block that stays on this node, since the fleet has no room.
 func (p *publisher) keptHere(c fleet.Change) {
 	p.stats.kept.Add(1)
-	if p.crowded.Kept(time.Now()) {
+	if p.crowded.NoteKept(time.Now()) {
 		p.node.Alarm("full", "list", fmt.Sprintf("the fleet's list in Redis is full: none of its %d records could be replaced by %s, which is in force on this node only. "+
 			"The usual cause is a flood from many networks: check who is blocked (edgeguard blocks list). Addresses that send requests to other nodes, too, are blocked there by their totals", fleetFull, c.Block.Prefix))
 	}

@@ -48,7 +48,7 @@ func settle(t *testing.T, s *redistest.Server, fleet ...*member) (records int) {
 	ctx, names := context.Background(), newNames("test", 4)
 	for _, m := range fleet {
 		m.eventually(t, "the fleet's digest", func() bool {
-			st, err := m.link.beats.beat(ctx, false)
+			st, err := m.link.beats.sendHeartbeat(ctx, false)
 			digest, version := m.link.list.mirror.Digest(st.Cutoff)
 			records = int(s.Client().HLen(ctx, names.blocks).Val())
 			return err == nil && m.link.publisher.outbox.Len() == 0 && version == st.Changes && digest == st.Digest && m.link.Stats().Records == records
@@ -69,7 +69,7 @@ func TestFloodOfBlocksIsBounded(t *testing.T) {
 	small(t, s, full)
 	a, b := bounded(t, s, "edge-a", 0).start(t), bounded(t, s, "edge-b", 0).start(t)
 	for _, m := range []*member{a, b} {
-		m.eventually(t, "the fleet", m.link.Up)
+		m.eventually(t, "the fleet", m.link.IsJoined)
 	}
 	stay := []string{"192.0.2.0/24"}
 	now := time.Now()
@@ -141,7 +141,7 @@ func TestFullListSkipsWhatItEvicted(t *testing.T) {
 	s := startRedis(t, redistest.Options{})
 	big, little := bounded(t, s, "edge-a", 0).start(t), bounded(t, s, "edge-b", 400).start(t)
 	for _, m := range []*member{big, little} {
-		m.eventually(t, "the fleet", m.link.Up)
+		m.eventually(t, "the fleet", m.link.IsJoined)
 	}
 	for i := range 1000 {
 		big.byRule(t, fmt.Sprintf("10.%d.0.%d/32", i%7%5, i%256), time.Hour)
@@ -173,7 +173,7 @@ func TestOperatorsBlockWithoutRoom(t *testing.T) {
 	s := startRedis(t, redistest.Options{})
 	big, little := bounded(t, s, "edge-a", 0).start(t), bounded(t, s, "edge-b", 4).start(t)
 	for _, m := range []*member{big, little} {
-		m.eventually(t, "the fleet", m.link.Up)
+		m.eventually(t, "the fleet", m.link.IsJoined)
 	}
 	for i := range 3 {
 		if _, err := big.list.Merge(big.byHand(fmt.Sprintf("192.0.2.%d/32", i)), time.Now()); err != nil {

@@ -19,7 +19,7 @@ import (
 // TestFaults: each fault has its text with its fix, and the node continues.
 func TestFaults(t *testing.T) {
 	open := startRedis(t, redistest.Options{})
-	empty := redistest.Start(t, redistest.Options{Users: []string{userLine(ACL("edge", "test"))}})
+	empty := redistest.Start(t, redistest.Options{Users: []string{userLine(ACLLine("edge", "test"))}})
 	secured := redistest.Start(t, redistest.Options{TLS: true})
 	gone := redistest.Start(t, redistest.Options{})
 	gone.Kill()
@@ -61,7 +61,7 @@ func TestFaults(t *testing.T) {
 // TestFaultEnds: when what was missing is there, the node joins by itself.
 func TestFaultEnds(t *testing.T) {
 	t.Parallel()
-	s := redistest.Start(t, redistest.Options{Users: []string{userLine(ACL("edge", "test"))}})
+	s := redistest.Start(t, redistest.Options{Users: []string{userLine(ACLLine("edge", "test"))}})
 	file := filepath.Join(t.TempDir(), "password")
 	write(t, file, "wrong")
 	c := testConfig(s.Addr, "edge-a")
@@ -85,12 +85,12 @@ func write(t testing.TB, file, text string) {
 func TestLoaderInstalls(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Options{Users: []string{
-		userLine(ACL("edge", "test")), userLine(LoaderACL("loader")),
+		userLine(ACLLine("edge", "test")), userLine(LoaderACL("loader")),
 	}})
 	file := filepath.Join(t.TempDir(), "loader")
 	write(t, file, "loader\n"+secret+"\n")
 	join(t, s.Addr, 1, func(c *Config) { c.LoaderFile = file })
-	client, err := Dial(testConfig(s.Addr, "asker"))
+	client, err := NewClient(testConfig(s.Addr, "asker"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func TestFullAndEvictingRedis(t *testing.T) {
 func TestReadOnlyRedis(t *testing.T) {
 	master := startRedis(t, redistest.Options{})
 	replica := redistest.Start(t, redistest.Options{
-		Users: []string{userLine(ACL("edge", "test"))},
+		Users: []string{userLine(ACLLine("edge", "test"))},
 		Args:  []string{"--replicaof", "127.0.0.1 " + portOf(master.Addr)},
 	})
 	program.Eventually(t, "the library on the replica", func() bool {
@@ -259,7 +259,7 @@ func TestWords(t *testing.T) {
 // TestACLNamesWhatTheLibraryDoes: Redis checks the commands inside a function
 // against the user, too.
 func TestACLNamesWhatTheLibraryDoes(t *testing.T) {
-	line := ACL("edge", "test") + " "
+	line := ACLLine("edge", "test") + " "
 	found := regexp.MustCompile(`(?:call|try)\('([A-Z]+)'`).FindAllStringSubmatch(LibrarySource, -1)
 	if len(found) < 10 {
 		t.Fatalf("%d commands found in the library", len(found))

@@ -25,7 +25,7 @@ func (d *driftCheck) compare(ctx context.Context, s fleet.State) {
 	digest, version := d.mirror.Digest(s.Cutoff)
 	do := d.drift.Compare(&s, fleet.ListCopy{Digest: digest, Version: version, Syncs: d.stats.syncs.Load()})
 	if do.Lost {
-		d.pushes.lost()
+		d.pushes.compareAll()
 	}
 	if do.Read {
 		signal(d.resync)
@@ -46,6 +46,6 @@ func (d *driftCheck) repair(ctx context.Context, s fleet.State, digest string) {
 		strconv.FormatInt(s.Changes, 10), s.Digest, digest).Err()
 	if err != nil {
 		d.stats.failed("repair")
-		d.stats.note(err)
+		d.stats.noteError(err)
 	}
 }

@@ -29,14 +29,14 @@ func alone(t *testing.T, s *redistest.Server) *Link {
 func (l *Link) look(t *testing.T) (fits bool) {
 	t.Helper()
 	ctx := context.Background()
-	s, err := l.beats.beat(ctx, false)
+	s, err := l.beats.sendHeartbeat(ctx, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.drift.compare(ctx, s)
 	select {
 	case <-l.list.resync:
-		if err := l.list.sync(ctx, s); err != nil {
+		if err := l.list.mergeWholeList(ctx, s); err != nil {
 			t.Fatal(err)
 		}
 		return false
@@ -157,7 +157,7 @@ func TestHeldOfTheVersion(t *testing.T) {
 	if h := l.beats.own(); h.Held != nil || h.Changes != 5 {
 		t.Errorf("during a full read: %v held at version %d", h.Held, h.Changes)
 	}
-	l.list.mirror.End()
+	l.list.mirror.DropUnread()
 	if h := l.beats.own(); h.Held == nil || *h.Held != 0 || h.Changes != 5 {
 		t.Errorf("after it: %v held at version %d", h.Held, h.Changes)
 	}

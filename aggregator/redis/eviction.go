@@ -71,7 +71,7 @@ func (e *evictionWatch) check(ctx context.Context) {
 	if !ok {
 		return
 	}
-	if text := e.evictions.Text(time.Now(), evicted, policy); text != "" {
+	if text := e.evictions.AlarmText(time.Now(), evicted, policy); text != "" {
 		e.node.Alarm("eviction", "redis", text)
 	} else {
 		e.node.Calm("eviction", "redis")

@@ -26,7 +26,7 @@ func TestOneNodeExtends(t *testing.T) {
 		t.Fatal(err)
 	}
 	end := func(m *member) time.Time {
-		b := m.list.Of(time.Now(), prefix)
+		b := m.list.BlockOf(time.Now(), prefix)
 		if b == nil {
 			return time.Time{}
 		}
@@ -37,7 +37,7 @@ func TestOneNodeExtends(t *testing.T) {
 		for range slots {
 			from = from.Add(window / slots)
 			for _, m := range by {
-				b := *m.list.Of(time.Now(), prefix)
+				b := *m.list.BlockOf(time.Now(), prefix)
 				b.Until = from
 				if _, err := m.list.Merge(b, time.Now()); err != nil {
 					t.Fatal(err)

@@ -79,7 +79,7 @@ func faultOf(err error, user, namespace string) fleet.Fault {
 		}
 		fix := s.text
 		if strings.Contains(fix, "%s") {
-			fix = fmt.Sprintf(fix, ACL(user, namespace))
+			fix = fmt.Sprintf(fix, ACLLine(user, namespace))
 		}
 		// After what is too large was deleted, nothing keeps a node out for long.
 		return fleet.Fault{Kind: s.kind, Text: fix + " (" + shorten(text) + ")", Patience: answering, Answered: s.kind != "too large"}

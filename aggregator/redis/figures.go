@@ -37,18 +37,18 @@ type figuresTurn struct {
 // errFiguresLarge is of figures that are longer than any node's.
 var errFiguresLarge = errors.New("figures in Redis are too large")
 
-// Step writes the node's figures if another node looks, and reads those of the others
+// ExchangeFigures writes the node's figures if another node looks, and reads those of the others
 // if somebody looks here. It sends nothing to Redis while nobody looks anywhere. An
 // error concerns the figures alone. What could not be read is deleted where another
 // client wrote it, and nothing is read for a minute.
-func (x *figuresExchange) Step(ctx context.Context, t figuresTurn) error {
+func (x *figuresExchange) ExchangeFigures(ctx context.Context, t figuresTurn) error {
 	if x.Board == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, x.Timeout)
 	defer cancel()
 	err := x.write(ctx, &t)
-	for names := range slices.Chunk(x.Board.Asks(t.Now, t.Node, t.Alive), figuresChunk) {
+	for names := range slices.Chunk(x.Board.NodesToRead(t.Now, t.Node, t.Alive), figuresChunk) {
 		if failed := x.read(ctx, &t, names); failed != nil {
 			x.Board.Pause(t.Now)
 			err = errors.Join(err, failed)
@@ -67,7 +67,7 @@ func foreign(err error) bool {
 }
 
 func (x *figuresExchange) write(ctx context.Context, t *figuresTurn) error {
-	f, due := x.Board.Due(t.Now, t.Node, t.Alive)
+	f, due := x.Board.FiguresToWrite(t.Now, t.Node, t.Alive)
 	if !due {
 		return nil
 	}
@@ -90,7 +90,7 @@ func (x *figuresExchange) read(ctx context.Context, t *figuresTurn, names []stri
 			return errFiguresLarge
 		}
 		if text, signed, ok := t.Judge.OpenFigures(names[i], text); ok {
-			x.Board.Take(t.Now, t.Fleet, names[i], text, signed)
+			x.Board.TakeFigures(t.Now, t.Fleet, names[i], text, signed)
 		}
 	}
 	return nil

@@ -24,7 +24,7 @@ func withFigures(c *Config) {
 // said returns whose figures a node shows, which makes it look.
 func (m *member) said() string {
 	var names []string
-	for _, s := range m.config.Figures.Look(time.Now(), m.name, m.link.beats.boot) {
+	for _, s := range m.config.Figures.KnownFigures(time.Now(), m.name, m.link.beats.boot) {
 		names = append(names, fmt.Sprintf("%s:%c:%v", s.Node, rune(s.Blocks), s.Signed))
 	}
 	return strings.Join(names, " ")

@@ -39,7 +39,7 @@ type crew struct {
 
 func newCrew(t *testing.T, judges ...*fleet.Authority) *crew {
 	t.Helper()
-	line := strings.NewReplacer("ACL SETUSER", "user", "PASSWORD", "secret").Replace(ACL("edge", "test"))
+	line := strings.NewReplacer("ACL SETUSER", "user", "PASSWORD", "secret").Replace(ACLLine("edge", "test"))
 	c := &crew{t: t, server: redistest.Start(t, redistest.Options{Users: []string{line}}), now: epoch, judges: judges}
 	for i := range judges {
 		c.nodes = append(c.nodes, &figuresExchange{Client: c.client(), Key: figuresKey, Timeout: 20 * time.Second,
@@ -69,7 +69,7 @@ func (c *crew) turn(after time.Duration) (err error) {
 	}
 	for i := range c.nodes {
 		i = len(c.nodes) - 1 - i // who looks comes last
-		err = errors.Join(err, c.nodes[i].Step(context.Background(), figuresTurn{
+		err = errors.Join(err, c.nodes[i].ExchangeFigures(context.Background(), figuresTurn{
 			Now: c.now, Fleet: c.now.Add(time.Hour), Node: figuresNames[i], Boot: boot, Alive: alive, Judge: c.judges[i],
 		}))
 	}
@@ -80,7 +80,7 @@ func (c *crew) turn(after time.Duration) (err error) {
 func (c *crew) look() string {
 	c.looks = true
 	var out []string
-	for _, s := range c.nodes[0].Board.Look(c.now, figuresNames[0], boot) {
+	for _, s := range c.nodes[0].Board.KnownFigures(c.now, figuresNames[0], boot) {
 		out = append(out, fmt.Sprintf("%s:%d:%v", s.Node[len("edge-"):], s.Blocks, s.Signed))
 	}
 	return strings.Join(out, " ")
@@ -251,7 +251,7 @@ func TestFiguresForged(t *testing.T) {
 		"of another node":  theirs,
 		"unsigned":         text,
 		"a MAC of nothing": text[:len(text)-1] + `,"mac":"` + strings.Repeat("0", 42) + `"}`,
-		"a heartbeat's":    k.Beat(namespace, "edge-b", text),
+		"a heartbeat's":    k.SignHeartbeat(namespace, "edge-b", text),
 		"another fleet's":  k.Figures("other", "edge-b", text),
 		"a changed one":    strings.Replace(k.Figures(namespace, "edge-b", text), `"blocks":99`, `"blocks":98`, 1),
 	} {
@@ -282,7 +282,7 @@ func TestFiguresForged(t *testing.T) {
 func (c *crew) two(t *testing.T) {
 	t.Helper()
 	alive := []aggregator.Heartbeat{{Node: figuresNames[0]}, {Node: figuresNames[1]}, {Node: figuresNames[2]}}
-	if err := c.nodes[0].Step(context.Background(), figuresTurn{Now: c.now, Fleet: c.now.Add(time.Hour), Node: figuresNames[0], Boot: boot, Alive: alive, Judge: c.judges[0]}); err != nil {
+	if err := c.nodes[0].ExchangeFigures(context.Background(), figuresTurn{Now: c.now, Fleet: c.now.Add(time.Hour), Node: figuresNames[0], Boot: boot, Alive: alive, Judge: c.judges[0]}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -336,7 +336,7 @@ func TestFiguresHostile(t *testing.T) {
 			c.nodes = alone[:1]
 			alive := []aggregator.Heartbeat{{Node: figuresNames[0], Looks: true}, {Node: figuresNames[1]}}
 			step := func() error {
-				return c.nodes[0].Step(ctx, figuresTurn{Now: c.now, Fleet: c.now.Add(time.Hour), Node: figuresNames[0], Boot: boot, Alive: alive, Judge: c.judges[0]})
+				return c.nodes[0].ExchangeFigures(ctx, figuresTurn{Now: c.now, Fleet: c.now.Add(time.Hour), Node: figuresNames[0], Boot: boot, Alive: alive, Judge: c.judges[0]})
 			}
 			if err := step(); (err != nil) != test.fails || c.exists() == test.fails {
 				t.Errorf("failed %v, exists %v", err, c.exists())

@@ -35,10 +35,10 @@ type heartbeats struct {
 	duplicate string    // the first name that two nodes share; "" if none
 }
 
-// beat calls the beat function, applies what it says of the nodes, and
+// sendHeartbeat calls the beat function, applies what it says of the nodes, and
 // returns its answer. announce says that this node is alive; without it the call
 // only reads.
-func (b *heartbeats) beat(ctx context.Context, announce bool) (fleet.State, error) {
+func (b *heartbeats) sendHeartbeat(ctx context.Context, announce bool) (fleet.State, error) {
 	ctx, cancel := context.WithTimeout(ctx, b.config.Timeout)
 	defer cancel()
 	field, value, since, reported := "", "", b.nodes.Version(), ""
@@ -46,7 +46,7 @@ func (b *heartbeats) beat(ctx context.Context, announce bool) (fleet.State, erro
 		mine := b.own()
 		judge := b.keys.judge.Load()
 		field, value, since = mine.Field(), judge.EncodeBeat(mine), b.nodes.Since(time.Now())
-		reported = fmt.Sprint(mine.Own, mine.Monitor, mine.Looks, mine.Compares, mine.Rules, judge.Mode(), judge.Key())
+		reported = fmt.Sprint(mine.Own, mine.Monitor, mine.Looks, mine.Compares, mine.Rules, judge.KeyMode(), judge.KeyID())
 	} else if since == 0 {
 		since = -1 // the whole list is the heartbeat loop's
 	}
@@ -55,7 +55,7 @@ func (b *heartbeats) beat(ctx context.Context, announce bool) (fleet.State, erro
 		changed = "1"
 	}
 	sent := clockguard.Read().Mono
-	s, err := b.call(ctx, field, value, strconv.FormatInt(since, 10), changed)
+	s, err := b.callBeat(ctx, field, value, strconv.FormatInt(since, 10), changed)
 	if err != nil {
 		b.stats.failed("beat")
 		return s, fmt.Errorf("heartbeat: %w", err)
@@ -68,7 +68,7 @@ func (b *heartbeats) beat(ctx context.Context, announce bool) (fleet.State, erro
 		}
 		b.update(&s)
 	} else if since >= 0 {
-		b.nodes.Apply(time.Now(), &s, b.keys.judge.Load().Beat)
+		b.nodes.Apply(time.Now(), &s, b.keys.judge.Load().ParseHeartbeat)
 	}
 	return s, nil
 }
@@ -99,14 +99,14 @@ func (b *heartbeats) checkBoot(s *fleet.State) error {
 	return nil
 }
 
-// call calls the beat function.
-func (b *heartbeats) call(ctx context.Context, field, value, since, changed string) (fleet.State, error) {
+// callBeat calls the beat function.
+func (b *heartbeats) callBeat(ctx context.Context, field, value, since, changed string) (fleet.State, error) {
 	answer, err := b.client.FCall(ctx, function("beat"), b.names.memberKeys(),
 		field, value, b.config.Partitions, since, changed, b.config.Run).Slice()
 	if err != nil {
 		return fleet.State{}, err
 	}
-	b.stats.answer.came()
+	b.stats.answer.noteAnswer()
 	return fleet.ParseState(answer)
 }
 
@@ -114,14 +114,14 @@ func (b *heartbeats) call(ctx context.Context, field, value, since, changed stri
 // has been silent for long.
 func (b *heartbeats) farewell(ctx context.Context) error {
 	mine := aggregator.Heartbeat{Node: b.config.Node, Boot: b.boot}
-	_, err := b.call(ctx, mine.Field(), "", "-1", "0")
+	_, err := b.callBeat(ctx, mine.Field(), "", "-1", "0")
 	return err
 }
 
 // own returns this node's heartbeat.
 func (b *heartbeats) own() aggregator.Heartbeat {
 	digest, changes := b.mirror.Digest(b.cutoff.Load())
-	now := b.clock.now()
+	now := b.clock.redisTime()
 	h := aggregator.Heartbeat{
 		Node: b.config.Node, Boot: b.boot, Version: b.config.Version, Monitor: b.config.Monitor,
 		Started: now.Add(-time.Since(b.started)).Round(time.Millisecond).UTC(),
@@ -132,7 +132,7 @@ func (b *heartbeats) own() aggregator.Heartbeat {
 		Compares: b.config.Compared.Compares(),
 	}
 	if !b.mirror.Merging() { // else what waits may be of an earlier version of the list
-		h.Hold(b.node.Waits(aggregator.MostWaits))
+		h.SetHeldRecords(b.node.Waits(aggregator.MostWaits))
 	}
 	return h
 }
@@ -140,7 +140,7 @@ func (b *heartbeats) own() aggregator.Heartbeat {
 // update applies what Redis says of the fleet's nodes. Clocks and names
 // are compared where all heartbeats are new: in a whole list.
 func (b *heartbeats) update(s *fleet.State) {
-	b.nodes.Apply(time.Now(), s, b.keys.judge.Load().Beat)
+	b.nodes.Apply(time.Now(), s, b.keys.judge.Load().ParseHeartbeat)
 	alive := b.nodes.Alive()
 	names := fleet.Names(alive, b.config.Node)
 	b.stats.nodes.Store(int64(names))
@@ -150,7 +150,7 @@ func (b *heartbeats) update(s *fleet.State) {
 		b.clock.judge(alive)
 		b.alarmDuplicates(fleet.Duplicates(alive))
 	} else if b.clock.ahead().Abs() > b.config.MaxSkew {
-		b.nodes.Soon()
+		b.nodes.ReadAllSoon()
 	}
 	b.clock.follow()
 }

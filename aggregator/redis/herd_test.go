@@ -36,7 +36,7 @@ func TestReturnIsSpread(t *testing.T) {
 	joined := map[*member]time.Duration{}
 	program.Eventually(t, "all to be joined again", func() bool {
 		for _, m := range fleet {
-			if _, known := joined[m]; !known && m.link.Up() {
+			if _, known := joined[m]; !known && m.link.IsJoined() {
 				joined[m] = time.Since(returned)
 			}
 		}
@@ -64,7 +64,7 @@ func TestCatchingUpIsPaced(t *testing.T) {
 	m.eventually(t, "all pushed", func() bool { return m.counts.Stats().Answered >= keys })
 	m.link.health.Lasts(time.Now(), 2000)
 	before, begun := m.counts.Stats().Reconciled, time.Now()
-	m.link.pushes.lost()
+	m.link.pushes.compareAll()
 	m.eventually(t, "some compared", func() bool { return m.counts.Stats().Reconciled >= before+200 })
 	n := m.counts.Stats().Reconciled - before
 	took := time.Since(begun)

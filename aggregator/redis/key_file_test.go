@@ -23,7 +23,7 @@ func TestKeyFile(t *testing.T) {
 		return f.Kind == "key" && strings.Contains(f.Text, "fleet key")
 	})
 	writeKeys(t, c.KeyFile, keyOne)
-	m.eventually(t, "the fleet", m.link.Up)
+	m.eventually(t, "the fleet", m.link.IsJoined)
 	writeKeys(t, c.KeyFile, "no")
 	m.link.Resync()
 	m.eventually(t, "the alarm", func() bool { return strings.Contains(m.alarmed("key/file"), "line 1") })

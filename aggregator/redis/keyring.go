@@ -24,9 +24,9 @@ func newKeyring(w *wire) *keyring {
 	return k
 }
 
-// load reads the key file. A node whose file cannot be read stays out of the
+// readKeyFile reads the key file. A node whose file cannot be read stays out of the
 // fleet, or keeps the keys that it has: it never works without a key instead.
-func (k *keyring) load() error {
+func (k *keyring) readKeyFile() error {
 	var keys *aggregator.SigningKeys
 	if k.config.KeyFile != "" {
 		text, err := os.ReadFile(k.config.KeyFile)
@@ -43,7 +43,7 @@ func (k *keyring) load() error {
 
 // reload reads the key file again.
 func (k *keyring) reload() {
-	if err := k.load(); err != nil {
+	if err := k.readKeyFile(); err != nil {
 		k.node.Alarm("key", "file", "the fleet key cannot be read again, and the node keeps the one that it has: "+shorten(err.Error()))
 		return
 	}
@@ -63,7 +63,7 @@ func (k *keyring) check(prefix, record, mac string) judged {
 	return j
 }
 
-// mark returns what the ledger keeps of it.
-func (j *judged) mark() aggregator.Judged {
+// ledgerMark returns what the ledger keeps of it.
+func (j *judged) ledgerMark() aggregator.Judged {
 	return aggregator.Judged{Wrong: isWrong(j.err), Signed: j.trust.Signed, Newer: errors.Is(j.err, aggregator.ErrNewer)}
 }

@@ -49,7 +49,7 @@ func keyed(t testing.TB, s *redistest.Server, name string, require bool, keys ..
 		c.KeyFile = keyFile(t, keys...)
 	}
 	m := newMember(t, c).start(t)
-	m.eventually(t, "the fleet", m.link.Up)
+	m.eventually(t, "the fleet", m.link.IsJoined)
 	return m
 }
 

@@ -95,16 +95,16 @@ func (l *Lease) Holder() string {
 	return l.holder
 }
 
-// Rest has the node take no lease before a time: it holds one and can do nothing with it.
-func (l *Lease) Rest(until time.Time) {
+// AbstainUntil has the node take no lease before a time: it holds one and can do nothing with it.
+func (l *Lease) AbstainUntil(until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.rests = until
 }
 
-// Step takes the lease, or renews it, or learns who holds it. A spare node takes one
+// TakeOrRenew takes the lease, or renews it, or learns who holds it. A spare node takes one
 // that nobody else wants. After an error, a lease that is held stays so until its end.
-func (l *Lease) Step(ctx context.Context, f LeaseWay, spare bool) error {
+func (l *Lease) TakeOrRenew(ctx context.Context, f LeaseWay, spare bool) error {
 	ctx, cancel := context.WithTimeout(ctx, f.Timeout)
 	defer cancel()
 	l.stepping.Lock()

@@ -33,7 +33,7 @@ type leaseCrew struct {
 
 // newLeaseCrew starts a Redis where nodes have the rights of ACL alone.
 func newLeaseCrew(t *testing.T, nodes int, judge *fleet.Authority) *leaseCrew {
-	line := strings.NewReplacer("ACL SETUSER", "user", "PASSWORD", "secret").Replace(ACL("edge", "test"))
+	line := strings.NewReplacer("ACL SETUSER", "user", "PASSWORD", "secret").Replace(ACLLine("edge", "test"))
 	c := &leaseCrew{t: t, server: redistest.Start(t, redistest.Options{Users: []string{line}})}
 	o := c.server.Options()
 	o.Username, o.Password, o.Protocol, o.DisableIdentity = "edge", "secret", 2, true
@@ -54,7 +54,7 @@ func open() *fleet.Authority { return fleet.NewAuthority(nil, false, "test") }
 func (c *leaseCrew) step(after time.Duration, node, holder int, spare ...bool) {
 	c.t.Helper()
 	c.fleet.Now = begin.Add(after)
-	if err := c.nodes[node].Step(c.t.Context(), c.fleet, len(spare) > 0); err != nil {
+	if err := c.nodes[node].TakeOrRenew(c.t.Context(), c.fleet, len(spare) > 0); err != nil {
 		c.t.Fatal(err)
 	}
 	c.holds(holder)
@@ -80,7 +80,7 @@ func TestLeaseHasOneHolder(t *testing.T) {
 	c.step(61*time.Second, 1, 0)
 	c.step(79*time.Second, 2, 0)
 	c.fleet.Now = begin.Add(80 * time.Second)
-	if err := c.nodes[2].Step(t.Context(), c.fleet, false); err != nil {
+	if err := c.nodes[2].TakeOrRenew(t.Context(), c.fleet, false); err != nil {
 		t.Fatal(err)
 	}
 	c.step(81*time.Second, 0, 2) // it was away, and learns it
@@ -104,11 +104,11 @@ func TestLeaseHasOneHolder(t *testing.T) {
 func TestLeaseRests(t *testing.T) {
 	c := newLeaseCrew(t, 2, open())
 	c.step(0, 0, 0)
-	c.nodes[0].Rest(time.Now().Add(time.Hour))
+	c.nodes[0].AbstainUntil(time.Now().Add(time.Hour))
 	c.step(time.Second, 0, -1)
 	c.step(2*time.Second, 0, -1)
 	c.step(3*time.Second, 1, 1)
-	c.nodes[0].Rest(time.Time{})
+	c.nodes[0].AbstainUntil(time.Time{})
 	c.step(4*time.Second, 0, 1)
 }
 
@@ -121,7 +121,7 @@ func TestLeaseSpare(t *testing.T) {
 	c.step(60*time.Second, 0, 0, true)
 	c.step(70*time.Second, 0, 0, true)
 	c.fleet.Now = begin.Add(71 * time.Second)
-	if err := c.nodes[1].Step(t.Context(), c.fleet, false); err != nil {
+	if err := c.nodes[1].TakeOrRenew(t.Context(), c.fleet, false); err != nil {
 		t.Fatal(err)
 	}
 	c.step(72*time.Second, 0, 1, true)
@@ -139,14 +139,14 @@ func TestLeaseTakenTogether(t *testing.T) {
 		var all sync.WaitGroup
 		for _, n := range c.nodes {
 			all.Go(func() {
-				if err := n.Step(t.Context(), c.fleet, false); err != nil {
+				if err := n.TakeOrRenew(t.Context(), c.fleet, false); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 		all.Wait()
 		for _, n := range c.nodes {
-			if err := n.Step(t.Context(), c.fleet, false); err != nil {
+			if err := n.TakeOrRenew(t.Context(), c.fleet, false); err != nil {
 				t.Error(err)
 			}
 		}
@@ -177,7 +177,7 @@ func TestLeaseRandom(t *testing.T) {
 			if err := c.nodes[i].Release(t.Context(), c.fleet); err != nil {
 				t.Fatal(err)
 			}
-		} else if err := c.nodes[i].Step(t.Context(), c.fleet, false); err != nil {
+		} else if err := c.nodes[i].TakeOrRenew(t.Context(), c.fleet, false); err != nil {
 			t.Fatal(err)
 		}
 		ends[i] = time.Time{}
@@ -221,7 +221,7 @@ func TestLeaseHostile(t *testing.T) {
 			}
 			c.fleet.Now = begin
 			for range 2 {
-				if err := c.nodes[0].Step(t.Context(), c.fleet, false); err != nil {
+				if err := c.nodes[0].TakeOrRenew(t.Context(), c.fleet, false); err != nil {
 					t.Error(err)
 				}
 			}
@@ -231,7 +231,7 @@ func TestLeaseHostile(t *testing.T) {
 	t.Run("another type", func(t *testing.T) {
 		c := newLeaseCrew(t, 1, open())
 		c.server.Client().LPush(t.Context(), leaseKey+name, "x")
-		_ = c.nodes[0].Step(t.Context(), c.fleet, false)
+		_ = c.nodes[0].TakeOrRenew(t.Context(), c.fleet, false)
 		c.step(0, 0, 0)
 	})
 	t.Run("many", func(t *testing.T) {
@@ -239,7 +239,7 @@ func TestLeaseHostile(t *testing.T) {
 		for i := range 100 {
 			c.server.Client().HSet(t.Context(), leaseKey+name, fmt.Sprint(i), strings.Repeat("x", 1<<16))
 		}
-		_ = c.nodes[0].Step(t.Context(), c.fleet, false)
+		_ = c.nodes[0].TakeOrRenew(t.Context(), c.fleet, false)
 		c.step(0, 0, 0)
 	})
 }
@@ -266,7 +266,7 @@ func TestLeaseRedisAway(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, n := range c.nodes {
-		if err := n.Step(ctx, c.fleet, false); err == nil {
+		if err := n.TakeOrRenew(ctx, c.fleet, false); err == nil {
 			t.Error("no error")
 		}
 	}

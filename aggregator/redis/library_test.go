@@ -54,7 +54,7 @@ func newBothFrom(t testing.TB, quoted, source string) *both {
 		t.Fatal(err)
 	}
 	line := []any{}
-	for word := range strings.FieldsSeq(strings.Replace(ACL("edge", "t"), "PASSWORD", "secret", 1)) {
+	for word := range strings.FieldsSeq(strings.Replace(ACLLine("edge", "t"), "PASSWORD", "secret", 1)) {
 		line = append(line, word)
 	}
 	if err := server.Client().Do(ctx, line...).Err(); err != nil {

@@ -52,7 +52,7 @@ type Link struct {
 // New returns a link, which does not connect before Run. It reports everything
 // that is wrong with the config.
 func New(c Config, node Peer) (*Link, error) {
-	client, err := Dial(c)
+	client, err := NewClient(c)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func New(c Config, node Peer) (*Link, error) {
 	}
 	l := &Link{wire: w, keys: newKeyring(w), clock: &fleetClock{wire: w}}
 	nodes := fleet.NewRoster(c.Node, c.Boot, rand.Float64)
-	nodes.Keep(aggregator.SplitRemembered(c.Retention))
+	nodes.RememberFor(aggregator.SplitRemembered(c.Retention))
 	mirror, resync := fleet.NewMirror(), make(chan struct{}, 1)
 	pusher := newPusher(client, &c, node, nodes, w.stats)
 	l.beats = &heartbeats{wire: w, keys: l.keys, clock: l.clock, mirror: mirror, nodes: nodes, started: now, boot: c.Boot, stopped: c.Stopped}
@@ -85,7 +85,7 @@ func New(c Config, node Peer) (*Link, error) {
 	l.figures = figuresExchange{Board: c.Figures, Client: client, Key: w.names.figures, Timeout: c.Timeout}
 	l.rules = rulesExchange{Compared: c.Compared, Client: client, Key: w.names.rules, Timeout: c.Timeout}
 	pusher.live, pusher.forged = true, l.clears.forged
-	pusher.refreshNames = func(ctx context.Context) { _, _ = l.beats.beat(ctx, false) } // it counts its errors
+	pusher.refreshNames = func(ctx context.Context) { _, _ = l.beats.sendHeartbeat(ctx, false) } // it counts its errors
 	return l, nil
 }
 
@@ -102,7 +102,7 @@ func (l *Link) Run(ctx context.Context) {
 		if ctx.Err() != nil {
 			break
 		}
-		l.stats.note(err)
+		l.stats.noteError(err)
 		if errors.Is(err, errBoot) {
 			l.pushes.pusher.id = aggregator.NodeID(l.config.Node, l.beats.boot)
 			l.beats.nodes.Reboot(l.beats.boot)
@@ -111,7 +111,7 @@ func (l *Link) Run(ctx context.Context) {
 		t := l.config.diagnose(err)
 		switch t.Kind {
 		case "library":
-			l.loader.load(ctx)
+			l.loader.installLibrary(ctx)
 		case "too large":
 			l.empty(ctx)
 		}
@@ -120,7 +120,7 @@ func (l *Link) Run(ctx context.Context) {
 		sleep.For(ctx, wait/2+rand.N(wait/2+1))
 	}
 	l.lastPush(context.WithoutCancel(ctx))
-	l.list.rejections.calm(func(string) bool { return false }) // the next link reads them itself
+	l.list.rejections.endAlarms(func(string) bool { return false }) // the next link reads them itself
 }
 
 // empty deletes the list and the heartbeats, of which an answer was larger than
@@ -128,7 +128,7 @@ func (l *Link) Run(ctx context.Context) {
 func (l *Link) empty(ctx context.Context) {
 	n := &l.names
 	if err := l.client.Del(ctx, n.blocks, n.ends, n.stream, n.state, n.macs, n.nodes, n.seen, n.moved, n.watch).Err(); err != nil {
-		l.stats.note(err)
+		l.stats.noteError(err)
 	}
 }
 
@@ -140,24 +140,24 @@ func (l *Link) sweep(ctx context.Context) {
 	}
 }
 
-// Up reports whether the node is joined to its fleet; false before the first
+// IsJoined reports whether the node is joined to its fleet; false before the first
 // join.
-func (l *Link) Up() bool {
+func (l *Link) IsJoined() bool {
 	t, _ := l.health.State()
 	return t.Kind == ""
 }
 
-// Look reads the newest heartbeats of all living nodes. It waits for Redis, at
+// ReadHeartbeats reads the newest heartbeats of all living nodes. It waits for Redis, at
 // most the config's timeout.
-func (l *Link) Look(ctx context.Context) (look fleet.Look, err error) {
+func (l *Link) ReadHeartbeats(ctx context.Context) (look fleet.Look, err error) {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
 	unsent := l.publisher.outbox.Unsent() // before the version that the answer has
-	s, err := l.beats.call(ctx, "", "", "0", "0")
+	s, err := l.beats.callBeat(ctx, "", "", "0", "0")
 	if err != nil {
 		return look, errors.New(l.config.diagnose(err).Text)
 	}
-	look = s.Look(l.keys.judge.Load().Beat)
+	look = s.WholeList(l.keys.judge.Load().ParseHeartbeat)
 	look.Unsent = unsent
 	return look, nil
 }
@@ -174,16 +174,16 @@ func (l *Link) SignAll() {
 	l.Resync()
 }
 
-// Lead makes a step of a lease, in a fleet that this node has joined. It waits for Redis.
-func (l *Link) Lead(ctx context.Context, x *Lease, spare bool) error {
-	return x.Step(ctx, l.leases(), spare)
+// StepLease makes a step of a lease, in a fleet that this node has joined. It waits for Redis.
+func (l *Link) StepLease(ctx context.Context, x *Lease, spare bool) error {
+	return x.TakeOrRenew(ctx, l.leases(), spare)
 }
 
 // Leave ends a lease that this node holds. It waits for Redis.
 func (l *Link) Leave(ctx context.Context, x *Lease) error { return x.Release(ctx, l.leases()) }
 
 func (l *Link) leases() LeaseWay {
-	return LeaseWay{Client: l.client, Key: l.names.leases, Judge: l.keys.judge.Load(), Now: l.clock.now(), Timeout: l.config.Timeout}
+	return LeaseWay{Client: l.client, Key: l.names.leases, Judge: l.keys.judge.Load(), Now: l.clock.redisTime(), Timeout: l.config.Timeout}
 }
 
 // Changed queues a change of the node's list to be published; times are local.
@@ -197,11 +197,11 @@ func (l *Link) Changed(b edgeguard.Block, t blocklist.Trust) { l.publisher.chang
 // full, the next round pushes the key.
 func (l *Link) PushNow(k aggregator.Key) { l.pushes.pushNow(k) }
 
-// Ask has what the node counts of a block of another node that it holds pushed, if any node
+// PushCountsOf has what the node counts of a block of another node that it holds pushed, if any node
 // has reported its key: the answer usually confirms the block. It never waits for Redis. Of many such blocks go
 // those first of which the node has counted most, at most a thousand a second; those of
 // which it has counted nothing do not: their total would be no evidence of its own.
-func (l *Link) Ask(b edgeguard.Block) { l.pushes.ask(b) }
+func (l *Link) PushCountsOf(b edgeguard.Block) { l.pushes.queueHeld(b) }
 
 // NodeCounts returns what each node counts of keys, the greatest count first. A
 // node that is far from the limit does not report what it counts: so the keys
@@ -209,5 +209,5 @@ func (l *Link) Ask(b edgeguard.Block) { l.pushes.ask(b) }
 // what the nodes then push. It waits for Redis, at most the config's timeout. A
 // key that no node counts has none.
 func (l *Link) NodeCounts(ctx context.Context, keys []aggregator.Key, settle bool) ([][]aggregator.NodeCount, error) {
-	return l.counts.read(ctx, keys, settle)
+	return l.counts.readSplits(ctx, keys, settle)
 }

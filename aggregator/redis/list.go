@@ -77,9 +77,9 @@ type listReader struct {
 	scanFailed bool          // the last step of a full read; of who reads
 }
 
-// run reads the changes of the fleet's list, and what the fleet
+// readChanges reads the changes of the fleet's list, and what the fleet
 // watches.
-func (r *listReader) run(ctx context.Context, at position) error {
+func (r *listReader) readChanges(ctx context.Context, at position) error {
 	synced, slow := time.Now(), patience{wire: r.wire}
 	for {
 		select {
@@ -90,9 +90,9 @@ func (r *listReader) run(ctx context.Context, at position) error {
 			// Invalid entries in the stream must not make every node read the
 			// whole list again and again.
 			sleep.For(ctx, resyncEvery-time.Since(synced))
-			s, err := r.beats.beat(ctx, false)
+			s, err := r.beats.sendHeartbeat(ctx, false)
 			if err == nil {
-				err = r.sync(ctx, s)
+				err = r.mergeWholeList(ctx, s)
 			}
 			if err != nil {
 				return err
@@ -102,7 +102,7 @@ func (r *listReader) run(ctx context.Context, at position) error {
 		}
 		news, err := r.read(ctx, at)
 		if slow.bears(err) {
-			r.stats.note(err)
+			r.stats.noteError(err)
 			continue
 		}
 		if err != nil {
@@ -132,7 +132,7 @@ func (r *listReader) read(ctx context.Context, at position) ([]goredis.XStream, 
 		r.stats.failed("stream")
 		return nil, fmt.Errorf("stream of changes: %w", err)
 	}
-	r.stats.answer.came()
+	r.stats.answer.noteAnswer()
 	return news, nil
 }
 
@@ -155,7 +155,7 @@ func (r *listReader) watches(ctx context.Context, messages []goredis.XMessage) (
 	if err := r.client.Del(ctx, r.names.watch).Err(); err != nil {
 		return "", fmt.Errorf("watch list: %w", err)
 	}
-	return idAt(r.clock.now().Add(-time.Second)), nil
+	return idAt(r.clock.redisTime().Add(-time.Second)), nil
 }
 
 // apply applies changes of the list. After a gap, a full sync does the
@@ -170,7 +170,7 @@ func (r *listReader) apply(messages []goredis.XMessage) (last string) {
 		gone := m.Values["d"] != nil // evicted for another record, and not unblocked
 		version, err := strconv.ParseInt(text, 10, 64)
 		j := r.keys.check(prefix, record, mac)
-		if err != nil || !r.mirror.Follow(prefix, record, j.mark(), gone, version) {
+		if err != nil || !r.mirror.Follow(prefix, record, j.ledgerMark(), gone, version) {
 			signal(r.resync)
 			continue
 		}
@@ -242,14 +242,14 @@ func (r *rejections) reject(prefix string, err error) {
 
 // accepted ends the alarm about a rejected record of a prefix.
 func (r *rejections) accepted(prefix string) {
-	if r.standing.Over(prefix) {
+	if r.standing.DropPrefix(prefix) {
 		r.node.Calm("rejected", shorten(prefix))
 	}
 }
 
-// calm ends the alarms about records that are gone.
-func (r *rejections) calm(has func(prefix string) bool) {
-	for _, prefix := range r.standing.Gone(has) {
+// endAlarms ends the alarms about records that are gone.
+func (r *rejections) endAlarms(has func(prefix string) bool) {
+	for _, prefix := range r.standing.PrefixesGone(has) {
 		r.accepted(prefix)
 	}
 }

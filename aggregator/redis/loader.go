@@ -18,16 +18,16 @@ type loader struct {
 	tried time.Time // the last time
 }
 
-// load installs the library with the loader's credentials, if the node has
+// installLibrary installs the library with the loader's credentials, if the node has
 // some.
-func (l *loader) load(ctx context.Context) {
+func (l *loader) installLibrary(ctx context.Context) {
 	if l.config.LoaderFile == "" || (!l.tried.IsZero() && time.Since(l.tried) < loadEvery) {
 		return
 	}
 	l.tried = time.Now()
 	if err := l.config.load(ctx); err != nil {
 		l.stats.failed("install")
-		l.stats.note(err)
+		l.stats.noteError(err)
 		l.node.Alarm("loader", "redis", "the function library cannot be loaded: "+shorten(err.Error()))
 		return
 	}
@@ -38,7 +38,7 @@ func (c Config) load(ctx context.Context) error {
 	if err := c.asLoader(); err != nil {
 		return err
 	}
-	client, err := Dial(c)
+	client, err := NewClient(c)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func (a *macAsks) exchange(ctx context.Context, s *fleet.State) {
 	if !judge.Signs() {
 		return
 	}
-	if !a.config.Monitor && a.answers.Due(now, s.Ask, int(a.stats.nodes.Load()), a.draw()) {
+	if !a.config.Monitor && a.answers.AnswerDue(now, s.Ask, int(a.stats.nodes.Load()), a.draw()) {
 		signal(a.resync)
 	}
 	lacking := 0
@@ -40,17 +40,17 @@ func (a *macAsks) exchange(ctx context.Context, s *fleet.State) {
 	if lacking == 0 {
 		a.node.Calm("unsigned", "ask")
 	}
-	if !a.asks.Due(now, lacking) {
+	if !a.asks.AskDue(now, lacking) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.config.Timeout)
 	defer cancel()
-	question := a.clock.now().UnixMilli()
+	question := a.clock.redisTime().UnixMilli()
 	if err := a.client.HSet(ctx, a.names.state, "ask", question).Err(); err != nil {
 		a.stats.failed("ask")
 		a.node.Alarm("unsigned", "ask", fmt.Sprintf("%d records of the fleet's list have no valid signature, and this node cannot ask the other nodes for them: %s", lacking, a.config.diagnose(err).Text))
 		return
 	}
-	a.answers.Seen(question)
+	a.answers.NoteAnswered(question)
 	a.node.Calm("unsigned", "ask")
 }

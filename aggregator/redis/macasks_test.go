@@ -49,7 +49,7 @@ func TestMACsThatWereRemoved(t *testing.T) {
 // fleet.
 func TestAskWithoutPermission(t *testing.T) {
 	t.Parallel()
-	narrow := userLine(ACL("narrow", "test")) + " -hset +hset|eg:{test/b}:nodes"
+	narrow := userLine(ACLLine("narrow", "test")) + " -hset +hset|eg:{test/b}:nodes"
 	s := startRedis(t, redistest.Options{Users: []string{narrow}})
 	fleet := robbed(t, s)
 	c := testConfig(s.Addr, "edge-c")

@@ -40,7 +40,7 @@ const (
 // user of the ACL line in the documentation.
 func startRedis(t testing.TB, o redistest.Options) *redistest.Server {
 	t.Helper()
-	o.Users = append(o.Users, userLine(ACL("edge", "test")))
+	o.Users = append(o.Users, userLine(ACLLine("edge", "test")))
 	s := redistest.Start(t, o)
 	install(t, s)
 	return s
@@ -141,7 +141,7 @@ func (p testPeer) Records() iter.Seq2[edgeguard.Block, blocklist.Trust] {
 	}
 }
 func (p testPeer) Block(prefix netip.Prefix) (_ edgeguard.Block, t blocklist.Trust, ok bool) {
-	if b := p.list.Of(time.Now(), prefix); b != nil && !p.keepsHere(b) {
+	if b := p.list.BlockOf(time.Now(), prefix); b != nil && !p.keepsHere(b) {
 		return *b, p.list.Trust(prefix), true
 	}
 	return edgeguard.Block{}, t, false

@@ -25,8 +25,8 @@ type nodeCounts struct {
 	asked  aggregator.AskedKeys // keys whose node counts were asked for
 }
 
-// read returns what each node counts of keys; see [Link.NodeCounts].
-func (n *nodeCounts) read(ctx context.Context, keys []aggregator.Key, settle bool) ([][]aggregator.NodeCount, error) {
+// readSplits returns what each node counts of keys; see [Link.NodeCounts].
+func (n *nodeCounts) readSplits(ctx context.Context, keys []aggregator.Key, settle bool) ([][]aggregator.NodeCount, error) {
 	ctx, cancel := context.WithTimeout(ctx, n.config.Timeout)
 	defer cancel()
 	if fresh := n.asked.New(keys, time.Now()); len(fresh) > 0 {
@@ -46,7 +46,7 @@ func (n *nodeCounts) read(ctx context.Context, keys []aggregator.Key, settle boo
 	}
 	out := make([][]aggregator.NodeCount, len(keys))
 	for i, fields := range splits {
-		out[i] = aggregator.SplitByNode(fields, n.nodes.Name)
+		out[i] = aggregator.SplitByNode(fields, n.nodes.NodeName)
 	}
 	return out, nil
 }
@@ -57,7 +57,7 @@ func (n *nodeCounts) present(ctx context.Context, keys []aggregator.Key) ([][]ag
 	looks := make([]aggregator.SplitLook, len(keys))
 	for i, k := range keys {
 		if looks[i].Key = k; n.node.Width(k.Meter) != 0 {
-			looks[i].Heads = []uint32{clockguard.Slot(n.clock.now(), n.node.Width(k.Meter))}
+			looks[i].Heads = []uint32{clockguard.Slot(n.clock.redisTime(), n.node.Width(k.Meter))}
 		}
 	}
 	splits, err := n.pushes.pusher.splits(ctx, looks)

@@ -25,7 +25,7 @@ func (p *Pusher) prove(ctx context.Context, counts *aggregator.Totals, answered 
 		some := again[:min(len(again), callKeys)]
 		if again = again[len(some):]; len(some) == 0 {
 			most, _ := aggregator.SplitsFor(p.fields)
-			n := p.firsts.Take(min(len(waiting), callKeys), most, now)
+			n := p.firsts.TakeReads(min(len(waiting), callKeys), most, now)
 			if some, waiting = waiting[:n], waiting[n:]; n == 0 {
 				break
 			}
@@ -36,7 +36,7 @@ func (p *Pusher) prove(ctx context.Context, counts *aggregator.Totals, answered 
 		}
 		if err != nil {
 			p.stats.failed("split")
-			p.stats.note(fmt.Errorf("split over the nodes: %w", err))
+			p.stats.noteError(fmt.Errorf("split over the nodes: %w", err))
 			waiting = slices.Concat(some, waiting) // not answered: not looked at
 			break
 		}
@@ -52,7 +52,7 @@ func (p *Pusher) due(counts *aggregator.Totals, answered []aggregator.SplitLook,
 	settled := func(o aggregator.SplitLook) bool {
 		return !o.Renew && (!o.Act || p.node.Settled(o.Key, o.Peak))
 	}
-	first = slices.DeleteFunc(append(p.later, p.looks.Due(now)...), settled)
+	first = slices.DeleteFunc(append(p.later, p.looks.TakeDue(now)...), settled)
 	_, agains := aggregator.SplitsFor(p.fields)
 	for _, o := range answered {
 		if settled(o) {
@@ -64,16 +64,16 @@ func (p *Pusher) due(counts *aggregator.Totals, answered []aggregator.SplitLook,
 			if leaves {
 				p.looks.Wait(p.id, o.Key, o, p.others(), now) // its newest window
 			} else {
-				p.looks.Drop(o.Key)
+				p.looks.Forget(o.Key)
 				first = append(first, o)
 			}
 			continue
 		}
-		switch due, new := counts.Ask(o.Key, !o.Act, now); {
+		switch due, new := counts.AskSplit(o.Key, !o.Act, now); {
 		case due && new && leaves && p.looks.Wait(p.id, o.Key, o, p.others(), now):
 		case due && new:
 			first = append(first, o)
-		case due && p.agains.Take(1, agains, now) == 1:
+		case due && p.agains.TakeReads(1, agains, now) == 1:
 			again = append(again, o)
 		}
 	}
@@ -99,7 +99,7 @@ func (p *Pusher) TakeTurns(ctx context.Context, now time.Time) error {
 		p.prove(ctx, counts, nil, now)
 	}
 	var keys []aggregator.Key
-	for _, k := range p.watches.Due(now) {
+	for _, k := range p.watches.TakeDue(now) {
 		if counts.AskWatch(k, now) {
 			keys = append(keys, k)
 		}
@@ -122,12 +122,12 @@ func (p *Pusher) proveSome(ctx context.Context, counts *aggregator.Totals, keys 
 		p.refreshed = now
 		p.refreshNames(ctx)
 		if slices.ContainsFunc(splits, judge.Strange) {
-			p.nodes.Soon() // one of whom no heartbeat counted before is no news
+			p.nodes.ReadAllSoon() // one of whom no heartbeat counted before is no news
 		}
 	}
 	_, agains := aggregator.SplitsFor(p.fields)
 	for i, o := range keys {
-		most := judge.Most(splits[i], o.Own)
+		most := judge.GreatestSum(splits[i], o.Own)
 		if o.Slots {
 			counts.Foresee(o.Key, o.Heads[0], most.Fields, p.id)
 		}
@@ -136,14 +136,14 @@ func (p *Pusher) proveSome(ctx context.Context, counts *aggregator.Totals, keys 
 			p.doubts.Settle(o.Key)
 			// An unblock may have come while the split was read, and a reload.
 			if o.Act && !p.node.Counts().Forgotten(o.Key, o.Heads[most.At]) {
-				p.node.Over(o.Key, most.Counted, aggregator.SplitByNode(most.Fields, p.nodes.Name))
+				p.node.Over(o.Key, most.Counted, aggregator.SplitByNode(most.Fields, p.nodes.NodeName))
 			}
-		case o.Act && o.Moved && len(o.Heads) == 1 && p.agains.Take(aggregator.SplitWindows, agains, now) == aggregator.SplitWindows:
+		case o.Act && o.Moved && len(o.Heads) == 1 && p.agains.TakeReads(aggregator.SplitWindows, agains, now) == aggregator.SplitWindows:
 			o.Slots = false
 			o.Heads = aggregator.HeadsAround(o.Heads[0], p.node.Width(o.Key.Meter))
 			moved = append(moved, o)
 		default:
-			p.doubts.See(o.Key, most.Stranger, now)
+			p.doubts.NoteStranger(o.Key, most.Stranger, now)
 		}
 	}
 	return moved, nil

@@ -70,7 +70,7 @@ func TestOversized(t *testing.T) {
 		addr := fmt.Sprint("203.0.113.", i)
 		fleet[0].blockByHand(t, addr+"/32")
 		for _, m := range fleet {
-			m.eventually(t, "the block, after "+one.name, func() bool { return m.blocked(addr) != nil && m.link.Up() })
+			m.eventually(t, "the block, after "+one.name, func() bool { return m.blocked(addr) != nil && m.link.IsJoined() })
 		}
 	}
 }
@@ -83,7 +83,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	c.TLS.CA = s.CAFile()
 	cluster := c
 	cluster.Addresses, cluster.Cluster = []string{s.Addr}, true
-	many, err := Dial(cluster)
+	many, err := NewClient(cluster)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	if many.(*goredis.ClusterClient).Options().Dialer == nil {
 		t.Error("a Cluster's answers are not bounded")
 	}
-	client, err := Dial(c)
+	client, err := NewClient(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestAnswersAreBounded(t *testing.T) {
 func TestMoreThanTheListKeeps(t *testing.T) {
 	t.Parallel()
 	for _, which := range []string{"blocks", "macs"} {
-		s := redistest.Start(t, redistest.Options{Users: []string{userLine(ACL("edge", "test"))}})
+		s := redistest.Start(t, redistest.Options{Users: []string{userLine(ACLLine("edge", "test"))}})
 		source := strings.Replace(sourceOf(t, 50), "local SPARE = 1024 ", "local SPARE = 10 ", 1)
 		if err := s.Client().FunctionLoadReplace(context.Background(), source).Err(); err != nil {
 			t.Fatal(err)
@@ -189,9 +189,9 @@ func TestListThatIsNotReadInTime(t *testing.T) {
 	if err := l.list.scan(short, key, func(string, string) {}); !errors.Is(err, context.Canceled) || !l.list.scanFailed {
 		t.Fatalf("%v, failed %v", err, l.list.scanFailed)
 	}
-	state, err := l.beats.beat(ctx, true)
+	state, err := l.beats.sendHeartbeat(ctx, true)
 	if err == nil {
-		err = l.list.sync(ctx, state)
+		err = l.list.mergeWholeList(ctx, state)
 	}
 	if err != nil || l.list.scanFailed || s.Client().HExists(ctx, key, "10.0.0.0/24").Val() {
 		t.Errorf("%v, failed %v", err, l.list.scanFailed)

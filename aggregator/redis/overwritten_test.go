@@ -50,7 +50,7 @@ func TestWatchListThatIsFull(t *testing.T) {
 	}
 	for _, m := range nodes {
 		m.eventually(t, "the block", func() bool { return m.blocked("203.0.113.7") != nil })
-		if !m.link.Up() {
+		if !m.link.IsJoined() {
 			t.Errorf("%s is cut off", m.name)
 		}
 	}

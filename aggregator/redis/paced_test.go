@@ -87,7 +87,7 @@ func TestFloodIsPublishedPaced(t *testing.T) {
 	paced()
 	for i := range hot {
 		addr := floodAddr(rate*seconds - 1 - 7*i)
-		if _, hit := a.list.Ask(time.Now(), addr); hit != nil {
+		if _, hit := a.list.FindHit(time.Now(), addr); hit != nil {
 			hit.Refused(time.Now(), 1)
 		}
 	}
@@ -120,7 +120,7 @@ func TestWaitingBlocksAreNotLost(t *testing.T) {
 		"the connection is lost": func(t *testing.T, _ *redistest.Server, p *redistest.Proxy, a *member) {
 			p.Set(redistest.Fault{Refuse: true})
 			p.Cut()
-			a.eventually(t, "the fault", func() bool { return !a.link.Up() })
+			a.eventually(t, "the fault", func() bool { return !a.link.IsJoined() })
 			for i := range 50 {
 				a.flood(t, blocks+i)
 			}
@@ -141,7 +141,7 @@ func TestWaitingBlocksAreNotLost(t *testing.T) {
 			a, b := newMember(t, testConfig(way.Addr, "edge-a")), newMember(t, testConfig(s.Addr, "edge-b"))
 			a.pace = pace
 			for _, m := range []*member{a, b} {
-				m.start(t).eventually(t, "the fleet", m.link.Up)
+				m.start(t).eventually(t, "the fleet", m.link.IsJoined)
 			}
 			began := time.Now()
 			for i := range blocks {
@@ -152,7 +152,7 @@ func TestWaitingBlocksAreNotLost(t *testing.T) {
 				t.Fatal("nothing waits")
 			}
 			disturb(t, s, way, a)
-			a.eventually(t, "the fleet", a.link.Up)
+			a.eventually(t, "the fleet", a.link.IsJoined)
 			b.eventually(t, "all blocks, at their pace", func() bool {
 				n := b.list.Len()
 				// A restarted node may send as many in one moment as in a second.
@@ -177,7 +177,7 @@ func TestWhatHasEndedDoesNotGo(t *testing.T) {
 	a, b := bounded(t, s, "edge-a", 100), newMember(t, testConfig(s.Addr, "edge-b"))
 	a.pace = 10
 	for _, m := range []*member{a, b} {
-		m.start(t).eventually(t, "the fleet", m.link.Up)
+		m.start(t).eventually(t, "the fleet", m.link.IsJoined)
 	}
 	for i := range 400 { // 300 of which are evicted
 		a.flood(t, i)

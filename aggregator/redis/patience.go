@@ -11,7 +11,7 @@ import (
 // lastAnswer is when Redis last answered anything on this link. It is safe for concurrent use.
 type lastAnswer struct{ at atomic.Int64 } // unix ns
 
-func (l *lastAnswer) came() { l.at.Store(time.Now().UnixNano()) }
+func (l *lastAnswer) noteAnswer() { l.at.Store(time.Now().UnixNano()) }
 
 // patience tells a Redis that is slow from one that hangs. It belongs to one loop.
 type patience struct {

@@ -26,7 +26,7 @@ func TestPatience(t *testing.T) {
 			}
 		}
 		bears("nothing was ever answered", slow, false)
-		p.stats.answer.came()
+		p.stats.answer.noteAnswer()
 		bears("no error", nil, false)
 		bears("Redis refuses", errors.New("NOPERM"), false)
 		time.Sleep(700 * time.Millisecond)
@@ -35,7 +35,7 @@ func TestPatience(t *testing.T) {
 		bears("part was answered", nil, false)
 		time.Sleep(300 * time.Millisecond) // as long as an exchange that began when Redis hung
 		bears("Redis hangs", slow, false)
-		p.stats.answer.came()
+		p.stats.answer.noteAnswer()
 		bears("no error", nil, false)
 		for range mostBorne {
 			bears("slow", slow, true)
@@ -53,7 +53,7 @@ func TestPatienceIdleTurns(t *testing.T) {
 	w := &wire{config: &Config{Timeout: time.Minute}, stats: &counters{}}
 	p := pushLoop{wire: w, slow: patience{wire: w}}
 	for range mostBorne {
-		w.stats.answer.came()
+		w.stats.answer.noteAnswer()
 		if err := p.check(t.Context(), slow); err != nil {
 			t.Fatal(err)
 		}
@@ -75,12 +75,12 @@ func TestWatchQueue(t *testing.T) {
 	}
 	for range 3 {
 		for i := range maxWatched {
-			if !q.add(key(i)) {
+			if !q.addKey(key(i)) {
 				t.Fatalf("no room for %d", i)
 			}
 		}
 	}
-	if q.add(key(maxWatched)) || !q.add(key(0)) {
+	if q.addKey(key(maxWatched)) || !q.addKey(key(0)) {
 		t.Error("there is room for one more, or none for one that waits")
 	}
 	got := 0
@@ -90,14 +90,14 @@ func TestWatchQueue(t *testing.T) {
 		default:
 			t.Fatal("some wait, and nobody is told")
 		}
-		for _, k := range q.take(batch) {
+		for _, k := range q.takeFirst(batch) {
 			if k != key(got) {
 				t.Fatalf("%d comes instead of %d", k.Meter, got)
 			}
 			got++
 		}
 	}
-	if got != maxWatched || !q.add(key(0)) || q.len() != 1 {
+	if got != maxWatched || !q.addKey(key(0)) || q.len() != 1 {
 		t.Errorf("%d keys, want %d; then %d", got, maxWatched, q.len())
 	}
 }

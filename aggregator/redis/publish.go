@@ -50,7 +50,7 @@ func (p *publisher) changed(b edgeguard.Block, t blocklist.Trust) {
 	c := fleet.Change{Block: b, Trust: t}
 	switch {
 	case b.Origin != p.config.Node && !p.lacks(c):
-		p.outbox.Drop(b.Prefix)
+		p.outbox.DropBlock(b.Prefix)
 	case p.outbox.Add(c):
 		signal(p.news)
 	default:
@@ -80,7 +80,7 @@ func (p *publisher) due(c fleet.Change) (record, mac string, due bool) {
 func (p *publisher) operators(ctx context.Context) error {
 	_, err := p.publish(ctx, p.outbox.Operators())
 	if err == nil {
-		p.outbox.Sent()
+		p.outbox.OperatorsSent()
 	}
 	return err
 }
@@ -90,7 +90,7 @@ func (p *publisher) operators(ctx context.Context) error {
 // read of the next session publishes.
 func (p *publisher) blocks(ctx context.Context) (behind bool, err error) {
 	for range publishRounds {
-		prefixes := p.outbox.Next(time.Now(), publishBatch)
+		prefixes := p.outbox.TakeNext(time.Now(), publishBatch)
 		if len(prefixes) == 0 {
 			break
 		}
@@ -117,13 +117,13 @@ func (p *publisher) publish(ctx context.Context, changes []fleet.Change) (n int,
 		some := changes[:min(publishBatch, len(changes))]
 		changes = changes[len(some):]
 		p.reword(ctx, some)
-		args := []any{p.clock.now().UnixMilli()}
+		args := []any{p.clock.redisTime().UnixMilli()}
 		var sent []fleet.Change
 		for _, c := range some {
 			record, mac, due := p.due(c)
 			switch {
 			case !due:
-			case c.ByRule() && p.crowded.Has(c.Block.Prefix, time.Now()):
+			case c.ByRule() && p.crowded.Covers(c.Block.Prefix, time.Now()):
 				p.keptHere(c)
 			default:
 				args = append(args, c.Block.Prefix.String(), record, mac)
@@ -188,9 +188,9 @@ func (p *publisher) encode(c fleet.Change) (record, mac string, ok bool) {
 	}
 	if err != nil {
 		p.stats.failed("publish")
-		p.stats.note(err)
+		p.stats.noteError(err)
 		return "", "", false
 	}
-	mac, ok = p.keys.judge.Load().MAC(c.Block.Prefix.String(), record, c.Trust)
+	mac, ok = p.keys.judge.Load().RecordMAC(c.Block.Prefix.String(), record, c.Trust)
 	return record, mac, ok
 }

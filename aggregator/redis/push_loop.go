@@ -51,7 +51,7 @@ func newPushLoop(w *wire, p *Pusher) *pushLoop {
 		wire: w, pusher: p, wake: make(chan struct{}, 1), watched: newWatchQueue(),
 		asks: fleet.NewOutbox(asksPace, func(prefix netip.Prefix) (counted uint32, ok bool) {
 			if k, held := w.node.Held(prefix); held {
-				counted = w.node.Counts().Own(k, w.node.Now())
+				counted = w.node.Counts().OwnCount(k, w.node.Now())
 			}
 			return counted, counted > 0
 		}),
@@ -59,9 +59,9 @@ func newPushLoop(w *wire, p *Pusher) *pushLoop {
 	}
 }
 
-// run pushes a round each interval, drawn a little shorter so that nodes
+// pushRounds pushes a round each interval, drawn a little shorter so that nodes
 // do not fall into step, and immediately what the fleet watches.
-func (p *pushLoop) run(ctx context.Context) error {
+func (p *pushLoop) pushRounds(ctx context.Context) error {
 	timer := time.NewTimer(rand.N(p.config.Push))
 	defer timer.Stop()
 	var turn, looks, hurry <-chan time.Time
@@ -119,7 +119,7 @@ func (p *pushLoop) round(ctx context.Context) (wait time.Duration, err error) {
 		p.slow.borne = 0
 		p.stats.pushed.Store(time.Now().UnixNano())
 		if p.health.PushWorks() {
-			p.lost() // a new master may have missed something
+			p.compareAll() // a new master may have missed something
 			more = true
 		}
 		if more && !paced {
@@ -136,7 +136,7 @@ func (p *pushLoop) round(ctx context.Context) (wait time.Duration, err error) {
 func (p *pushLoop) reconcile(ctx context.Context) (more, paced bool, err error) {
 	most, losses := batch, p.losses.Load()
 	if p.caughtUp != losses {
-		if most = p.pace.Take(time.Now(), p.health, batch); most == 0 {
+		if most = p.pace.TakeComparisons(time.Now(), p.health, batch); most == 0 {
 			return true, true, nil
 		}
 	}
@@ -147,10 +147,10 @@ func (p *pushLoop) reconcile(ctx context.Context) (more, paced bool, err error) 
 	return more, false, err
 }
 
-// lost has all sums compared with Redis, which may have lost something.
-func (p *pushLoop) lost() {
+// compareAll has all sums compared with Redis, which may have lost something.
+func (p *pushLoop) compareAll() {
 	p.losses.Add(1)
-	p.node.Counts().Lost()
+	p.node.Counts().ReconcileAll()
 	signal(p.wake)
 }
 
@@ -164,13 +164,13 @@ func (p *pushLoop) check(ctx context.Context, err error) error {
 		return nil // maybe nothing was sent: only a round that was answered ends a row of slow ones
 	}
 	if p.slow.bears(err) {
-		p.stats.note(err)
+		p.stats.noteError(err)
 		return nil
 	}
-	if lost(err) {
+	if isConnectionLost(err) {
 		return err
 	}
-	p.stats.note(err)
+	p.stats.noteError(err)
 	p.reloadCluster(ctx)
 	p.health.PushFailed(time.Now(), p.config.diagnose(err))
 	return nil
@@ -178,12 +178,12 @@ func (p *pushLoop) check(ctx context.Context, err error) error {
 
 // pushWatched pushes queued keys: not so many at once that a round waits for long.
 func (p *pushLoop) pushWatched(ctx context.Context) error {
-	return p.pusher.PushWatched(ctx, p.watched.take(batch), p.node.Now())
+	return p.pusher.PushWatched(ctx, p.watched.takeFirst(batch), p.node.Now())
 }
 
 // pushNow queues a key; see [Link.PushNow]. One that finds no room goes with the next round.
 func (p *pushLoop) pushNow(k aggregator.Key) {
-	if !p.watched.add(k) {
+	if !p.watched.addKey(k) {
 		p.stats.delayed.Add(1)
 		p.node.Counts().WatchLater(k, p.node.Now())
 	}
@@ -202,8 +202,8 @@ func (p *pushLoop) lookAgain() {
 	}
 }
 
-// ask queues a held block; see [Link.Ask].
-func (p *pushLoop) ask(b edgeguard.Block) {
+// queueHeld queues a held block; see [Link.PushCountsOf].
+func (p *pushLoop) queueHeld(b edgeguard.Block) {
 	if c := (fleet.Change{Block: b}); c.ByRule() { // nothing is counted of the others
 		p.asks.Add(c)
 		signal(p.asked)
@@ -215,7 +215,7 @@ func (p *pushLoop) pushAsked(ctx context.Context) error {
 	p.turn = time.Now()
 	p.asks.SetPace(p.eachSecond())
 	var keys []aggregator.Key
-	for _, prefix := range p.asks.Next(p.turn, asksPace) {
+	for _, prefix := range p.asks.TakeNext(p.turn, asksPace) {
 		if k, held := p.node.Held(prefix); held {
 			keys = append(keys, k)
 		}

@@ -87,12 +87,12 @@ func (p *Pusher) Round(ctx context.Context, now time.Time) error {
 	counts := p.node.Counts()
 	var t tally
 	for pushes := range counts.Collect(now, batch) {
-		if !p.push(ctx, counts, pushes, now, &t) {
+		if !p.sendPushes(ctx, counts, pushes, now, &t) {
 			break
 		}
 	}
 	p.prove(ctx, counts, nil, now) // what waits
-	return t.err()
+	return t.firstError()
 }
 
 // Reconcile compares with Redis what is due, or a part of it, and reports
@@ -106,8 +106,8 @@ func (p *Pusher) reconcile(ctx context.Context, now time.Time, most int) (more b
 	counts := p.node.Counts()
 	pushes, more := counts.Reconcile(now, most)
 	var t tally
-	p.push(ctx, counts, pushes, now, &t)
-	return more, t.err()
+	p.sendPushes(ctx, counts, pushes, now, &t)
+	return more, t.firstError()
 }
 
 // PushWatched pushes what the node has of keys that the fleet watches.
@@ -120,8 +120,8 @@ func (p *Pusher) PushWatched(ctx context.Context, keys []aggregator.Key, now tim
 		}
 	}
 	var t tally
-	p.push(ctx, counts, pushes, now, &t)
-	return t.err()
+	p.sendPushes(ctx, counts, pushes, now, &t)
+	return t.firstError()
 }
 
 // PushUrgent pushes keys that cannot wait for the next round, at most most, and reports
@@ -130,8 +130,8 @@ func (p *Pusher) PushUrgent(ctx context.Context, now time.Time, most int) (more 
 	counts := p.node.Counts()
 	pushes, more := counts.CollectUrgent(now, most)
 	var t tally
-	p.push(ctx, counts, pushes, now, &t)
-	return more, t.err()
+	p.sendPushes(ctx, counts, pushes, now, &t)
+	return more, t.firstError()
 }
 
 // reported returns those of the keys of which Redis has something. Of a block that is

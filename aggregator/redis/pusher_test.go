@@ -18,7 +18,7 @@ func pusherOf(t testing.TB, s *redistest.Server, name string, names map[[8]byte]
 	t.Helper()
 	m := newMember(t, testConfig(s.Addr, name))
 	m.config.Boot = "00000000000000aa"
-	client, err := Dial(m.config)
+	client, err := NewClient(m.config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestPusherReconciles(t *testing.T) {
 	reconcile := func() (reconciled, full uint64) {
 		t.Helper()
 		before := m.counts.Stats()
-		m.counts.Lost()
+		m.counts.ReconcileAll()
 		for more := true; more; {
 			var err error
 			if more, err = p.Reconcile(ctx, time.Now()); err != nil {
@@ -156,7 +156,7 @@ func TestPusherUnanswered(t *testing.T) {
 	proxy := redistest.NewProxy(t, s.Addr)
 	m := newMember(t, testConfig(proxy.Addr, "edge-a"))
 	m.config.Timeout = 100 * time.Millisecond
-	client, err := Dial(m.config)
+	client, err := NewClient(m.config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func TestPusherUnanswered(t *testing.T) {
 	m.see("203.0.113.1", 7)
 	for _, fault := range []redistest.Fault{{DropReplies: true}, {CutReplyAfter: 1}, {CutAfter: 30}, {Swallow: true}} {
 		proxy.Set(fault)
-		if err := p.Round(context.Background(), time.Now()); err == nil || !lost(err) {
+		if err := p.Round(context.Background(), time.Now()); err == nil || !isConnectionLost(err) {
 			t.Errorf("%+v: %v", fault, err)
 		}
 		proxy.Cut()
@@ -193,7 +193,7 @@ func TestLost(t *testing.T) {
 		{&pushError{4, 4, errors.New("EDGEGUARD clock 123")}, false},
 		{fmt.Errorf("round: %w", &pushError{4, 4, errors.New("EOF")}), true},
 	} {
-		if got := lost(test.err); got != test.want {
+		if got := isConnectionLost(test.err); got != test.want {
 			t.Errorf("%v: %v", test.err, got)
 		}
 	}

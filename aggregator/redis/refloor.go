@@ -11,7 +11,7 @@ import (
 // forged applies what an answer shows of another client that writes to Redis.
 func (c *clearing) forged(push *aggregator.Push, out aggregator.Outcome, now time.Time) {
 	if out.Floor != 0 {
-		c.floors.See(push.Key, aggregator.ClearedMark{Slot: out.Floor, Width: push.Width}, now)
+		c.floors.NoteMark(push.Key, aggregator.ClearedMark{Slot: out.Floor, Width: push.Width}, now)
 	}
 	if out.Forged && c.floors.Forged(push.Key, now) {
 		// One alarm for all keys: who forges can do it of thousands.
@@ -24,7 +24,7 @@ func (c *clearing) forged(push *aggregator.Push, out aggregator.Outcome, now tim
 // mark, and all nodes push it in full. Those that know an unblock of it, which is
 // older, set their mark again.
 func (c *clearing) refloor(ctx context.Context, now time.Time) error {
-	due, marks, forged := c.floors.Due(now)
+	due, marks, forged := c.floors.DueMarks(now)
 	if !marks {
 		c.node.Calm("forged", "marks")
 	}

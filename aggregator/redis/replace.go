@@ -26,12 +26,12 @@ func (r *listReader) replaceWrong(ctx context.Context, now time.Time) error {
 	if r.config.Monitor {
 		return nil
 	}
-	due := r.mirror.Due(now)
+	due := r.mirror.DueReplacements(now)
 	if len(due) == 0 {
 		return nil
 	}
 	mine := map[string]fleet.Change{}
-	for _, c := range r.publisher.live() {
+	for _, c := range r.publisher.ownRecords() {
 		if prefix := c.Block.Prefix.String(); !due[prefix].IsZero() {
 			mine[prefix] = c
 		}
@@ -47,7 +47,7 @@ func (r *listReader) replaceWrong(ctx context.Context, now time.Time) error {
 		j := r.keys.check(prefix, s.record, s.mac)
 		switch {
 		case !isWrong(j.err): // it was replaced past the stream
-			r.mirror.Apply(prefix, s.record, j.mark())
+			r.mirror.Apply(prefix, s.record, j.ledgerMark())
 			r.merge(prefix, j, false)
 		case known && len(s.record) > aggregator.MaxRecord: // it gives way to any
 			lacking = append(lacking, c)

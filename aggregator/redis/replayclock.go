@@ -56,9 +56,9 @@ func (p *Pusher) Watched(ctx context.Context, after string) ([]aggregator.Key, s
 	return keys, after, nil
 }
 
-// Drop removes what [Pusher.Claim] and the watch list left in the namespace.
+// RemoveClaim removes what [Pusher.Claim] and the watch list left in the namespace.
 // Counts expire ten minutes after the last push.
-func (p *Pusher) Drop(ctx context.Context) error {
+func (p *Pusher) RemoveClaim(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
 	pipe := p.client.Pipeline()

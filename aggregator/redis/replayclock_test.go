@@ -47,7 +47,7 @@ func TestClaimedTime(t *testing.T) {
 	if keys, after, err := p.Watched(ctx, "0"); len(keys) != 0 || after != "0" || err != nil {
 		t.Fatalf("%v, %q, %v on a watch list that is not there", keys, after, err)
 	}
-	m.counts.Lost()
+	m.counts.ReconcileAll()
 	if err := p.Round(ctx, long); err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestClaimedTime(t *testing.T) {
 	if keys, again, err := p.Watched(ctx, after); len(keys) != 0 || again != after || err != nil {
 		t.Fatalf("%v, %q, %v after the newest", keys, again, err)
 	}
-	if err := p.Drop(ctx); err != nil {
+	if err := p.RemoveClaim(ctx); err != nil {
 		t.Fatal(err)
 	}
 	for _, left := range s.Client().Keys(ctx, "*").Val() {
@@ -83,7 +83,7 @@ func TestClaimedFaults(t *testing.T) {
 	if after != "7-0" {
 		t.Errorf("the place moved to %q", after)
 	}
-	for what, err := range map[string]error{"claim": p.Claim(ctx), "watch list": watch, "remove": p.Drop(ctx)} {
+	for what, err := range map[string]error{"claim": p.Claim(ctx), "watch list": watch, "remove": p.RemoveClaim(ctx)} {
 		if err == nil || !strings.HasPrefix(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)
 		} else if text := m.config.Explain(err).Error(); !strings.Contains(text, "cannot be reached") {

@@ -20,10 +20,10 @@ const (
 	mostRecords = 1 << 20
 )
 
-// sync reads and merges the whole list, then publishes what this node knows
+// mergeWholeList reads and merges the whole list, then publishes what this node knows
 // better. s was read before: changes made since then come again by the stream,
 // which is read from s.Tip on.
-func (r *listReader) sync(ctx context.Context, s fleet.State) error {
+func (r *listReader) mergeWholeList(ctx context.Context, s fleet.State) error {
 	r.mirror.Begin(s.Changes)
 	r.noRoom.Store(false)
 	if r.scanFailed {
@@ -33,7 +33,7 @@ func (r *listReader) sync(ctx context.Context, s fleet.State) error {
 		r.stats.failed("sync")
 		return err
 	}
-	r.mirror.End()
+	r.mirror.DropUnread()
 	if !r.noRoom.Load() {
 		r.node.Calm("no_room", "list")
 	}
@@ -50,7 +50,7 @@ func (r *listReader) sync(ctx context.Context, s fleet.State) error {
 // that has just started, its own blocks that the fleet lacks wait as well: they
 // may have waited when it stopped, and what the fleet had, other nodes have.
 func (p *publisher) unpaced(first bool) (some []fleet.Change) {
-	for _, c := range p.live() {
+	for _, c := range p.ownRecords() {
 		switch {
 		case !c.ByRule():
 			some = append(some, c)
@@ -77,7 +77,7 @@ func (r *listReader) readAll(ctx context.Context) error {
 	}
 	return r.scan(ctx, r.names.blocks, func(prefix, record string) {
 		j := r.keys.check(prefix, record, macs[prefix])
-		mark := j.mark()
+		mark := j.ledgerMark()
 		mark.Signed = mark.Signed && !(again && !judge.ByFirst(macs[prefix]))
 		r.mirror.Apply(prefix, record, mark)
 		r.merge(prefix, j, false)
@@ -112,9 +112,9 @@ func (r *listReader) scan(ctx context.Context, hash string, each func(prefix, va
 	}
 }
 
-// live returns this node's records that still matter to the fleet:
+// ownRecords returns this node's records that still matter to the fleet:
 // active blocks, and tombstones that are still remembered.
-func (p *publisher) live() []fleet.Change {
+func (p *publisher) ownRecords() []fleet.Change {
 	var out []fleet.Change
 	now := p.node.Now()
 	for b, t := range p.node.Records() {

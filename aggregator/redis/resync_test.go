@@ -33,7 +33,7 @@ func (m *member) manyBlocks(t testing.TB, n int) {
 // and the digest that Redis has.
 func (m *member) agreed(t testing.TB, n int) bool {
 	t.Helper()
-	s, err := m.link.beats.beat(context.Background(), false)
+	s, err := m.link.beats.sendHeartbeat(context.Background(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,10 +64,10 @@ func TestFullSync(t *testing.T) {
 			first.manyBlocks(t, n)
 			begun := time.Now()
 			first.start(t)
-			first.eventually(t, "its list to be the fleet's", func() bool { return first.link.Up() && first.agreed(t, n) })
+			first.eventually(t, "its list to be the fleet's", func() bool { return first.link.IsJoined() && first.agreed(t, n) })
 			told := time.Now()
 			late := newMember(t, patient("edge-b")).start(t)
-			late.eventually(t, "the fleet's list", func() bool { return late.link.Up() && late.agreed(t, n) })
+			late.eventually(t, "the fleet's list", func() bool { return late.link.IsJoined() && late.agreed(t, n) })
 			t.Logf("%d blocks: published in %v, read in %v", n, told.Sub(begun).Round(time.Millisecond), time.Since(told).Round(time.Millisecond))
 			if !oneList([]*member{first, late}) {
 				t.Error("the lists differ")
@@ -100,12 +100,12 @@ func TestGapInTheStream(t *testing.T) {
 	quick := newMember(t, testConfig(s.Addr, "edge-b"))
 	quick.manyBlocks(t, blocks)
 	quick.start(t)
-	quick.eventually(t, "its list to be the fleet's", func() bool { return quick.link.Up() && quick.agreed(t, blocks) })
+	quick.eventually(t, "its list to be the fleet's", func() bool { return quick.link.IsJoined() && quick.agreed(t, blocks) })
 	if err := s.Client().XTrimMaxLen(ctx, newNames("test", 4).stream, 10).Err(); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error)
-	go func() { done <- link.list.run(ctx, at) }()
+	go func() { done <- link.list.readChanges(ctx, at) }()
 	slow.eventually(t, "the whole list", func() bool { return slow.agreed(t, blocks) })
 	// And then the stream again.
 	if _, err := quick.list.Merge(quick.byHand("203.0.113.7/32"), time.Now()); err != nil {

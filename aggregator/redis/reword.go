@@ -29,7 +29,7 @@ func (p *publisher) reword(ctx context.Context, changes []fleet.Change) {
 	defer cancel()
 	splits, err := p.counts.present(ctx, keys)
 	if err != nil {
-		p.stats.note(fmt.Errorf("split over the nodes: %w", err))
+		p.stats.noteError(fmt.Errorf("split over the nodes: %w", err))
 		return
 	}
 	for i := range at {
@@ -43,7 +43,7 @@ func (p *publisher) reword(ctx context.Context, changes []fleet.Change) {
 // split returns which node counted how much. What this node counted since its last
 // push is not in Redis yet, but known here.
 func (p *publisher) split(fields []aggregator.SplitField, here uint32) []aggregator.NodeCount {
-	parts := aggregator.SplitByNode(fields, p.nodes.Name)
+	parts := aggregator.SplitByNode(fields, p.nodes.NodeName)
 	own := slices.IndexFunc(parts, func(part aggregator.NodeCount) bool { return part.Node == p.config.Node })
 	if own < 0 {
 		own = len(parts)

@@ -35,7 +35,7 @@ func TestFarewell(t *testing.T) {
 		t.Errorf("%d nodes are alive in Redis after one has ended", n)
 	}
 	a.eventually(t, "the other to be gone", func() bool { return a.link.Stats().Nodes == 1 })
-	if name := a.link.beats.nodes.Name(b.link.pushes.pusher.id); name != "edge-b" {
+	if name := a.link.beats.nodes.NodeName(b.link.pushes.pusher.id); name != "edge-b" {
 		t.Errorf("the node that went is named %q", name)
 	}
 }

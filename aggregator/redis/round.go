@@ -20,17 +20,17 @@ type tally struct {
 	then              error // of what followed from the answers
 }
 
-func (t *tally) err() error {
+func (t *tally) firstError() error {
 	if t.first == nil {
 		return t.then
 	}
 	return errors.Join(&pushError{calls: t.calls, unanswered: t.unanswered, err: t.first}, t.then)
 }
 
-// push sends pushes, some calls at a time, and does what follows from the
+// sendPushes sends pushes, some calls at a time, and does what follows from the
 // answers before it sends more. It returns false if the rest would only fail as
 // slowly.
-func (p *Pusher) push(ctx context.Context, counts *aggregator.Totals, pushes []aggregator.Push, now time.Time, t *tally) bool {
+func (p *Pusher) sendPushes(ctx context.Context, counts *aggregator.Totals, pushes []aggregator.Push, now time.Time, t *tally) bool {
 	for calls := range slices.Chunk(p.group(pushes), p.together()) {
 		var f followUps
 		failed, err := p.exchange(ctx, counts, calls, now, &f)
@@ -147,7 +147,7 @@ func (p *Pusher) send(ctx context.Context, calls []*call, claimed time.Time) (fa
 			c.answers, err = aggregator.DecodeAnswers(text, len(c.pushes))
 		}
 		if err == nil {
-			p.stats.answer.came()
+			p.stats.answer.noteAnswer()
 			continue
 		}
 		failed++
@@ -217,9 +217,9 @@ func (e *pushError) Error() string {
 
 func (e *pushError) Unwrap() error { return e.err }
 
-// lost reports whether the connection to Redis is gone altogether: not only
+// isConnectionLost reports whether the connection to Redis is gone altogether: not only
 // that to a part of a Cluster, and not because Redis refuses the node's clock.
-func lost(err error) bool {
+func isConnectionLost(err error) bool {
 	var e *pushError
 	if !errors.As(err, &e) {
 		return err != nil

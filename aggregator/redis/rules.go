@@ -23,9 +23,9 @@ type rulesExchange struct {
 // rulesField is under which name a node signs: a MAC of figures does not fit rules.
 func rulesField(node string) string { return "rules " + node }
 
-// Step follows whose rules differ, writes this node's and reads the others' as far as they are asked
+// ExchangeRules follows whose rules differ, writes this node's and reads the others' as far as they are asked
 // for. What is longer than any node writes is deleted.
-func (x *rulesExchange) Step(ctx context.Context, t *figuresTurn, digest string) error {
+func (x *rulesExchange) ExchangeRules(ctx context.Context, t *figuresTurn, digest string) error {
 	if x.Compared == nil {
 		return nil
 	}
@@ -33,13 +33,13 @@ func (x *rulesExchange) Step(ctx context.Context, t *figuresTurn, digest string)
 	ctx, cancel := context.WithTimeout(ctx, x.Timeout)
 	defer cancel()
 	var err error
-	if text, due := x.Compared.Due(t.Now, t.Node, t.Alive); due {
+	if text, due := x.Compared.RulesToWrite(t.Now, t.Node, t.Alive); due {
 		pipe := x.Client.Pipeline()
 		pipe.HSet(ctx, x.Key, t.Node, t.Judge.SignFigures(rulesField(t.Node), text))
 		pipe.Expire(ctx, x.Key, fleet.RuleFactsStay)
 		_, err = pipe.Exec(ctx)
 	}
-	if names := x.Compared.Asks(t.Now); len(names) > 0 {
+	if names := x.Compared.NodesToRead(t.Now); len(names) > 0 {
 		err = errors.Join(err, x.read(ctx, t, names))
 	}
 	if foreign(err) {
@@ -59,7 +59,7 @@ func (x *rulesExchange) read(ctx context.Context, t *figuresTurn, names []string
 			return errFiguresLarge
 		}
 		if text, _, ok := t.Judge.OpenFigures(rulesField(names[i]), text); ok {
-			x.Compared.Take(names[i], text)
+			x.Compared.TakeRules(names[i], text)
 		}
 	}
 	return nil

@@ -39,7 +39,7 @@ func TestRulesAreCompared(t *testing.T) {
 				alive = append(alive, aggregator.Heartbeat{Node: figuresNames[i], Boot: boot, Rules: one.facts.Digest, Compares: one.Compared.Compares()})
 			}
 			for i, one := range nodes {
-				if err := one.Step(context.Background(), &figuresTurn{Now: c.now, Node: figuresNames[i], Alive: alive, Judge: c.judges[i]}, one.facts.Digest); err != nil && !errors.Is(err, errFiguresLarge) { // what somebody else wrote is deleted
+				if err := one.ExchangeRules(context.Background(), &figuresTurn{Now: c.now, Node: figuresNames[i], Alive: alive, Judge: c.judges[i]}, one.facts.Digest); err != nil && !errors.Is(err, errFiguresLarge) { // what somebody else wrote is deleted
 					t.Fatal(err)
 				}
 			}

@@ -22,11 +22,11 @@ func (l *Link) session(ctx context.Context) error {
 	l.health.Joined(time.Now())
 	l.health.Lasts(time.Now(), int(l.stats.nodes.Load()))
 	return runTogether(ctx,
-		l.pushes.run,
+		l.pushes.pushRounds,
 		l.heartbeatLoop,
 		l.publishLoop,
 		l.thresholdLoop,
-		func(ctx context.Context) error { return l.list.run(ctx, at) },
+		func(ctx context.Context) error { return l.list.readChanges(ctx, at) },
 	)
 }
 
@@ -35,7 +35,7 @@ func (l *Link) session(ctx context.Context) error {
 // unblocks, which Redis may not have. Then every suspect is reconciled, and the
 // watch list is read from one window back.
 func (l *Link) join(ctx context.Context) (position, error) {
-	if err := l.keys.load(); err != nil {
+	if err := l.keys.readKeyFile(); err != nil {
 		return position{}, err
 	}
 	for i := range 3 {
@@ -47,24 +47,24 @@ func (l *Link) join(ctx context.Context) (position, error) {
 		}
 	}
 	l.beats.nodes.Rejoin()
-	s, err := l.beats.beat(ctx, true)
+	s, err := l.beats.sendHeartbeat(ctx, true)
 	if err != nil {
 		return position{}, err
 	}
 	l.drift.drift.Joined(s.Born)
 	l.asks.asks.Joined()
-	l.asks.answers.Seen(s.Ask)
+	l.asks.answers.NoteAnswered(s.Ask)
 	// What operators changed is in the list, too, which the sync publishes.
 	l.publisher.outbox.Operators()
-	if err := l.list.sync(ctx, s); err != nil {
+	if err := l.list.mergeWholeList(ctx, s); err != nil {
 		return position{}, err
 	}
-	l.publisher.outbox.Sent()
+	l.publisher.outbox.OperatorsSent()
 	l.clears.repeat()
 	if err := l.clears.forget(ctx); err != nil {
 		return position{}, err
 	}
-	l.pushes.lost()
+	l.pushes.compareAll()
 	return startPosition(s, l.config.Retention), nil
 }
 
@@ -92,7 +92,7 @@ func (l *Link) lastPush(ctx context.Context) {
 		err = l.beats.farewell(ctx)
 	}
 	if err != nil {
-		l.stats.note(err)
+		l.stats.noteError(err)
 	}
 }
 
@@ -112,9 +112,9 @@ func (l *Link) heartbeatLoop(ctx context.Context) error {
 			return ctx.Err()
 		case <-ticks.C:
 		}
-		s, err := l.beats.beat(ctx, true)
+		s, err := l.beats.sendHeartbeat(ctx, true)
 		if slow.bears(err) {
-			l.stats.note(err)
+			l.stats.noteError(err)
 			continue
 		}
 		if err != nil {
@@ -169,7 +169,7 @@ func (l *Link) housekeep(ctx context.Context) error {
 	} else {
 		l.node.Calm("version", "record")
 	}
-	l.list.rejections.calm(l.list.mirror.Has)
+	l.list.rejections.endAlarms(l.list.mirror.HasRecord)
 	l.pushes.lookAgain()
 	if err := l.clears.refloor(ctx, time.Now()); err != nil {
 		return err
@@ -186,7 +186,7 @@ func (l *Link) thresholdLoop(ctx context.Context) error {
 	}
 	sync := thresholdSync{
 		Client: l.client, Key: l.names.thresholds, Timeout: l.config.Timeout, Monitor: l.config.Monitor, Node: l.config.Thresholds,
-		Judge: l.keys.judge.Load, Now: l.clock.now, Nodes: l.stats.nodes.Load, Alarm: l.node.Alarm, Calm: l.node.Calm,
+		Judge: l.keys.judge.Load, Now: l.clock.redisTime, Nodes: l.stats.nodes.Load, Alarm: l.node.Alarm, Calm: l.node.Calm,
 	}
 	return sync.Run(ctx)
 }
@@ -195,9 +195,9 @@ func (l *Link) thresholdLoop(ctx context.Context) error {
 // somebody looks at the fleet, and what the rules do where these differ. An error does not end the session.
 func (l *Link) exchangeFigures(ctx context.Context) {
 	turn := figuresTurn{
-		Now: l.node.Now(), Fleet: l.clock.now(), Node: l.config.Node, Boot: l.beats.boot, Alive: l.beats.nodes.Alive(), Judge: l.keys.judge.Load(),
+		Now: l.node.Now(), Fleet: l.clock.redisTime(), Node: l.config.Node, Boot: l.beats.boot, Alive: l.beats.nodes.Alive(), Judge: l.keys.judge.Load(),
 	}
-	if err := errors.Join(l.figures.Step(ctx, turn), l.rules.Step(ctx, &turn, l.node.RulesDigest())); err != nil {
+	if err := errors.Join(l.figures.ExchangeFigures(ctx, turn), l.rules.ExchangeRules(ctx, &turn, l.node.RulesDigest())); err != nil {
 		l.stats.failed("figures")
 	}
 }

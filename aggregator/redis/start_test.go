@@ -17,11 +17,11 @@ func TestUpOnlyWhenJoined(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer link.client.Close()
-	if st := link.Stats(); link.Up() || st.Up || st.Fault.Kind != "starting" || st.Fault.Text == "" || st.Since.IsZero() {
-		t.Errorf("before the start: up %v, %+v", link.Up(), st)
+	if st := link.Stats(); link.IsJoined() || st.Up || st.Fault.Kind != "starting" || st.Fault.Text == "" || st.Since.IsZero() {
+		t.Errorf("before the start: up %v, %+v", link.IsJoined(), st)
 	}
 	m.start(t)
-	m.eventually(t, "the fleet", func() bool { return m.link.Up() && m.link.Stats().Rounds > 0 })
+	m.eventually(t, "the fleet", func() bool { return m.link.IsJoined() && m.link.Stats().Rounds > 0 })
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.raised) != 0 {

@@ -87,7 +87,7 @@ func (c *counters) failed(what string) {
 	c.errors[what]++
 }
 
-func (c *counters) note(err error) {
+func (c *counters) noteError(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last = shorten(err.Error())

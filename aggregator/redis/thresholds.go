@@ -112,7 +112,7 @@ func (s *thresholdSync) once(ctx context.Context) error {
 // thresholdNames returns the rules to look at: the config's, and others that the book has.
 func thresholdNames(rules []string, book fleet.ThresholdBook) []string {
 	all := slices.Clone(rules)
-	for _, e := range book.All() {
+	for _, e := range book.Entries() {
 		all = append(all, e.Rule)
 	}
 	slices.Sort(all)
@@ -150,13 +150,13 @@ func (s *thresholdSync) compare(book fleet.ThresholdBook, values map[string]stri
 	wrong := ""
 	for name, value := range values {
 		r, err := s.open(name, value)
-		known, ok := book.Of(name)
+		known, ok := book.EntryOf(name)
 		switch {
 		case errors.Is(err, fleet.ErrNewer):
 			continue
 		case err != nil:
 			wrong = fmt.Sprintf("the threshold of rule %s in Redis is rejected here: %v: find out who writes to the namespace", name, err)
-		case value != "" && book.News(&r):
+		case value != "" && book.IsNews(&r):
 			news = append(news, r)
 			continue
 		case value != "" && r == known.ThresholdRecord:
@@ -211,7 +211,7 @@ func (s *thresholdSync) open(name, value string) (r fleet.ThresholdRecord, err e
 // write writes a record into the hash, one of the same text after 0, 1, 2, 4 and up to
 // 60 seconds: a forger must not have all nodes write as fast as he does.
 func (s *thresholdSync) write(ctx context.Context, r fleet.ThresholdRecord) error {
-	if _, now := s.pace.Try(fmt.Sprint(r.Rule, " ", r.At), time.Now()); !now {
+	if _, now := s.pace.MayReplace(fmt.Sprint(r.Rule, " ", r.At), time.Now()); !now {
 		return nil
 	}
 	text, err := r.Encode()

@@ -40,13 +40,13 @@ func (m *thresholdMember) Take(_ context.Context, news []fleet.ThresholdRecord) 
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, r := range news {
-		m.book = m.book.With(r, false, 0)
+		m.book = m.book.WithRecord(r, false, 0)
 	}
 }
 
 // threshold returns what decides of a rule; 0 for the config's.
 func (m *thresholdMember) threshold(rule string) uint32 {
-	e, _ := m.Book().Of(rule)
+	e, _ := m.Book().EntryOf(rule)
 	if r := e.Decides(); r != nil {
 		return r.Threshold
 	}
@@ -304,7 +304,7 @@ func TestThresholdRun(t *testing.T) {
 }
 
 func TestThresholdNames(t *testing.T) {
-	b := fleet.ThresholdBook{}.With(fleet.ThresholdRecord{Rule: "gone", At: 1}, false, 0).With(fleet.ThresholdRecord{Rule: "site", At: 1}, false, 0)
+	b := fleet.ThresholdBook{}.WithRecord(fleet.ThresholdRecord{Rule: "gone", At: 1}, false, 0).WithRecord(fleet.ThresholdRecord{Rule: "site", At: 1}, false, 0)
 	if got := thresholdNames([]string{"site", "login"}, b); !slices.Equal(got, []string{"gone", "login", "site"}) {
 		t.Errorf("looks at %q", got)
 	}

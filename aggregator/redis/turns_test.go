@@ -79,7 +79,7 @@ func TestWhoProves(t *testing.T) {
 	due("the block of one came and is held", []aggregator.SplitLook{held}, now, 1)
 	node.weighs, node.settled = false, true
 	due("a block came", []aggregator.SplitLook{settled}, now, 0)
-	p.looks.Drop(settled.Key)
+	p.looks.Forget(settled.Key)
 	node.settled = false
 	due("the other node stalls", nil, now.Add(time.Second), 1)
 	again := look()

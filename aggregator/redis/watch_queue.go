@@ -21,8 +21,8 @@ func newWatchQueue() *watchQueue {
 	return &watchQueue{news: make(chan struct{}, 1), waiting: make(map[aggregator.Key]bool)}
 }
 
-// add queues a key. It reports false if there is no room for it.
-func (q *watchQueue) add(k aggregator.Key) bool {
+// addKey queues a key. It reports false if there is no room for it.
+func (q *watchQueue) addKey(k aggregator.Key) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.waiting[k] {
@@ -36,8 +36,8 @@ func (q *watchQueue) add(k aggregator.Key) bool {
 	return true
 }
 
-// take removes and returns the first keys, at most most.
-func (q *watchQueue) take(most int) []aggregator.Key {
+// takeFirst removes and returns the first keys, at most most.
+func (q *watchQueue) takeFirst(most int) []aggregator.Key {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n := min(most, len(q.keys))

@@ -26,7 +26,7 @@ func BenchmarkAsk(b *testing.B) {
 			}
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
 				for i := 0; b.Loop(); i++ {
-					s.Ask(begin, addrs[i&(1<<16-1)])
+					s.FindHit(begin, addrs[i&(1<<16-1)])
 				}
 			})
 		}

@@ -30,7 +30,7 @@ type change struct {
 // over the bound would evict each other at every fetch.
 func (s *Set) Replace(name string, entries []Entry, now time.Time) Outcome {
 	s.mu.Lock()
-	c := s.begin(name, now)
+	c := s.beginChange(name, now)
 	c.from.round++
 	c.from.dropped = Refused{}
 	fresh := make([]Entry, 0, max(0, len(entries)-len(c.from.rows)))
@@ -56,7 +56,7 @@ func (s *Set) Replace(name string, entries []Entry, now time.Time) Outcome {
 // any more. A prefix in both is wanted, and blocked without a gap.
 func (s *Set) Apply(name string, add []Entry, gone []netip.Prefix, now time.Time) Outcome {
 	s.mu.Lock()
-	c := s.begin(name, now)
+	c := s.beginChange(name, now)
 	c.from.round++
 	stays := make(map[key]bool, len(add))
 	for i := range add {
@@ -74,10 +74,10 @@ func (s *Set) Apply(name string, add []Entry, gone []netip.Prefix, now time.Time
 	return s.end(&c)
 }
 
-// Drop lifts all that a source wanted: the config has it no longer.
-func (s *Set) Drop(name string, now time.Time) {
+// DropSource lifts all that a source wanted: the config has it no longer.
+func (s *Set) DropSource(name string, now time.Time) {
 	s.mu.Lock()
-	c := s.begin(name, now)
+	c := s.beginChange(name, now)
 	for k, r := range c.from.rows {
 		c.drop(k, r)
 	}
@@ -85,7 +85,7 @@ func (s *Set) Drop(name string, now time.Time) {
 	s.unlock(&c)
 }
 
-func (s *Set) begin(name string, now time.Time) change {
+func (s *Set) beginChange(name string, now time.Time) change {
 	return change{set: s, now: now, from: s.source(name)}
 }
 
@@ -95,7 +95,7 @@ func (s *Set) end(c *change) Outcome {
 	if len(c.from.rows) == 0 {
 		c.from.reasons, c.from.known = []string{""}, map[string]uint16{"": 0}
 	}
-	c.Held, c.Protected, c.Allowed = c.from.held(), c.from.spared[blocklist.Protected], c.from.spared[blocklist.Allowed]
+	c.Held, c.Protected, c.Allowed = c.from.rowsInForce(), c.from.spared[blocklist.Protected], c.from.spared[blocklist.Allowed]
 	s.unlock(c)
 	return c.Outcome
 }
@@ -119,7 +119,7 @@ func (c *change) take(e Entry) {
 	switch {
 	case known && old.round == c.from.round && old.until >= next.until: // twice in one list
 		return
-	case known && !old.same(next):
+	case known && !old.sameBlock(next):
 		c.Extended++
 	case !known && c.set.most > 0 && c.set.rows >= c.set.most:
 		c.NoRoom++
@@ -128,9 +128,9 @@ func (c *change) take(e Entry) {
 		c.Added++
 		c.set.rows++
 	}
-	c.from.put(k, next)
-	if !known || !old.same(next) {
-		c.settle(k)
+	c.from.putRow(k, next)
+	if !known || !old.sameBlock(next) {
+		c.settlePrefix(k)
 	}
 }
 
@@ -171,11 +171,11 @@ func (c *change) drop(k key, r row) {
 func (c *change) forget(k key, r row) {
 	c.from.remove(k, r)
 	c.set.rows--
-	c.settle(k)
+	c.settlePrefix(k)
 }
 
-// trim forgets some rows of a source, which there is no room for any more.
-func (c *change) trim(from *source, most int) {
+// trimRows forgets some rows of a source, which there is no room for any more.
+func (c *change) trimRows(from *source, most int) {
 	c.from = from
 	for k, r := range from.rows {
 		if most == 0 {
@@ -187,9 +187,9 @@ func (c *change) trim(from *source, most int) {
 	}
 }
 
-// settle makes the block of a prefix what the sources want: that of the row which ends
+// settlePrefix makes the block of a prefix what the sources want: that of the row which ends
 // last.
-func (c *change) settle(k key) {
+func (c *change) settlePrefix(k key) {
 	var by *source
 	var wins row
 	for _, one := range c.set.sources {
@@ -203,8 +203,8 @@ func (c *change) settle(k key) {
 		c.touch(prefix)
 		return
 	}
-	b := edgeguard.Block{Prefix: prefix, Rule: by.rule, Reason: by.reasons[wins.reason], Origin: c.set.node, Since: c.now, Until: wins.end()}
-	if old := list.Of(c.now, prefix); old != nil {
+	b := edgeguard.Block{Prefix: prefix, Rule: by.rule, Reason: by.reasons[wins.reason], Origin: c.set.node, Since: c.now, Until: wins.endTime()}
+	if old := list.BlockOf(c.now, prefix); old != nil {
 		if old.Rule == b.Rule && old.Reason == b.Reason && old.Until.Equal(b.Until) {
 			return
 		}

@@ -10,7 +10,7 @@ func (s *Set) Entries(name string) []Entry {
 		}
 		all := make([]Entry, 0, len(one.rows))
 		for k, r := range one.rows {
-			all = append(all, Entry{Prefix: k.prefix(), Until: r.end(), Reason: one.reasons[r.reason], Wide: r.wide})
+			all = append(all, Entry{Prefix: k.prefix(), Until: r.endTime(), Reason: one.reasons[r.reason], Wide: r.wide})
 		}
 		return all
 	}

@@ -11,7 +11,7 @@
 // A set keeps for each source what that wants, so that a prefix of two sources is blocked
 // until the later end, and stays blocked when one of them lifts it.
 //
-// It is pure: now is an argument, there is no goroutine and no log. [Set.Ask] takes no
+// It is pure: now is an argument, there is no goroutine and no log. [Set.FindHit] takes no
 // lock, and costs one atomic load while nothing is held.
 package imported
 
@@ -104,9 +104,9 @@ func New(c Config) *Set {
 	}
 }
 
-// Ask returns the imported block that denies an address for which the node's own list has
-// no answer. It is [blocklist.List.Ask]: it takes no lock and allocates nothing.
-func (s *Set) Ask(now time.Time, addr netip.Addr) (blocklist.Standing, *blocklist.Hit) {
+// FindHit returns the imported block that denies an address for which the node's own list has
+// no answer. It is [blocklist.List.FindHit]: it takes no lock and allocates nothing.
+func (s *Set) FindHit(now time.Time, addr netip.Addr) (blocklist.Standing, *blocklist.Hit) {
 	if s == nil {
 		return blocklist.None, nil
 	}
@@ -114,7 +114,7 @@ func (s *Set) Ask(now time.Time, addr netip.Addr) (blocklist.Standing, *blocklis
 	if l == nil {
 		return blocklist.None, nil
 	}
-	return l.Ask(now, addr)
+	return l.FindHit(now, addr)
 }
 
 // Empty reports whether Ask has nothing to say of any address.
@@ -129,11 +129,11 @@ func (s *Set) Blocks() *blocklist.List {
 	return s.live.Load()
 }
 
-// Of returns the imported block of exactly this prefix that is live at now, nil if there
+// BlockOf returns the imported block of exactly this prefix that is live at now, nil if there
 // is none.
-func (s *Set) Of(now time.Time, prefix netip.Prefix) *edgeguard.Block {
+func (s *Set) BlockOf(now time.Time, prefix netip.Prefix) *edgeguard.Block {
 	if l := s.Blocks(); l != nil {
-		return l.Of(now, prefix)
+		return l.BlockOf(now, prefix)
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func (s *Set) SetMost(most int, now time.Time) {
 	s.most = most
 	c := change{set: s, now: now}
 	for s.most > 0 && s.rows > s.most {
-		c.trim(s.largest(), s.rows-s.most)
+		c.trimRows(s.largest(), s.rows-s.most)
 	}
 	s.unlock(&c)
 }

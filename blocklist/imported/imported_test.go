@@ -31,9 +31,9 @@ func newSet(most int) (*imported.Set, *blocklist.List) {
 
 // ask is what a detector does: the node's own list first.
 func ask(s *imported.Set, own *blocklist.List, now time.Time, addr string) string {
-	standing, hit := own.Ask(now, netip.MustParseAddr(addr))
+	standing, hit := own.FindHit(now, netip.MustParseAddr(addr))
 	if standing == blocklist.None {
-		standing, hit = s.Ask(now, netip.MustParseAddr(addr))
+		standing, hit = s.FindHit(now, netip.MustParseAddr(addr))
 	}
 	if standing == blocklist.Blocked {
 		return hit.Block().Rule + ": " + hit.Block().Reason
@@ -59,10 +59,10 @@ func TestTwoSources(t *testing.T) {
 	step("a is longer", "owner a: listed")
 	s.Replace("a", nil, begin)
 	step("a lifted it", "owner b: listed")
-	if b := s.Of(begin, netip.MustParsePrefix("203.0.113.9/32")); !b.Until.Equal(begin.Add(2*time.Hour)) || b.Origin != "n1" || b.Proxied {
+	if b := s.BlockOf(begin, netip.MustParsePrefix("203.0.113.9/32")); !b.Until.Equal(begin.Add(2*time.Hour)) || b.Origin != "n1" || b.Proxied {
 		t.Errorf("%+v", b)
 	}
-	s.Drop("b", begin)
+	s.DropSource("b", begin)
 	step("b is gone", "none")
 	if !s.Empty() || len(s.Stats()) != 1 {
 		t.Errorf("empty %v, %+v", s.Empty(), s.Stats())
@@ -181,7 +181,7 @@ func many1(i int) netip.Addr {
 // A nil set is empty.
 func TestNil(t *testing.T) {
 	var s *imported.Set
-	if standing, hit := s.Ask(begin, netip.MustParseAddr("203.0.113.9")); standing != blocklist.None || hit != nil || !s.Empty() || s.Blocks() != nil || s.Stats() != nil {
+	if standing, hit := s.FindHit(begin, netip.MustParseAddr("203.0.113.9")); standing != blocklist.None || hit != nil || !s.Empty() || s.Blocks() != nil || s.Stats() != nil {
 		t.Error(standing, hit)
 	}
 }
@@ -268,7 +268,7 @@ func TestAgainstTwin(t *testing.T) {
 					w.add(name, e, now)
 				}
 			case 5:
-				s.Drop(name, now)
+				s.DropSource(name, now)
 				delete(w.sources, name)
 			case 6:
 				allowed := edgeguard.Block{Prefix: pick(), Rule: edgeguard.ManualRule, Allow: true, Since: now, Until: now.Add(time.Duration(1+r.IntN(60)) * time.Second)}
@@ -296,7 +296,7 @@ func compare(t *testing.T, seed uint64, s *imported.Set, own *blocklist.List, w 
 	for _, one := range w.sources {
 		for p := range one {
 			blocks[p] = true
-			if b := s.Of(now, p); b == nil || !b.Until.Equal(w.until(p)) {
+			if b := s.BlockOf(now, p); b == nil || !b.Until.Equal(w.until(p)) {
 				t.Fatalf("seed %d: %s is %+v, want until %s", seed, p, b, w.until(p))
 			}
 		}
@@ -313,7 +313,7 @@ func compare(t *testing.T, seed uint64, s *imported.Set, own *blocklist.List, w 
 	}
 	for i := range 30 {
 		addr := netip.AddrFrom4([4]byte{203, 0, 113, byte(i)})
-		standing, _ := own.Ask(now, addr)
+		standing, _ := own.FindHit(now, addr)
 		inside := false
 		for p := range blocks {
 			inside = inside || p.Contains(addr)
@@ -321,7 +321,7 @@ func compare(t *testing.T, seed uint64, s *imported.Set, own *blocklist.List, w 
 		if standing != blocklist.None {
 			continue
 		}
-		if standing, _ = s.Ask(now, addr); (standing == blocklist.Blocked) != inside {
+		if standing, _ = s.FindHit(now, addr); (standing == blocklist.Blocked) != inside {
 			t.Fatalf("seed %d: %s is %s, want blocked %v", seed, addr, standing, inside)
 		}
 	}

@@ -50,12 +50,12 @@ type row struct {
 	round  uint32             // of the Replace that brought it
 }
 
-// same reports whether two rows make the same block.
-func (r row) same(other row) bool {
+// sameBlock reports whether two rows make the same block.
+func (r row) sameBlock(other row) bool {
 	return r.until == other.until && r.reason == other.reason && r.wide == other.wide
 }
 
-func (r row) end() time.Time { return time.Unix(0, r.until).UTC() }
+func (r row) endTime() time.Time { return time.Unix(0, r.until).UTC() }
 
 // latest is the last instant that a row can end at, in the year 2262.
 const latest = math.MaxInt64
@@ -113,8 +113,8 @@ func (o *source) reason(text string) uint16 {
 	return at
 }
 
-// put sets a row.
-func (o *source) put(k key, r row) {
+// putRow sets a row.
+func (o *source) putRow(k key, r row) {
 	if old, ok := o.rows[k]; ok {
 		o.spared[old.spared]--
 	} else {
@@ -147,8 +147,8 @@ func (o *source) sweep(now time.Time) (ended int) {
 	return ended
 }
 
-// held is how many rows may apply.
-func (o *source) held() int { return o.spared[blocklist.None] }
+// rowsInForce is how many rows may apply.
+func (o *source) rowsInForce() int { return o.spared[blocklist.None] }
 
 // SourceStats is the state of one source.
 type SourceStats struct {
@@ -160,7 +160,7 @@ type SourceStats struct {
 }
 
 func (o *source) stats() SourceStats {
-	s := SourceStats{Source: o.name, Held: o.held(), Refused: o.dropped, Taken: o.taken, Width: o.union.Width()}
+	s := SourceStats{Source: o.name, Held: o.rowsInForce(), Refused: o.dropped, Taken: o.taken, Width: o.union.Width()}
 	s.Protected, s.Allowed = o.spared[blocklist.Protected], o.spared[blocklist.Allowed]
 	return s
 }

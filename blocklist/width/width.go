@@ -18,13 +18,13 @@ import (
 // narrower IPv6 prefix counts as its whole /48, since that is what one client has.
 type Width struct{ V4, V6 uint64 }
 
-// Part returns the greatest width of two families that is 1/n of all IPv4 addresses, or
+// PartOfSpace returns the greatest width of two families that is 1/n of all IPv4 addresses, or
 // of the eight IPv6 /12 from which registries hand out networks. These are a 64th of
 // 2000::/3: all IPv6 clients come from less than a sixteenth of that.
-func Part(n uint64) Width { return Width{1 << 32 / n, 1 << 39 / n} }
+func PartOfSpace(n uint64) Width { return Width{1 << 32 / n, 1 << 39 / n} }
 
-// Of returns the width of one prefix.
-func Of(p netip.Prefix) Width { return placeOf(p).width() }
+// WidthOf returns the width of one prefix.
+func WidthOf(p netip.Prefix) Width { return placeOf(p).width() }
 
 // Plus returns the sum of two widths.
 func (w Width) Plus(more Width) Width { return Width{w.V4 + more.V4, w.V6 + more.V6} }
@@ -107,8 +107,8 @@ func (u *Union) Remove(p netip.Prefix) {
 // Width returns the width of the union.
 func (u *Union) Width() Width { return Width{u.covered(u.roots[0]), u.covered(u.roots[1])} }
 
-// With returns the width that the union would have with one prefix more.
-func (u *Union) With(p netip.Prefix) Width {
+// WidthWith returns the width that the union would have with one prefix more.
+func (u *Union) WidthWith(p netip.Prefix) Width {
 	at := placeOf(p)
 	before, all := u.inside(at), at.width()
 	if at.family == 0 {

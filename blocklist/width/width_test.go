@@ -69,7 +69,7 @@ func TestUnionOracle(t *testing.T) {
 			} else {
 				want := oracle
 				want.change(p, 1)
-				if got := u.With(p); got != want.width() {
+				if got := u.WidthWith(p); got != want.width() {
 					t.Fatalf("seed %d: with %s it is %+v, want %+v", seed, p, got, want.width())
 				}
 				in = append(in, p)
@@ -127,7 +127,7 @@ func TestWholeFamilies(t *testing.T) {
 			t.Errorf("with %s: %+v, want %+v", c.prefix, got, c.want)
 		}
 	}
-	if Part(16) != (Width{1 << 28, 1 << 35}) || !Of(netip.MustParsePrefix("10.0.0.0/4")).Within(Part(16)) || Of(netip.MustParsePrefix("10.0.0.0/3")).Within(Part(16)) {
+	if PartOfSpace(16) != (Width{1 << 28, 1 << 35}) || !WidthOf(netip.MustParsePrefix("10.0.0.0/4")).Within(PartOfSpace(16)) || WidthOf(netip.MustParsePrefix("10.0.0.0/3")).Within(PartOfSpace(16)) {
 		t.Error("a sixteenth")
 	}
 }

@@ -123,7 +123,7 @@ func configuredTable(c *cobra.Command) (tables []string, paused bool) {
 		return []string{"edgeguard"}, false
 	}
 	if cfg.State != "" {
-		err = nftables.TrialMark{Path: filepath.Join(cfg.State, nftables.TrialMarkName)}.Set("cleared while no node answered")
+		err = nftables.TrialMark{Path: filepath.Join(cfg.State, nftables.TrialMarkName)}.WriteMark("cleared while no node answered")
 	}
 	return []string{cfg.Enforce.NFTables.Table}, cfg.State != "" && err == nil
 }

@@ -69,7 +69,7 @@ func (r *fleetReach) ask(ctx context.Context, f func(context.Context, goredis.Un
 	if err != nil {
 		return err
 	}
-	client, err := redis.Dial(c)
+	client, err := redis.NewClient(c)
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func fleetACLCommand(e *command.Env) *cobra.Command {
 				return err
 			}
 			user := strings.Join(args, "")
-			fmt.Fprintf(e.Stdout, "%s\n%s\n", redis.ACL(user, rc.Namespace), redis.LoaderACL(""))
+			fmt.Fprintf(e.Stdout, "%s\n%s\n", redis.ACLLine(user, rc.Namespace), redis.LoaderACL(""))
 			return nil
 		},
 	}

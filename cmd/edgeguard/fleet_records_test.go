@@ -53,9 +53,9 @@ func TestCountRecords(t *testing.T) {
 		unsigned int
 		says     string
 	}{
-		"both keys": {both, map[string]int{old.ID(): 1500, fresh.ID(): 1}, 3, "1,500 signed by key " + old.ID() + ", "},
-		"the new":   {fresh, map[string]int{fresh.ID(): 1}, 1503, "records: 1 signed by key " + fresh.ID() + ", 1,503 unsigned\n"},
-		"no key":    {nil, map[string]int{old.ID(): 1500, fresh.ID(): 2, stranger.ID(): 1}, 1, "no key of this config verifies them)\n"},
+		"both keys": {both, map[string]int{old.KeyID(): 1500, fresh.KeyID(): 1}, 3, "1,500 signed by key " + old.KeyID() + ", "},
+		"the new":   {fresh, map[string]int{fresh.KeyID(): 1}, 1503, "records: 1 signed by key " + fresh.KeyID() + ", 1,503 unsigned\n"},
+		"no key":    {nil, map[string]int{old.KeyID(): 1500, fresh.KeyID(): 2, stranger.KeyID(): 1}, 1, "no key of this config verifies them)\n"},
 	} {
 		got, err := countRecords(ctx, client, namespace, c.keys)
 		if err != nil || !maps.Equal(got.Signed, c.signed) || got.Unsigned != c.unsigned || got.Verified != (c.keys != nil) {
@@ -73,9 +73,9 @@ func TestCountRecords(t *testing.T) {
 		t.Errorf("a fleet without a key: %q", out.String())
 	}
 	out.Reset()
-	signing := redis.NodeStatus{Heartbeat: aggregator.Heartbeat{Key: old.ID(), Mode: "accept"}}
+	signing := redis.NodeStatus{Heartbeat: aggregator.Heartbeat{Key: old.KeyID(), Mode: "accept"}}
 	printFleetKeys(&out, &redis.Fleet{Nodes: []redis.NodeStatus{signing}}, &fleetRecords{Unsigned: 3}, false)
-	if !strings.HasPrefix(out.String(), "records: 3 unsigned") || nodeKey(&signing) != old.ID()+" accept" || nodeKey(&redis.NodeStatus{}) != "none" {
+	if !strings.HasPrefix(out.String(), "records: 3 unsigned") || nodeKey(&signing) != old.KeyID()+" accept" || nodeKey(&redis.NodeStatus{}) != "none" {
 		t.Errorf("a fleet with a key: %q, %q", out.String(), nodeKey(&signing))
 	}
 }

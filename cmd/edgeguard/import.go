@@ -145,7 +145,7 @@ func readForeign(e *command.Env, name string, read func([]byte) (*migrate.Report
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: %w", called, err)
 	}
-	text := report.YAML(called)
+	text := report.ConfigText(called)
 	if _, err := config.Parse("the config", []byte(text)); err != nil {
 		return nil, "", fmt.Errorf("%s: the config of it would be wrong, so none is printed: %w", called, err)
 	}

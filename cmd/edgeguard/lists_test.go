@@ -58,7 +58,7 @@ func (h *endedHost) lacks(t *testing.T, name, text string) {
 func (h *endedHost) own(t *testing.T, name string, keep bool, reload ...string) enforce.Owned {
 	t.Helper()
 	h.write(t, name, "192.0.2.7\n")
-	return enforce.Own(enforce.FileConfig{Path: h.path(name), Format: enforce.FormatPlain, Reload: reload}, keep)
+	return enforce.NewOwned(enforce.FileConfig{Path: h.path(name), Format: enforce.FormatPlain, Reload: reload}, keep)
 }
 
 // record writes the node's record of lists.

@@ -133,7 +133,7 @@ func (s *settings) prepare(e *command.Env, names []string) (*job, error) {
 	if _, _, err := byZone.of(""); err != nil {
 		return nil, err
 	}
-	o := inputOptions{format: s.format, zones: byZone, window: window, kinds: conf.Rules.Kinds(), asks: conf.Rules.Asks(), local: local, stdin: e.Stdin, stdinCapture: capture}
+	o := inputOptions{format: s.format, zones: byZone, window: window, kinds: conf.Rules.Kinds(), asks: conf.Rules.NeedsAnswers(), local: local, stdin: e.Stdin, stdinCapture: capture}
 	all, err := o.openAll(names)
 	if err != nil {
 		return nil, err
@@ -173,7 +173,7 @@ func protectedBy(c *config.Config) hostaddr.Set {
 func (j *job) run(ctx context.Context) (*replay.Report, error) {
 	source := j.inputs.source()
 	if j.settings.sort {
-		source = replay.Sort(source, 0)
+		source = replay.SortByTime(source, 0)
 	}
 	report, err := j.runOnce(ctx, j.inputs, source)
 	if err != nil || !outOfOrder(report) || j.settings.sort {
@@ -216,7 +216,7 @@ func (j *job) printReplay(r *replay.Report) {
 	for i := range r.Rules {
 		printLimit(j.env, r.Rules[i].Rule, r.Rules[i].Meter)
 		for _, c := range r.Rules[i].Candidates {
-			fmt.Fprintf(j.env.Stdout, "  candidate %s (limit %s): %s over it, exceeded %s\n", words.Number(c.Threshold), r.Rules[i].Meter.Unit().Amount(c.Limit),
+			fmt.Fprintf(j.env.Stdout, "  candidate %s (limit %s): %s over it, exceeded %s\n", words.Number(c.Threshold), r.Rules[i].Meter.MeasureOf().Amount(c.Limit),
 				words.Plural(c.Over, "event", "events"), words.Plural(c.Crossings, "time", "times"))
 		}
 	}
@@ -267,7 +267,7 @@ func (j *job) printOffenders(r *replay.Report) {
 	units := make(map[string]words.Measure) // of each rule's counts
 	for i := range r.Rules {
 		all = append(all, r.Rules[i].Offenders...)
-		units[r.Rules[i].Rule.Name] = r.Rules[i].Meter.Unit()
+		units[r.Rules[i].Rule.Name] = r.Rules[i].Meter.MeasureOf()
 	}
 	if len(all) == 0 {
 		j.printNobody(r)

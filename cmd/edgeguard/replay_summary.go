@@ -128,7 +128,7 @@ func nearest(r *replay.Report) (says string) {
 		if share := float64(top[0].Peak) / float64(max(rule.Limit, 1)); share > best {
 			best = share
 			says = fmt.Sprintf(" %s came nearest to one: %s of %s in %s (rule %s).", top[0].Key,
-				m.Unit().Amount(top[0].Peak), m.Unit().Of(rule.Limit), words.Span(m.Window), rule.Name)
+				m.MeasureOf().Amount(top[0].Peak), m.MeasureOf().Of(rule.Limit), words.Span(m.Window), rule.Name)
 		}
 	}
 	return says

@@ -99,7 +99,7 @@ func printLimit(e *command.Env, r *rules.Rule, m *rules.Meter) {
 		what += " for " + words.Span(r.BlockFor)
 	}
 	fmt.Fprintf(e.Stdout, "rule %s: over %s in %s (threshold %s × guard %s%s): %s\n", r.Name,
-		m.Unit().Allowed(r.Limit), words.Span(m.Window), words.Number(r.Threshold), r.Guard, m.Unit().Note(), what)
+		m.MeasureOf().Allowed(r.Limit), words.Span(m.Window), words.Number(r.Threshold), r.Guard, m.MeasureOf().Note(), what)
 }
 
 // printTry prints a command that has an address of the documentation's range

@@ -185,7 +185,7 @@ func (l *tunedLog) reopen(window time.Duration) (inputs, replay.Source, error) {
 	}
 	source := all.source()
 	if sorted {
-		source = replay.Sort(source, 0)
+		source = replay.SortByTime(source, 0)
 	}
 	return all, source, nil
 }

@@ -23,7 +23,7 @@ func (j *job) printWide(rr *replay.RuleReport) {
 			continue
 		}
 		rows++
-		t.Row("  "+w.Key.String(), rr.Tally.Unit.Amount(w.Peak), fmt.Sprintf("%s (%d × the limit)", words.Number(w.Limit/rr.Tally.Unit.Each), w.Times), w.Does())
+		t.Row("  "+w.Key.String(), rr.Tally.Unit.Amount(w.Peak), fmt.Sprintf("%s (%d × the limit)", words.Number(w.Limit/rr.Tally.Unit.Each), w.Times), w.ActionName())
 	}
 	if rows == 0 {
 		return

@@ -76,7 +76,7 @@ func (a *Asker) work(ctx context.Context) {
 		case <-a.crawlers.Questions():
 		}
 		for ctx.Err() == nil {
-			addr, ok := a.crawlers.Next()
+			addr, ok := a.crawlers.NextQuestion()
 			if !ok {
 				break
 			}

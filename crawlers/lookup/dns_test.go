@@ -31,7 +31,7 @@ func newCrawlers(t *testing.T) *crawlers.Crawlers {
 // mark returns who the client is that says it is Googlebot.
 func mark(c *crawlers.Crawlers, addr string) string {
 	ev := edgeguard.Event{Addr: netip.MustParseAddr(addr), Agent: "Googlebot/2.1", Known: edgeguard.FieldAgent}
-	c.Mark(time.Now(), &ev)
+	c.MarkClient(time.Now(), &ev)
 	return ev.Crawler
 }
 

@@ -35,7 +35,7 @@ func TestFiles(t *testing.T) {
 	}
 	who := func(addr string) string {
 		ev := edgeguard.Event{Addr: netip.MustParseAddr(addr), Agent: "Googlebot", Known: edgeguard.FieldAgent}
-		c.Mark(at, &ev)
+		c.MarkClient(at, &ev)
 		return ev.Crawler
 	}
 	files := NewFiles(c)

@@ -72,10 +72,10 @@ type pages struct {
 	n   int32
 }
 
-func (p *pages) at(place int32) *entry { return &p.all[place/pageSize][place%pageSize] }
+func (p *pages) entryAt(place int32) *entry { return &p.all[place/pageSize][place%pageSize] }
 
-// grow returns the place of a new entry.
-func (p *pages) grow() int32 {
+// newEntry returns the place of a new entry.
+func (p *pages) newEntry() int32 {
 	if int(p.n) == len(p.all)*pageSize {
 		p.all = append(p.all, new([pageSize]entry))
 	}
@@ -89,20 +89,20 @@ type queue struct {
 	places []int32
 }
 
-// due returns the first entry, if it is due.
-func (q *queue) due(at int64) (place int32, ok bool) {
-	if len(q.places) == 0 || q.of.at(q.places[0]).due > at {
+// firstDue returns the first entry, if it is due.
+func (q *queue) firstDue(at int64) (place int32, ok bool) {
+	if len(q.places) == 0 || q.of.entryAt(q.places[0]).due > at {
 		return 0, false
 	}
 	return q.places[0], true
 }
 
-func (q *queue) push(place int32) { heap.Push((*order)(q), place) }
-func (q *queue) fix(place int32)  { heap.Fix((*order)(q), int(q.of.at(place).seat)) }
+func (q *queue) push(place int32)         { heap.Push((*order)(q), place) }
+func (q *queue) restoreOrder(place int32) { heap.Fix((*order)(q), int(q.of.entryAt(place).seat)) }
 
 // remove takes an entry out, if it is in the queue.
 func (q *queue) remove(place int32) {
-	if seat := q.of.at(place).seat; seat >= 0 {
+	if seat := q.of.entryAt(place).seat; seat >= 0 {
 		heap.Remove((*order)(q), int(seat))
 	}
 }
@@ -110,7 +110,7 @@ func (q *queue) remove(place int32) {
 // order is a queue for package heap.
 type order queue
 
-func (o *order) entry(i int) *entry { return o.of.at(o.places[i]) }
+func (o *order) entry(i int) *entry { return o.of.entryAt(o.places[i]) }
 func (o *order) Len() int           { return len(o.places) }
 func (o *order) Less(i, j int) bool { return o.entry(i).due < o.entry(j).due }
 
@@ -127,7 +127,7 @@ func (o *order) Push(x any) {
 func (o *order) Pop() any {
 	last := len(o.places) - 1
 	place := o.places[last]
-	o.of.at(place).seat = -1
+	o.of.entryAt(place).seat = -1
 	o.places = o.places[:last]
 	return place
 }

@@ -48,10 +48,10 @@ type Change struct {
 	Open bool
 }
 
-// Tell returns whether a bouncer is told that the prefix is no longer blocked, that it
+// EndedAndBegun returns whether a bouncer is told that the prefix is no longer blocked, that it
 // is, or both, in this order: a bouncer keeps the end that it was told first. A kernel
 // bouncer filters packets. One that starts has nothing yet.
-func (c *Change) Tell(kernel, starts bool) (ended, begun bool) {
+func (c *Change) EndedAndBegun(kernel, starts bool) (ended, begun bool) {
 	switch {
 	case kernel && c.Proxied:
 		return c.Open, false
@@ -93,8 +93,8 @@ func NewJournal() *Journal {
 	return j
 }
 
-// Set puts a decision in force, or ends it: if its Until has come, or live is false.
-func (j *Journal) Set(now time.Time, d Decision, live bool) {
+// SetDecision puts a decision in force, or ends it: if its Until has come, or live is false.
+func (j *Journal) SetDecision(now time.Time, d Decision, live bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.advance(now)
@@ -111,11 +111,11 @@ func (j *Journal) Replace(now time.Time, live, ended func(yield func(Decision) b
 	j.round++
 	for d := range live {
 		if place, ok := j.set(now, d, true); ok {
-			j.entries.at(place).round = j.round
+			j.entries.entryAt(place).round = j.round
 		}
 	}
 	for _, place := range slices.Clone(j.live.places) {
-		if e := j.entries.at(place); e.round != j.round {
+		if e := j.entries.entryAt(place); e.round != j.round {
 			j.end(now, place)
 		}
 	}
@@ -135,10 +135,10 @@ func (j *Journal) Advance(now time.Time) {
 
 func (j *Journal) advance(now time.Time) {
 	at := now.UnixNano()
-	for place, ok := j.live.due(at); ok; place, ok = j.live.due(at) {
+	for place, ok := j.live.firstDue(at); ok; place, ok = j.live.firstDue(at) {
 		j.end(now, place)
 	}
-	for place, ok := j.ended.due(at); ok; place, ok = j.ended.due(at) {
+	for place, ok := j.ended.firstDue(at); ok; place, ok = j.ended.firstDue(at) {
 		j.forget(place)
 	}
 	if len(j.ended.places) < leastEnded {
@@ -151,11 +151,11 @@ func (j *Journal) set(now time.Time, d Decision, live bool) (place int32, ok boo
 	live = live && now.Before(d.Until)
 	place, known := j.places[keyOf(d.Prefix)]
 	switch {
-	case known && live && !j.entries.at(place).differs(&d):
-		j.entries.at(place).rule = d.Rule
+	case known && live && !j.entries.entryAt(place).differs(&d):
+		j.entries.entryAt(place).rule = d.Rule
 		return place, true
 	case known && !live:
-		if j.entries.at(place).live {
+		if j.entries.entryAt(place).live {
 			j.end(now, place)
 		}
 		return place, false
@@ -164,7 +164,7 @@ func (j *Journal) set(now time.Time, d Decision, live bool) (place int32, ok boo
 	case !known:
 		place = j.add(d.Prefix)
 	}
-	e := j.entries.at(place)
+	e := j.entries.entryAt(place)
 	e.again = known
 	e.rule, e.until, e.proxied, e.open = d.Rule, d.Until.UnixNano(), d.Proxied, e.open || !d.Proxied
 	e.latest = max(e.latest, e.until)
@@ -180,7 +180,7 @@ func (j *Journal) set(now time.Time, d Decision, live bool) (place int32, ok boo
 		j.live.push(place)
 	} else {
 		e.due = e.until
-		j.live.fix(place)
+		j.live.restoreOrder(place)
 	}
 	j.peak = max(j.peak, len(j.live.places))
 	j.changed(place)
@@ -192,17 +192,17 @@ func (j *Journal) add(p netip.Prefix) (place int32) {
 	if n := len(j.free); n > 0 {
 		place, j.free = j.free[n-1], j.free[:n-1]
 	} else {
-		place = j.entries.grow()
+		place = j.entries.newEntry()
 	}
 	k := keyOf(p)
-	*j.entries.at(place) = entry{key: k, id: j.seq + 1, seat: -1}
+	*j.entries.entryAt(place) = entry{key: k, id: j.seq + 1, seat: -1}
 	j.places[k] = place
 	return place
 }
 
 // end ends a live entry.
 func (j *Journal) end(now time.Time, place int32) {
-	e := j.entries.at(place)
+	e := j.entries.entryAt(place)
 	j.live.remove(place)
 	e.live = false
 	j.lengths[e.key.family()][e.key.bits]--
@@ -212,7 +212,7 @@ func (j *Journal) end(now time.Time, place int32) {
 // put keeps an entry that has ended, and forgets the one that is due first if there are
 // too many.
 func (j *Journal) put(now time.Time, place int32) {
-	e := j.entries.at(place)
+	e := j.entries.entryAt(place)
 	e.due = max(e.latest, now.UnixNano()) + int64(journalKeeps)
 	j.ended.push(place)
 	j.changed(place)
@@ -224,7 +224,7 @@ func (j *Journal) put(now time.Time, place int32) {
 // forget drops an entry that has ended.
 func (j *Journal) forget(place int32) {
 	j.ended.remove(place)
-	e := j.entries.at(place)
+	e := j.entries.entryAt(place)
 	j.forgotten = max(j.forgotten, e.seq)
 	delete(j.places, e.key)
 	*e = entry{seat: -1}
@@ -235,14 +235,14 @@ func (j *Journal) forget(place int32) {
 // changed gives an entry the next number.
 func (j *Journal) changed(place int32) {
 	j.seq++
-	e := j.entries.at(place)
+	e := j.entries.entryAt(place)
 	if e.seq != 0 {
 		j.stale++
 	}
 	e.seq = j.seq
 	j.log = append(j.log, record{j.seq, place})
 	if j.stale > len(j.log)/2+1000 {
-		j.log = slices.DeleteFunc(j.log, func(r record) bool { return j.entries.at(r.place).seq != r.seq })
+		j.log = slices.DeleteFunc(j.log, func(r record) bool { return j.entries.entryAt(r.place).seq != r.seq })
 		j.log = slices.Clip(j.log)
 		j.stale = 0
 	}
@@ -275,7 +275,7 @@ func (j *Journal) Between(after, last uint64, into []Change) (_ []Change, next u
 		if r.seq > last {
 			break
 		}
-		e := j.entries.at(r.place)
+		e := j.entries.entryAt(r.place)
 		if e.seq != r.seq {
 			continue
 		}
@@ -319,8 +319,8 @@ func (j *Journal) Containing(now time.Time, p netip.Prefix) (all []Change) {
 			continue
 		}
 		wide := netip.PrefixFrom(p.Addr(), bits).Masked()
-		if place, ok := j.places[keyOf(wide)]; ok && j.entries.at(place).live && j.entries.at(place).until > now.UnixNano() {
-			all = append(all, j.entries.at(place).change())
+		if place, ok := j.places[keyOf(wide)]; ok && j.entries.entryAt(place).live && j.entries.entryAt(place).until > now.UnixNano() {
+			all = append(all, j.entries.entryAt(place).change())
 		}
 	}
 	return all

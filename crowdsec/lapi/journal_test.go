@@ -53,12 +53,12 @@ func (b *bouncer) poll(t *testing.T, j *lapi.Journal, now time.Time, starts bool
 		if i > 0 && c.Seq <= all[i-1].Seq {
 			t.Fatalf("change %d comes after %d", c.Seq, all[i-1].Seq)
 		}
-		if ended, _ := c.Tell(b.kernel, starts); ended {
+		if ended, _ := c.EndedAndBegun(b.kernel, starts); ended {
 			delete(b.set, c.Prefix)
 		}
 	}
 	for _, c := range all {
-		if _, begun := c.Tell(b.kernel, starts); begun {
+		if _, begun := c.EndedAndBegun(b.kernel, starts); begun {
 			if _, has := b.set[c.Prefix]; !has {
 				b.set[c.Prefix] = c.Until
 			}
@@ -86,11 +86,11 @@ func TestBouncersFollow(t *testing.T) {
 			switch r.IntN(8) {
 			case 0, 1, 2:
 				d := one()
-				j.Set(now, d, true)
+				j.SetDecision(now, d, true)
 				model[d.Prefix] = d
 			case 3:
 				d := one()
-				j.Set(now, d, false)
+				j.SetDecision(now, d, false)
 				delete(model, d.Prefix)
 			case 4:
 				now = now.Add(time.Duration(r.IntN(900)) * time.Second)
@@ -161,8 +161,8 @@ func containing(t *testing.T, j *lapi.Journal, now time.Time, model twin, p neti
 func TestForgotten(t *testing.T) {
 	j := lapi.NewJournal()
 	d := lapi.Decision{Prefix: netip.MustParsePrefix("192.0.2.7/32"), Until: start.Add(time.Hour)}
-	j.Set(start, d, true)
-	j.Set(start.Add(time.Minute), d, false)
+	j.SetDecision(start, d, true)
+	j.SetDecision(start.Add(time.Minute), d, false)
 	j.Advance(start.Add(2*time.Hour - time.Second))
 	if live, ended := j.Count(); live != 0 || ended != 1 {
 		t.Fatalf("%d live and %d ended, want 0 and 1", live, ended)
@@ -221,8 +221,8 @@ func TestMostEnded(t *testing.T) {
 	for round := range 3 { // others come and go
 		for i := range 50_000 {
 			p := netip.PrefixFrom(netip.AddrFrom4([4]byte{11, byte(i >> 8), byte(i), byte(round)}), 32)
-			j.Set(start, lapi.Decision{Prefix: p, Until: start.Add(time.Minute)}, true)
-			j.Set(start, lapi.Decision{Prefix: p}, false)
+			j.SetDecision(start, lapi.Decision{Prefix: p, Until: start.Add(time.Minute)}, true)
+			j.SetDecision(start, lapi.Decision{Prefix: p}, false)
 		}
 	}
 	if _, ended := j.Count(); ended > n {
@@ -261,6 +261,6 @@ func BenchmarkSetAmong100k(b *testing.B) {
 	j.Replace(start, many(100_000), none)
 	p := netip.MustParsePrefix("192.0.2.7/32")
 	for i := 0; b.Loop(); i++ {
-		j.Set(start, lapi.Decision{Prefix: p, Until: start.Add(time.Hour + time.Duration(i)*time.Second)}, true)
+		j.SetDecision(start, lapi.Decision{Prefix: p, Until: start.Add(time.Hour + time.Duration(i)*time.Second)}, true)
 	}
 }

@@ -170,9 +170,9 @@ func (k *Keys) All() []Key {
 	return slices.Clone(k.all)
 }
 
-// Find returns the key that was shown. Every hash is compared whole, so that its time
+// FindShown returns the key that was shown. Every hash is compared whole, so that its time
 // says nothing of names, of how many keys there are before it, or of how much is right.
-func (k *Keys) Find(shown string) (found Key, ok bool) {
+func (k *Keys) FindShown(shown string) (found Key, ok bool) {
 	hash := sha256.Sum256([]byte(shown))
 	text := make([]byte, hex.EncodedLen(len(hash)))
 	hex.Encode(text, hash[:])

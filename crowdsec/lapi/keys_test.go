@@ -40,11 +40,11 @@ func TestKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, one := range []*lapi.Keys{k, again} {
-		if found, ok := one.Find(secret); !ok || found.Name != "edge1" || found.Kernel != lapi.Auto || !found.Made.Equal(now) {
+		if found, ok := one.FindShown(secret); !ok || found.Name != "edge1" || found.Kernel != lapi.Auto || !found.Made.Equal(now) {
 			t.Errorf("%+v, %t", found, ok)
 		}
 		for _, wrong := range []string{"", "x", strings.ToUpper(secret) + "1", found(t, text)} {
-			if _, ok := one.Find(wrong); ok {
+			if _, ok := one.FindShown(wrong); ok {
 				t.Errorf("%q opens", wrong)
 			}
 		}
@@ -52,10 +52,10 @@ func TestKeys(t *testing.T) {
 	if err := again.Remove("edge1"); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := again.Find(secret); ok {
+	if _, ok := again.FindShown(secret); ok {
 		t.Error("a removed key opens")
 	}
-	if _, ok := again.Find(other); !ok {
+	if _, ok := again.FindShown(other); !ok {
 		t.Error("another key does not open")
 	}
 }
@@ -110,7 +110,7 @@ func TestNotWritten(t *testing.T) {
 	if err == nil {
 		t.Fatal("written into a folder that is not there")
 	}
-	if _, ok := k.Find(secret); ok || len(k.All()) != 0 {
+	if _, ok := k.FindShown(secret); ok || len(k.All()) != 0 {
 		t.Error("it opens")
 	}
 }

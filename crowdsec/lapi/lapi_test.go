@@ -62,11 +62,11 @@ func (a *api) block(prefix string, lasts time.Duration, change ...func(*lapi.Dec
 	for _, f := range change {
 		f(&d)
 	}
-	a.journal.Set(a.now, d, true)
+	a.journal.SetDecision(a.now, d, true)
 }
 
 func (a *api) lift(prefix string) {
-	a.journal.Set(a.now, lapi.Decision{Prefix: netip.MustParsePrefix(prefix)}, false)
+	a.journal.SetDecision(a.now, lapi.Decision{Prefix: netip.MustParsePrefix(prefix)}, false)
 }
 
 func proxied(d *lapi.Decision) { d.Proxied = true }

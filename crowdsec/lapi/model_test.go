@@ -119,7 +119,7 @@ func (w *world) change() {
 			delete(w.live, p)
 		}
 		if !w.monitor {
-			w.journal.Set(w.now, lapi.Decision{Prefix: p}, false)
+			w.journal.SetDecision(w.now, lapi.Decision{Prefix: p}, false)
 		}
 		return
 	}
@@ -134,7 +134,7 @@ func (w *world) change() {
 	w.live[p] = d
 	delete(w.lifted, p)
 	if !w.monitor {
-		w.journal.Set(w.now, d, true)
+		w.journal.SetDecision(w.now, d, true)
 	}
 }
 

@@ -104,8 +104,8 @@ func (s *Server) Usage(name string) (u Usage, ok bool) {
 	return u, true
 }
 
-// pay reports whether a key may ask, and takes what it costs. It may owe a little.
-func (a *account) pay(now time.Time, cost float64) bool {
+// mayAsk reports whether a key may ask, and takes what it costs. It may owe a little.
+func (a *account) mayAsk(now time.Time, cost float64) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if passed := now.Sub(a.filled).Seconds(); passed > 0 {
@@ -118,9 +118,9 @@ func (a *account) pay(now time.Time, cost float64) bool {
 	return true
 }
 
-// owe takes what an answer has cost. What was looked at costs, too: a filter that nothing
+// chargeAnswer takes what an answer has cost. What was looked at costs, too: a filter that nothing
 // passes would make long work of a short answer.
-func (a *account) owe(sent, looked int) {
+func (a *account) chargeAnswer(sent, looked int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.spare -= float64(sent) + float64(looked)*costOfLook
@@ -152,8 +152,8 @@ func (by *asker) seen(now time.Time) {
 	by.usage.Last, by.usage.Address, by.usage.Agent, by.usage.Kernel = now, by.addr, by.agent, by.kernel
 }
 
-// told returns how far the asker was told; ok is false if that is not known.
-func (by *asker) told() (seq uint64, ok bool) {
+// toldUpTo returns how far the asker was told; ok is false if that is not known.
+func (by *asker) toldUpTo() (seq uint64, ok bool) {
 	by.mu.Lock()
 	defer by.mu.Unlock()
 	m := by.marks[by.addr]
@@ -163,8 +163,8 @@ func (by *asker) told() (seq uint64, ok bool) {
 	return m.seq, true
 }
 
-// tell notes that the asker was told everything up to a change.
-func (by *asker) tell(now time.Time, seq uint64, whole bool) {
+// noteTold notes that the asker was told everything up to a change.
+func (by *asker) noteTold(now time.Time, seq uint64, whole bool) {
 	by.mu.Lock()
 	defer by.mu.Unlock()
 	by.usage.Pulls++

@@ -67,12 +67,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusOK, map[string]string{"status": "up"})
 		return
 	}
-	key, ok := s.Keys.Find(r.Header.Get("X-Api-Key"))
+	key, ok := s.Keys.FindShown(r.Header.Get("X-Api-Key"))
 	if !ok {
 		s.refused.Add(1)
 		unread(w, r)
 		w.Header().Set("Connection", "close") // each guess costs its client a connection
-		fail(w, http.StatusForbidden, "access forbidden")
+		answerError(w, http.StatusForbidden, "access forbidden")
 		return
 	}
 	by := asker{account: s.pulls.account(key.Name, s.Now()), agent: agentOf(r.UserAgent())}
@@ -80,7 +80,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if from, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
 		by.addr = from.Addr().Unmap()
 	}
-	if !by.pay(s.Now(), costOfRequest) {
+	if !by.mayAsk(s.Now(), costOfRequest) {
 		s.tooMuch(w, r, &by)
 		return
 	}
@@ -92,7 +92,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer func() { <-by.open }()
 	if _, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, mostReport)); err != nil {
-		fail(w, http.StatusRequestEntityTooLarge, "the metrics are too long, or were cut off")
+		answerError(w, http.StatusRequestEntityTooLarge, "the metrics are too long, or were cut off")
 		return
 	}
 	s.route(w, r, &by)
@@ -112,18 +112,18 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request, by *asker) {
 	method, known := map[string]string{"/v1/decisions/stream": http.MethodGet, "/v1/decisions": http.MethodGet, "/v1/usage-metrics": http.MethodPost}[r.URL.Path]
 	switch {
 	case !known:
-		fail(w, http.StatusNotFound, "not found: edgeguard answers bouncers only")
+		answerError(w, http.StatusNotFound, "not found: edgeguard answers bouncers only")
 	case r.Method != method && (r.Method != http.MethodHead || method != http.MethodGet):
-		fail(w, http.StatusMethodNotAllowed, "method not allowed")
+		answerError(w, http.StatusMethodNotAllowed, "method not allowed")
 	case r.Method == http.MethodHead: // as CrowdSec, it asks for nothing
 		w.WriteHeader(http.StatusOK)
 	case method == http.MethodPost:
 		by.reported() // its figures were read and are of no use here
 		w.WriteHeader(http.StatusCreated)
 	case len(r.URL.RawQuery) > mostQuery:
-		fail(w, http.StatusRequestURITooLong, "the query is too long")
+		answerError(w, http.StatusRequestURITooLong, "the query is too long")
 	case r.URL.Path == "/v1/decisions":
-		s.live(w, r, by)
+		s.answerLive(w, r, by)
 	default:
 		s.stream(w, r, by)
 	}
@@ -134,11 +134,11 @@ func (s *Server) tooMuch(w http.ResponseWriter, r *http.Request, by *asker) {
 	by.limit()
 	unread(w, r)
 	w.Header().Set("Retry-After", "10")
-	fail(w, http.StatusTooManyRequests, "this key asks for too much: ask again in some seconds")
+	answerError(w, http.StatusTooManyRequests, "this key asks for too much: ask again in some seconds")
 }
 
-// fail answers as CrowdSec does about an error.
-func fail(w http.ResponseWriter, status int, message string) {
+// answerError answers as CrowdSec does about an error.
+func answerError(w http.ResponseWriter, status int, message string) {
 	answer(w, status, map[string]string{"message": message})
 }
 

@@ -22,24 +22,24 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, by *asker) {
 	query := r.URL.Query()
 	f, ok := readFilter(query)
 	if !ok {
-		fail(w, http.StatusBadRequest, errFilter.Error())
+		answerError(w, http.StatusBadRequest, errFilter.Error())
 		return
 	}
-	if !by.pay(s.Now(), costOfStream) {
+	if !by.mayAsk(s.Now(), costOfStream) {
 		s.tooMuch(w, r, by)
 		return
 	}
 	leave, ok := s.turn(r.Context(), by)
 	if !ok {
 		w.Header().Set("Retry-After", "10")
-		fail(w, http.StatusServiceUnavailable, "busy with other bouncers: ask again in some seconds")
+		answerError(w, http.StatusServiceUnavailable, "busy with other bouncers: ask again in some seconds")
 		return
 	}
 	defer leave()
 	now := s.Now()
 	s.Journal.Advance(now)
 	last, from := s.Journal.Marks()
-	after, known := by.told()
+	after, known := by.toldUpTo()
 	starts := query.Get("startup") == "true"
 	whole := starts || !known || after < from
 	if whole {
@@ -48,9 +48,9 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, by *asker) {
 	a := newAnswer(s, w, r, &f, by.kernel, now)
 	a.fresh = starts || takesNewAlone(by.agent)
 	err := a.stream(after, last)
-	by.owe(a.sent, a.looked)
+	by.chargeAnswer(a.sent, a.looked)
 	if err == nil && r.Context().Err() == nil {
-		by.tell(now, last, whole)
+		by.noteTold(now, last, whole)
 	}
 }
 
@@ -72,12 +72,12 @@ func (s *Server) turn(ctx context.Context, by *asker) (leave func(), ok bool) {
 	return func() { <-s.turns; <-by.turns }, true
 }
 
-// live answers a question about an address, or a list of all that a query asks for.
-func (s *Server) live(w http.ResponseWriter, r *http.Request, by *asker) {
+// answerLive answers a question about an address, or a list of all that a query asks for.
+func (s *Server) answerLive(w http.ResponseWriter, r *http.Request, by *asker) {
 	query := r.URL.Query()
 	f, ok := readFilter(query)
 	if !ok {
-		fail(w, http.StatusBadRequest, errFilter.Error())
+		answerError(w, http.StatusBadRequest, errFilter.Error())
 		return
 	}
 	now := s.Now()
@@ -86,29 +86,29 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request, by *asker) {
 	if about != "" {
 		p, ok := prefixOf(about)
 		if !ok || query.Has("ip") && query.Has("range") {
-			fail(w, http.StatusBadRequest, "unable to convert ip or range: use one address or one prefix")
+			answerError(w, http.StatusBadRequest, "unable to convert ip or range: use one address or one prefix")
 			return
 		}
 		if query.Get("contains") != "false" {
 			by.asked(now)
-			by.owe(a.few(s.Journal.Containing(now, p)), 0)
+			by.chargeAnswer(a.few(s.Journal.Containing(now, p)), 0)
 			return
 		}
 		f.inside = p
 	}
-	if !by.pay(now, costOfStream) {
+	if !by.mayAsk(now, costOfStream) {
 		s.tooMuch(w, r, by)
 		return
 	}
 	leave, ok := s.turn(r.Context(), by)
 	if !ok {
-		fail(w, http.StatusServiceUnavailable, "busy with other bouncers: ask again in some seconds")
+		answerError(w, http.StatusServiceUnavailable, "busy with other bouncers: ask again in some seconds")
 		return
 	}
 	defer leave()
 	by.asked(now)
 	a.list()
-	by.owe(a.sent, a.looked)
+	by.chargeAnswer(a.sent, a.looked)
 }
 
 // answerWriter is an answer that is being written.
@@ -186,12 +186,12 @@ func (a *answerWriter) stream(after, last uint64) error {
 	finish := a.begin(!short)
 	a.text = append(a.text, `{"new":[`...)
 	a.each(after, last, buffer, func(c *Change) (told, live bool) {
-		_, begun := c.Tell(a.kernel, a.fresh)
+		_, begun := c.EndedAndBegun(a.kernel, a.fresh)
 		return begun, true
 	})
 	a.text = append(a.text, `],"deleted":[`...)
 	a.each(after, last, buffer, func(c *Change) (told, live bool) {
-		ended, _ := c.Tell(a.kernel, a.fresh)
+		ended, _ := c.EndedAndBegun(a.kernel, a.fresh)
 		return ended, false
 	})
 	a.text = append(a.text, `]}`...)

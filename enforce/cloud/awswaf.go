@@ -93,14 +93,14 @@ func (l *AWSWAF) Replace(ctx context.Context, _ time.Time, entries []enforce.Ent
 		kept, left := hottest(entries, l.config.Most, f.holds, l.config.Rank)
 		all += len(entries) - left
 		if err := l.write(ctx, f, kept); err != nil {
-			failed = both(failed, fmt.Errorf("IP set %s: %w", f.set.Name, err))
+			failed = joinErrors(failed, fmt.Errorf("IP set %s: %w", f.set.Name, err))
 		}
 		in = append(in, kept...)
 	}
 	if failed != nil {
 		return failed
 	}
-	l.Set(in, len(entries)-all)
+	l.SetContents(in, len(entries)-all)
 	return nil
 }
 
@@ -138,7 +138,7 @@ func (l *AWSWAF) write(ctx context.Context, f family, want []netip.Prefix) error
 		}
 		err = repeat(ctx, l.step, func() error { return l.api.update(ctx, f.set, l.described(got), got.lock, want) })
 		l.wrote = time.Now()
-		if kind(err) != "WAFOptimisticLockException" || try == lost {
+		if awsErrorName(err) != "WAFOptimisticLockException" || try == lost {
 			return err
 		}
 	}
@@ -146,7 +146,7 @@ func (l *AWSWAF) write(ctx context.Context, f family, want []netip.Prefix) error
 
 // read returns a set, if it may be written.
 func (l *AWSWAF) read(ctx context.Context, f family) (got ipSet, err error) {
-	err = repeat(ctx, l.step, func() error { got, err = l.api.get(ctx, f.set); return err })
+	err = repeat(ctx, l.step, func() error { got, err = l.api.getIPSet(ctx, f.set); return err })
 	switch {
 	case err != nil:
 		return got, err
@@ -180,7 +180,7 @@ func (l *AWSWAF) Look(ctx context.Context) (lines []string, err error) {
 		got, err := l.read(ctx, f)
 		switch {
 		case err != nil:
-			failed = both(failed, fmt.Errorf("IP set %s: %w", f.set.Name, err))
+			failed = joinErrors(failed, fmt.Errorf("IP set %s: %w", f.set.Name, err))
 		case l.marked(got):
 			lines = append(lines, fmt.Sprintf("IP set %s carries the mark and has %d addresses", f.set.Name, len(got.Addresses)))
 		default:

@@ -44,7 +44,7 @@ func newAWSWAFAPI(c AWSWAFConfig) *awswafAPI {
 	return &awswafAPI{config: c, endpoint: cmp.Or(c.Endpoint, host), client: newClient()}
 }
 
-func (a *awswafAPI) get(ctx context.Context, s AWSWAFSet) (ipSet, error) {
+func (a *awswafAPI) getIPSet(ctx context.Context, s AWSWAFSet) (ipSet, error) {
 	var said struct {
 		IPSet     *ipSet
 		LockToken string
@@ -90,13 +90,13 @@ func (a *awswafAPI) call(ctx context.Context, operation string, in map[string]an
 	for _, f := range append(fields, signV4(r, credentials, a.config.Region, "wafv2", time.Now())...) {
 		header.Set(f.Name, f.Value)
 	}
-	answer, err := a.client.Call(ctx, http.MethodPost, a.endpoint+"/", header, body, credentials.Secret, credentials.Token)
+	answer, err := a.client.SendRequest(ctx, http.MethodPost, a.endpoint+"/", header, body, credentials.Secret, credentials.Token)
 	if err != nil {
 		return fmt.Errorf("%s: %w", operation, err)
 	}
 	if answer.Status != http.StatusOK {
 		err := fmt.Errorf("%s: %w", operation, failure(answer, a.config.File))
-		if kind(err) == "WAFNonexistentItemException" {
+		if awsErrorName(err) == "WAFNonexistentItemException" {
 			err = &Gone{Err: err}
 		}
 		return err
@@ -126,8 +126,8 @@ func (e *awswafError) Error() string {
 	return said
 }
 
-// kind returns the name of an error of AWS; empty for another.
-func kind(err error) string {
+// awsErrorName returns the name of an error of AWS; empty for another.
+func awsErrorName(err error) string {
 	var said *awswafError
 	if errors.As(err, &said) {
 		return said.kind

@@ -63,9 +63,9 @@ type Answer struct {
 	Body   []byte
 }
 
-// Call sends a request and returns the whole answer, whatever its status, without the
+// SendRequest sends a request and returns the whole answer, whatever its status, without the
 // secrets that were sent: what refuses them may repeat them, and that is shown.
-func (c *Client) Call(ctx context.Context, method, url string, header http.Header, body []byte, secrets ...string) (*Answer, error) {
+func (c *Client) SendRequest(ctx context.Context, method, url string, header http.Header, body []byte, secrets ...string) (*Answer, error) {
 	if a := c.until.Load(); a != nil && time.Now().Before(a.until) {
 		return nil, fmt.Errorf("it answered with status %d, and wants no call before %s", a.status, a.until.UTC().Format("15:04:05 UTC"))
 	}
@@ -137,8 +137,8 @@ func IsGone(err error) bool {
 	return errors.As(err, &gone)
 }
 
-// both returns two errors as one line; either may be nil.
-func both(a, b error) error {
+// joinErrors returns two errors as one line; either may be nil.
+func joinErrors(a, b error) error {
 	if a == nil || b == nil {
 		return cmp.Or(a, b)
 	}

@@ -22,7 +22,7 @@ func TestSecretsOfAnswers(t *testing.T) {
 	t.Cleanup(server.Close)
 	c := newClient()
 	defer c.Close()
-	a, err := c.Call(t.Context(), http.MethodGet, server.URL, http.Header{"Authorization": {"Bearer T0SECRET"}}, nil, "T0SECRET", "")
+	a, err := c.SendRequest(t.Context(), http.MethodGet, server.URL, http.Header{"Authorization": {"Bearer T0SECRET"}}, nil, "T0SECRET", "")
 	if err != nil || string(a.Body) != "refused: Bearer …" {
 		t.Errorf("%s, %v", a.Body, err)
 	}
@@ -36,7 +36,7 @@ func TestRedirect(t *testing.T) {
 	t.Cleanup(server.Close)
 	c := newClient()
 	defer c.Close()
-	_, err := c.Call(t.Context(), http.MethodPost, server.URL, http.Header{}, nil)
+	_, err := c.SendRequest(t.Context(), http.MethodPost, server.URL, http.Header{}, nil)
 	if want := "it redirects to login.example.org with status 307, which is not followed: look for a proxy or a login page in between"; err == nil || err.Error() != want {
 		t.Error(err)
 	}
@@ -55,8 +55,8 @@ func TestRetryAfter(t *testing.T) {
 	for text, want := range map[string]int{"300": 1, "99999999": 1, "Fri, 31 Dec 9999 23:59:59 GMT": 1, "0": 2, "-7": 2, "x": 2, "Fri, 02 Jan 1970 00:00:00 GMT": 2, "": 2} {
 		after, calls = text, 0
 		c := newClient()
-		_, first := c.Call(t.Context(), http.MethodGet, server.URL, http.Header{}, nil)
-		_, second := c.Call(t.Context(), http.MethodGet, server.URL, http.Header{}, nil)
+		_, first := c.SendRequest(t.Context(), http.MethodGet, server.URL, http.Header{}, nil)
+		_, second := c.SendRequest(t.Context(), http.MethodGet, server.URL, http.Header{}, nil)
 		if first != nil || calls != want || (second == nil) != (want == 2) {
 			t.Errorf("%q: %d calls, %v, %v", text, calls, first, second)
 		}
@@ -156,7 +156,7 @@ func TestNotThere(t *testing.T) {
 	gone.Close()
 	c := newClient()
 	defer c.Close()
-	_, err := c.Call(t.Context(), http.MethodGet, gone.URL+"/accounts/s3cret", http.Header{}, nil)
+	_, err := c.SendRequest(t.Context(), http.MethodGet, gone.URL+"/accounts/s3cret", http.Header{}, nil)
 	if want := strings.TrimPrefix(gone.URL, "http://") + " refuses the connection: nothing listens there"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}

@@ -85,11 +85,11 @@ func (l *Cloudflare) Replace(ctx context.Context, _ time.Time, entries []enforce
 		}
 	}
 	for some := range slices.Chunk(add, chunk) {
-		if err := l.change(ctx, func() (string, error) { return l.api.add(ctx, some) }); err != nil {
+		if err := l.change(ctx, func() (string, error) { return l.api.addItems(ctx, some) }); err != nil {
 			return err
 		}
 	}
-	l.Set(kept, left)
+	l.SetContents(kept, left)
 	return nil
 }
 

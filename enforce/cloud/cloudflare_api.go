@@ -93,8 +93,8 @@ func (a *cloudflareAPI) items(ctx context.Context) (all []item, err error) {
 	return nil, fmt.Errorf("it has over %d items: use a list of its own for edgeguard", len(all))
 }
 
-// add and remove return the operation that they begin.
-func (a *cloudflareAPI) add(ctx context.Context, prefixes []netip.Prefix) (string, error) {
+// addItems and remove return the operation that they begin.
+func (a *cloudflareAPI) addItems(ctx context.Context, prefixes []netip.Prefix) (string, error) {
 	items := make([]item, len(prefixes))
 	for i, p := range prefixes {
 		items[i] = item{IP: p.String(), Comment: a.config.Mark}
@@ -143,7 +143,7 @@ func (a *cloudflareAPI) call(ctx context.Context, method, path string, in, out a
 		}
 		header.Set("Content-Type", "application/json")
 	}
-	answer, err := a.client.Call(ctx, method, a.endpoint+"/accounts/"+a.config.Account+"/rules/lists"+path, header, body, token)
+	answer, err := a.client.SendRequest(ctx, method, a.endpoint+"/accounts/"+a.config.Account+"/rules/lists"+path, header, body, token)
 	if err != nil {
 		return nil, err
 	}

@@ -13,8 +13,8 @@ type Held struct {
 	left int
 }
 
-// Set says what a list has now, as [hottest] returns it, and how many blocks had no place.
-func (h *Held) Set(in []netip.Prefix, left int) {
+// SetContents says what a list has now, as [hottest] returns it, and how many blocks had no place.
+func (h *Held) SetContents(in []netip.Prefix, left int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.in, h.left = in, left

@@ -15,10 +15,10 @@ type end struct {
 	prefix netip.Prefix
 }
 
-func (e *ends) push(until time.Time, p netip.Prefix) { heap.Push((*order)(e), end{until, p}) }
+func (e *ends) pushEnd(until time.Time, p netip.Prefix) { heap.Push((*order)(e), end{until, p}) }
 
-// pop returns the first that is over at now.
-func (e *ends) pop(now time.Time) (p netip.Prefix, until time.Time, ok bool) {
+// popOver returns the first that is over at now.
+func (e *ends) popOver(now time.Time) (p netip.Prefix, until time.Time, ok bool) {
 	if len(*e) == 0 || (*e)[0].until.After(now) {
 		return netip.Prefix{}, time.Time{}, false
 	}
@@ -26,8 +26,8 @@ func (e *ends) pop(now time.Time) (p netip.Prefix, until time.Time, ok bool) {
 	return first.prefix, first.until, true
 }
 
-// trim makes the ends again, if most are of the past.
-func (e *ends) trim(set map[netip.Prefix]time.Time) {
+// rebuild makes the ends again, if most are of the past.
+func (e *ends) rebuild(set map[netip.Prefix]time.Time) {
 	if len(*e) <= 2*len(set)+1000 {
 		return
 	}

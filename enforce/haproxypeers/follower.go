@@ -43,8 +43,8 @@ type Follower struct {
 	round  time.Time
 }
 
-// Join returns a follower for a connection with a HAProxy. All entries are due.
-func (e *Teacher) Join() *Follower {
+// NewFollower returns a follower for a connection with a HAProxy. All entries are due.
+func (e *Teacher) NewFollower() *Follower {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	f := &Follower{teacher: e, due: make(chan struct{}, 1)}

@@ -60,7 +60,7 @@ func key(table int, addr string) haproxy.BlockKey {
 // lifted at its end and when it is removed.
 func TestChanges(t *testing.T) {
 	e := New()
-	f := e.Join()
+	f := e.NewFollower()
 	drain(t, f, epoch, 1)
 	e.change(t, epoch, []enforce.Entry{entry("192.0.2.1/32", time.Hour), entry("2001:db8::/64", time.Minute)})
 	<-f.Due()
@@ -97,7 +97,7 @@ func TestChanges(t *testing.T) {
 // its time to live is longer, and so is its table's.
 func TestSparedFirst(t *testing.T) {
 	e := New()
-	f := e.Join()
+	f := e.NewFollower()
 	block := netip.MustParsePrefix("2001:db8::/64")
 	exempt := []netip.Prefix{netip.MustParsePrefix("2001:db8::7/128"), netip.MustParsePrefix("2001:db8::9/128")}
 	var cut []enforce.Entry
@@ -149,7 +149,7 @@ func TestSparedFirst(t *testing.T) {
 func TestAgainEvenly(t *testing.T) {
 	for _, n := range []int{1, 10, 1000, 100_000} {
 		e := New()
-		f := e.Join()
+		f := e.NewFollower()
 		if err := e.Replace(t.Context(), epoch, many(n)); err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +192,7 @@ func TestLiftedWhileAway(t *testing.T) {
 		later time.Duration
 		want  int
 	}{{time.Minute, 2}, {5 * time.Minute, 1}} {
-		f := e.Join()
+		f := e.NewFollower()
 		drain(t, f, epoch.Add(c.later), 0) // what is over goes
 		f.Again()
 		all, _ := drain(t, f, epoch.Add(c.later), 0)
@@ -208,7 +208,7 @@ func TestLiftedWhileAway(t *testing.T) {
 func TestHolds(t *testing.T) {
 	e := New()
 	e.change(t, epoch, []enforce.Entry{entry("192.0.2.1/32", time.Hour)})
-	f := e.Join()
+	f := e.NewFollower()
 	drain(t, f, epoch, 0)
 	for _, addr := range []string{"192.0.2.1", "::ffff:192.0.2.2", "2001:db8::"} {
 		f.Holds(epoch, 1, netip.MustParseAddr(addr), haproxy.BlockedGPT)
@@ -229,7 +229,7 @@ func TestHolds(t *testing.T) {
 // history.
 func TestPlacesAreUsedAgain(t *testing.T) {
 	e := New()
-	f := e.Join()
+	f := e.NewFollower()
 	now := epoch
 	for range 100 {
 		now = now.Add(10 * time.Minute)
@@ -258,7 +258,7 @@ func TestLeft(t *testing.T) {
 	if e.Left() != 1 || e.Refuses()(blocked) {
 		t.Errorf("%d left, and refused without a HAProxy: %t", e.Left(), e.Refuses()(blocked))
 	}
-	f := e.Join()
+	f := e.NewFollower()
 	if !e.Refuses()(blocked) || e.Refuses()(netip.MustParsePrefix("10.0.0.0/7")) || e.Refuses()(netip.MustParsePrefix("10.0.0.0/8")) {
 		t.Error("what is left is not refused, the rest is")
 	}

@@ -149,7 +149,7 @@ func (p *proxy) connect(t testing.TB, e *haproxypeers.Teacher) *session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &session{t: t, conn: conn, follower: e.Join(), stop: make(chan struct{}), proxy: p}
+	s := &session{t: t, conn: conn, follower: e.NewFollower(), stop: make(chan struct{}), proxy: p}
 	hello := peers.AppendHello(nil, peers.Hello{To: "test", From: "edgeguard", PID: os.Getpid()})
 	status := make([]byte, len("200\n"))
 	if _, err := conn.Write(hello); err != nil {
@@ -194,7 +194,7 @@ func (s *session) read() {
 		}
 		have = append(have, chunk[:n]...)
 		for {
-			m, n, err := peers.Next(have)
+			m, n, err := peers.NextMessage(have)
 			if err != nil {
 				s.t.Error(err)
 				return

@@ -36,8 +36,8 @@ const (
 	turns
 )
 
-// set changes an entry. It returns its place and when to teach it.
-func (t *table) set(k haproxy.BlockKey, n haproxy.BlockEntry) (at int32, when turn, changed bool) {
+// setEntry changes an entry. It returns its place and when to teach it.
+func (t *table) setEntry(k haproxy.BlockKey, n haproxy.BlockEntry) (at int32, when turn, changed bool) {
 	at, known := t.index[k]
 	if !known {
 		if n.Value == 0 || len(t.index) >= most {
@@ -100,8 +100,8 @@ func (t *table) place(k haproxy.BlockKey) (at int32) {
 	return at
 }
 
-// tidy empties the places of entries that every HAProxy has forgotten.
-func (t *table) tidy(now time.Time) {
+// freeForgotten empties the places of entries that every HAProxy has forgotten.
+func (t *table) freeForgotten(now time.Time) {
 	n := 0
 	for _, at := range t.lifted {
 		s := &t.slots[at]

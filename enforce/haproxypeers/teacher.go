@@ -114,7 +114,7 @@ func (e *Teacher) add(changed []netip.Prefix, n enforce.Entry) []netip.Prefix {
 		e.odd++
 	}
 	e.set[n.Prefix] = n.Until
-	e.ends.push(n.Until, n.Prefix)
+	e.ends.pushEnd(n.Until, n.Prefix)
 	return append(changed, n.Prefix)
 }
 
@@ -132,7 +132,7 @@ func (e *Teacher) remove(changed []netip.Prefix, p netip.Prefix) []netip.Prefix 
 
 // settle brings the entries in line with the set. It needs the lock.
 func (e *Teacher) settle(now time.Time, changed []netip.Prefix) {
-	e.ends.trim(e.set)
+	e.ends.rebuild(e.set)
 	if len(changed) == 0 {
 		return
 	}
@@ -168,7 +168,7 @@ func (e *Teacher) write(now time.Time, k haproxy.BlockKey, n haproxy.BlockEntry)
 	if n.Value == 0 {
 		n.Until = now.Add(haproxy.BlockTables()[k.Table].Expire)
 	}
-	at, turn, changed := e.table.set(k, n)
+	at, turn, changed := e.table.setEntry(k, n)
 	if !changed {
 		return
 	}
@@ -181,7 +181,7 @@ func (e *Teacher) write(now time.Time, k haproxy.BlockKey, n haproxy.BlockEntry)
 func (e *Teacher) expire(now time.Time) {
 	var changed []netip.Prefix
 	for {
-		p, until, ok := e.ends.pop(now)
+		p, until, ok := e.ends.popOver(now)
 		if !ok {
 			break
 		}
@@ -190,5 +190,5 @@ func (e *Teacher) expire(now time.Time) {
 		}
 	}
 	e.settle(now, changed)
-	e.table.tidy(now)
+	e.table.freeForgotten(now)
 }

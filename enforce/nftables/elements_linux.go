@@ -45,12 +45,12 @@ func (d *difference) write(c *nftables.Conn, l layout, now time.Time) error {
 		in[lengthOf(entry.Prefix)] = append(in[lengthOf(entry.Prefix)], element(entry, now))
 	}
 	for _, of := range slices.SortedFunc(maps.Keys(out), length.compare) {
-		if err := takeOut(c, l.set(of.set(), of.v6), out[of]); err != nil {
+		if err := takeOut(c, l.namedSet(of.setName(), of.v6), out[of]); err != nil {
 			return err
 		}
 	}
 	for _, of := range slices.SortedFunc(maps.Keys(in), length.compare) {
-		set := l.set(of.set(), of.v6)
+		set := l.namedSet(of.setName(), of.v6)
 		if err := inChunks(in[of], func(part []nftables.SetElement) error { return c.SetAddElements(set, part) }); err != nil {
 			return err
 		}
@@ -85,8 +85,8 @@ func element(entry enforce.Entry, now time.Time) nftables.SetElement {
 	return nftables.SetElement{Key: entry.Prefix.Addr().AsSlice(), Timeout: rest}
 }
 
-// note writes the changes into what is installed.
-func (d *difference) note(in map[netip.Prefix]time.Duration, now time.Time, clock time.Duration) {
+// noteInstalled writes the changes into what is installed.
+func (d *difference) noteInstalled(in map[netip.Prefix]time.Duration, now time.Time, clock time.Duration) {
 	for _, p := range d.removed {
 		delete(in, p)
 	}

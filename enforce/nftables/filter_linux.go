@@ -55,7 +55,7 @@ func (f *Filter) Traits() enforce.Traits {
 func (f *Filter) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.kernel.drop()
+	f.kernel.closeConn()
 	return nil
 }
 
@@ -68,7 +68,7 @@ func (f *Filter) locked(ctx context.Context, do func() error) error {
 	defer f.mu.Unlock()
 	err := do()
 	if err != nil {
-		f.kernel.drop()
+		f.kernel.closeConn()
 	}
 	return err
 }
@@ -173,7 +173,7 @@ func (f *Filter) recall() (*found, error) {
 	var lengths lengths
 	for _, s := range there.sets {
 		l, isLength := lengthNamed(s.Name)
-		if !isLength || !same(s, table.set(s.Name, l.v6)) {
+		if !isLength || !sameSet(s, table.namedSet(s.Name, l.v6)) {
 			continue
 		}
 		lengths.add(l)
@@ -217,7 +217,7 @@ func (f *Filter) commit(there *found, wanted layout, now time.Time, d *differenc
 			return err
 		}
 	}
-	if there != nil && !there.is(wanted) {
+	if there != nil && !there.isLayout(wanted) {
 		if err := wanted.build(c, there); err != nil {
 			return err
 		}
@@ -232,7 +232,7 @@ func (f *Filter) commit(there *found, wanted layout, now time.Time, d *differenc
 		return f.refused(err)
 	}
 	f.table = wanted
-	d.note(f.in, now, f.clock())
+	d.noteInstalled(f.in, now, f.clock())
 	after, err := f.kernel.generation()
 	if err != nil {
 		return err
@@ -257,7 +257,7 @@ func (f *Filter) refused(err error) error {
 
 // lookAtOurs returns what the kernel has of a table. Somebody else's is an error.
 func lookAtOurs(c *nftables.Conn, t *nftables.Table) (*found, error) {
-	there, err := look(c, t)
+	there, err := readTable(c, t)
 	if err == nil && there.there && !there.ours {
 		err = foreign(t)
 	}
@@ -309,7 +309,7 @@ func (f *Filter) spare(now time.Time, spared []enforce.Entry) error {
 func (f *Filter) addSpared(c *nftables.Conn, l layout, there *found, now time.Time) error {
 	for _, v6 := range []bool{false, true} {
 		s := l.spared(v6)
-		if there.has(s) {
+		if there.hasSet(s) {
 			continue
 		}
 		c.FlushSet(s)

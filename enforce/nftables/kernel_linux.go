@@ -91,9 +91,9 @@ var askGeneration = netlink.Message{
 	Data:   []byte{unix.AF_UNSPEC, unix.NFNETLINK_V0, 0, 0},
 }
 
-// drop closes the connection. After an error it must: answers may be on their way, and
+// closeConn closes the connection. After an error it must: answers may be on their way, and
 // messages may wait.
-func (k *kernel) drop() {
+func (k *kernel) closeConn() {
 	if k.nft != nil {
 		_ = k.nft.CloseLasting()
 		k.nft, k.raw = nil, nil
@@ -163,24 +163,24 @@ type found struct {
 	other bool
 }
 
-// has reports whether a set is there and is as we make it.
-func (f *found) has(set *nftables.Set) bool {
-	return slices.ContainsFunc(f.sets, func(s *nftables.Set) bool { return same(s, set) })
+// hasSet reports whether a set is there and is as we make it.
+func (f *found) hasSet(set *nftables.Set) bool {
+	return slices.ContainsFunc(f.sets, func(s *nftables.Set) bool { return sameSet(s, set) })
 }
 
-func same(a, b *nftables.Set) bool {
+func sameSet(a, b *nftables.Set) bool {
 	return a.Name == b.Name && a.HasTimeout == b.HasTimeout && a.Interval == b.Interval && a.KeyType.Bytes == b.KeyType.Bytes && a.IsMap == b.IsMap
 }
 
-// is reports whether the table is as a layout makes it.
-func (f *found) is(l layout) bool {
-	sets := l.sets()
-	return f.ours && !f.asleep && !f.other && len(f.sets) == len(sets) && !slices.ContainsFunc(sets, func(s *nftables.Set) bool { return !f.has(s) }) &&
-		maps.EqualFunc(f.tags, l.tags(), slices.Equal)
+// isLayout reports whether the table is as a layout makes it.
+func (f *found) isLayout(l layout) bool {
+	sets := l.emptySets()
+	return f.ours && !f.asleep && !f.other && len(f.sets) == len(sets) && !slices.ContainsFunc(sets, func(s *nftables.Set) bool { return !f.hasSet(s) }) &&
+		maps.EqualFunc(f.tags, l.ruleComments(), slices.Equal)
 }
 
-// look returns what the kernel has of a table.
-func look(c *nftables.Conn, table *nftables.Table) (*found, error) {
+// readTable returns what the kernel has of a table.
+func readTable(c *nftables.Conn, table *nftables.Table) (*found, error) {
 	tables, err := c.ListTables()
 	if err != nil {
 		return nil, explain(err)

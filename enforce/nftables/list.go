@@ -59,7 +59,7 @@ func (l *TrialList) Replace(ctx context.Context, now time.Time, entries []enforc
 		return err
 	}
 	defer l.done()
-	s := l.trial.At(now)
+	s := l.trial.StatusAt(now)
 	if err := l.spare(ctx, now, &s); err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (l *TrialList) Apply(ctx context.Context, now time.Time, add []enforce.Entr
 		return err
 	}
 	defer l.done()
-	s := l.trial.At(now)
+	s := l.trial.StatusAt(now)
 	return l.kernel.Apply(ctx, now, s.limit(add), remove)
 }
 
@@ -103,7 +103,7 @@ func (l *TrialList) Empty(ctx context.Context, now time.Time) error {
 	if err := l.kernel.Replace(ctx, now, nil); err != nil {
 		return err
 	}
-	s := l.trial.At(now)
+	s := l.trial.StatusAt(now)
 	return l.spare(ctx, now, &s)
 }
 

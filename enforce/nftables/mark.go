@@ -19,8 +19,8 @@ const mostMark = 512
 // why. A damaged one says so too: its error is that the kernel drops nothing.
 type TrialMark struct{ Path string }
 
-// Set writes the mark, on the disk when it returns.
-func (m TrialMark) Set(why string) error {
+// WriteMark writes the mark, on the disk when it returns.
+func (m TrialMark) WriteMark(why string) error {
 	return atomicfile.Replace(m.Path, []byte(why), atomicfile.Options{Mode: 0o644})
 }
 

@@ -47,8 +47,8 @@ func (l length) family() string {
 	return "4"
 }
 
-// set is the name of the length's set.
-func (l length) set() string {
+// setName is the name of the length's set.
+func (l length) setName() string {
 	if l.bits == l.size() {
 		return "blocked" + l.family()
 	}
@@ -77,7 +77,7 @@ func lengthNamed(set string) (l length, ok bool) {
 	if cut {
 		l.bits, _ = strconv.Atoi(bits)
 	}
-	return l, l.set() == set
+	return l, l.setName() == set
 }
 
 // lengths are prefix lengths, each once.
@@ -134,18 +134,20 @@ func (l layout) base() *nftables.Chain {
 	return c
 }
 
-// sets are the sets of a layout, without their elements.
-func (l layout) sets() (all []*nftables.Set) {
+// emptySets are the sets of a layout, without their elements.
+func (l layout) emptySets() (all []*nftables.Set) {
 	for _, length := range l.lengths {
-		all = append(all, l.set(length.set(), length.v6))
+		all = append(all, l.namedSet(length.setName(), length.v6))
 	}
 	return append(all, l.spared(false), l.spared(true))
 }
 
 // spared is the set of addresses of a family that are not refused.
-func (l layout) spared(v6 bool) *nftables.Set { return l.set("spared"+length{v6: v6}.family(), v6) }
+func (l layout) spared(v6 bool) *nftables.Set {
+	return l.namedSet("spared"+length{v6: v6}.family(), v6)
+}
 
-func (l layout) set(name string, v6 bool) *nftables.Set {
+func (l layout) namedSet(name string, v6 bool) *nftables.Set {
 	s := &nftables.Set{Table: l.table(), Name: name, HasTimeout: true, KeyType: nftables.TypeIPAddr}
 	if v6 {
 		s.KeyType = nftables.TypeIP6Addr
@@ -172,7 +174,7 @@ type chain struct {
 func (l layout) chains() []chain {
 	base := chain{Chain: l.base()}
 	for _, length := range l.lengths {
-		rule := append(l.source(length), &expr.Lookup{SourceRegister: 1, SetName: length.set()},
+		rule := append(l.source(length), &expr.Lookup{SourceRegister: 1, SetName: length.setName()},
 			&expr.Verdict{Kind: expr.VerdictGoto, Chain: "refuse" + length.family()})
 		base.rules = append(base.rules, rule)
 	}
@@ -254,10 +256,10 @@ func equal(data []byte) expr.Any { return &expr.Cmp{Op: expr.CmpOpEq, Register: 
 // a later version makes the rules of an earlier one again.
 const rulesVersion = 1
 
-// tags returns the comments of the rules of each chain: from them it is seen whether
+// ruleComments returns the comments of the rules of each chain: from them it is seen whether
 // somebody changed a chain. The kernel gives expressions back in another form than it
 // took them.
-func (l layout) tags() map[string][]string {
+func (l layout) ruleComments() map[string][]string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d %+v %v", rulesVersion, l.config, l.lengths)
 	tags := make(map[string][]string)
@@ -285,14 +287,14 @@ func (l layout) build(c *nftables.Conn, there *found) error {
 			}
 		}
 	}
-	wanted := l.sets()
+	wanted := l.emptySets()
 	for _, s := range there.sets {
-		if !slices.ContainsFunc(wanted, func(w *nftables.Set) bool { return same(s, w) }) {
+		if !slices.ContainsFunc(wanted, func(w *nftables.Set) bool { return sameSet(s, w) }) {
 			c.DelSet(&nftables.Set{Name: s.Name, Table: l.table()})
 		}
 	}
 	for i, s := range wanted {
-		if !there.has(s) {
+		if !there.hasSet(s) {
 			s.ID = uint32(i + 1) // or the library takes one of a counter that all goroutines share
 			if err := c.AddSet(s, nil); err != nil {
 				return err
@@ -302,7 +304,7 @@ func (l layout) build(c *nftables.Conn, there *found) error {
 	for _, v6 := range []bool{false, true} {
 		c.AddObj(&nftables.NamedObj{Table: l.table(), Name: l.counter(v6), Type: nftables.ObjTypeCounter, Obj: &expr.Counter{}})
 	}
-	tags := l.tags()
+	tags := l.ruleComments()
 	for _, chain := range l.chains() {
 		c.AddChain(chain.Chain)
 		for i, rule := range chain.rules {

@@ -11,7 +11,7 @@ func Tables(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	k := &kernel{}
-	defer k.drop()
+	defer k.closeConn()
 	return k.tables()
 }
 

@@ -47,8 +47,8 @@ type TrialStatus struct {
 	More bool
 }
 
-// Left is how much of a trial is left at now.
-func (s *TrialStatus) Left(now time.Time) time.Duration {
+// TimeLeft is how much of a trial is left at now.
+func (s *TrialStatus) TimeLeft(now time.Time) time.Duration {
 	if s.State != Trying {
 		return 0
 	}
@@ -64,8 +64,8 @@ type Trial struct {
 	s  TrialStatus
 }
 
-// At returns the status at now.
-func (t *Trial) At(now time.Time) TrialStatus {
+// StatusAt returns the status at now.
+func (t *Trial) StatusAt(now time.Time) TrialStatus {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.s
@@ -89,13 +89,13 @@ func (t *Trial) Begin(until time.Time, spare []netip.Addr, more bool) {
 }
 
 // Pause takes the list out of force.
-func (t *Trial) Pause(why string) { t.Set(TrialStatus{State: Paused, Why: why}) }
+func (t *Trial) Pause(why string) { t.SetStatus(TrialStatus{State: Paused, Why: why}) }
 
 // PutInForce puts the list in force for good: it ends a trial as confirmed, and a pause.
-func (t *Trial) PutInForce() { t.Set(TrialStatus{}) }
+func (t *Trial) PutInForce() { t.SetStatus(TrialStatus{}) }
 
-// Set puts a status in force that At returned.
-func (t *Trial) Set(s TrialStatus) {
+// SetStatus puts a status in force that At returned.
+func (t *Trial) SetStatus(s TrialStatus) {
 	t.mu.Lock()
 	t.s = s
 	t.mu.Unlock()

@@ -114,7 +114,7 @@ func TestTrialEnds(t *testing.T) {
 			t.Errorf("spared still: %v; asked %d times", k.spared, k.asked)
 		}
 	}
-	if s := state.At(begin.Add(time.Hour)); s.State != Paused || s.Why != Unconfirmed || s.Until != begin.Add(5*time.Minute) {
+	if s := state.StatusAt(begin.Add(time.Hour)); s.State != Paused || s.Why != Unconfirmed || s.Until != begin.Add(5*time.Minute) {
 		t.Errorf("after it: %+v", s)
 	}
 	state.PutInForce()
@@ -128,13 +128,13 @@ func TestSecondTrial(t *testing.T) {
 	state := &Trial{}
 	state.Begin(begin.Add(time.Minute), []netip.Addr{peer}, false)
 	state.Begin(begin.Add(10*time.Second), []netip.Addr{other}, false)
-	s := state.At(begin)
-	if s.State != Trying || s.Left(begin) != 10*time.Second || !slices.Equal(s.Spared, []netip.Addr{peer, other}) {
+	s := state.StatusAt(begin)
+	if s.State != Trying || s.TimeLeft(begin) != 10*time.Second || !slices.Equal(s.Spared, []netip.Addr{peer, other}) {
 		t.Errorf("%+v", s)
 	}
 	state.Pause("")
 	state.Begin(begin.Add(time.Minute), []netip.Addr{other}, false)
-	if s := state.At(begin); !slices.Equal(s.Spared, []netip.Addr{other}) {
+	if s := state.StatusAt(begin); !slices.Equal(s.Spared, []netip.Addr{other}) {
 		t.Errorf("spared of the trial before: %v", s.Spared)
 	}
 }
@@ -175,8 +175,8 @@ func TestMark(t *testing.T) {
 		t.Error("paused without a mark")
 	}
 	must(t, m.Remove())
-	must(t, m.Set("first"))
-	must(t, m.Set("second"))
+	must(t, m.WriteMark("first"))
+	must(t, m.WriteMark("second"))
 	if why, paused := m.Read(); !paused || why != "second" {
 		t.Errorf("%q, %v", why, paused)
 	}
@@ -193,7 +193,7 @@ func TestMark(t *testing.T) {
 	if _, paused := m.Read(); !paused {
 		t.Error("a folder in its place does not pause")
 	}
-	if err := (TrialMark{filepath.Join(t.TempDir(), "none", TrialMarkName)}).Set(""); err == nil {
+	if err := (TrialMark{filepath.Join(t.TempDir(), "none", TrialMarkName)}).WriteMark(""); err == nil {
 		t.Error("set without its folder")
 	}
 }

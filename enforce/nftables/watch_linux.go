@@ -61,8 +61,8 @@ func (f *Filter) look(now time.Time) (changed bool, err error) {
 	case now.Sub(f.read) >= sparing*f.reading:
 		return true, nil
 	}
-	there, err := look(c, f.table.table())
-	return err == nil && !there.is(f.table), err
+	there, err := readTable(c, f.table.table())
+	return err == nil && !there.isLayout(f.table), err
 }
 
 // Counts returns how many packets of blocked addresses came since the table was made, as
@@ -104,7 +104,7 @@ func Clear(ctx context.Context, table string) error {
 		return err
 	}
 	k := &kernel{}
-	defer k.drop()
+	defer k.closeConn()
 	return k.clear(table)
 }
 
@@ -116,7 +116,7 @@ func (k *kernel) clear(table string) error {
 	var not error
 	for _, device := range []string{"", "any"} {
 		t := layout{config: Config{Table: table, Device: device}}.table()
-		there, err := look(c, t)
+		there, err := readTable(c, t)
 		switch {
 		case err != nil:
 			return err

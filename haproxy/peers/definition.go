@@ -106,7 +106,7 @@ func readDefinition(m Message) (*Definition, error) {
 	name := r.bytes(size, "its name")
 	key, keyBytes := r.varint("the type of its keys"), r.varint("the length of its keys")
 	types := r.varint("its data types")
-	if err := r.err(m.Kind); err != nil {
+	if err := r.missingPart(m.Kind); err != nil {
 		return nil, err
 	}
 	if size == 0 || size > maxName || bytes.IndexByte(name, 0) >= 0 {
@@ -116,12 +116,12 @@ func readDefinition(m Message) (*Definition, error) {
 	if want := fixedBytes[d.Key]; key > math.MaxUint8 || keyBytes > MaxMessage || want != 0 && keyBytes != want {
 		return nil, fmt.Errorf("%s of %q: keys of type %d with %d bytes: this is not HAProxy's peers protocol 2.1", m.Kind, d.Name, key, keyBytes)
 	}
-	if len(r.rest()) > 0 {
+	if len(r.restBytes()) > 0 {
 		d.Expire = milliseconds(r.varint("the time after which entries expire"))
 	}
 	d.Newer = types>>knownTypes != 0
 	d.readStored(r, types)
-	if err := r.err(m.Kind); err != nil {
+	if err := r.missingPart(m.Kind); err != nil {
 		return nil, err
 	}
 	return d, d.check()
@@ -184,5 +184,5 @@ func AppendDefinition(b []byte, d *Definition) []byte {
 			b = haproxy.AppendVarint(b, uint64(s.Period.Milliseconds()))
 		}
 	}
-	return end(b, start)
+	return endMessage(b, start)
 }

@@ -10,15 +10,15 @@ type floors struct {
 	values []uint32
 }
 
-// drop makes room of an entry, and remembers its values.
-func (t *countTable) drop(i int32) {
+// dropEntry makes room of an entry, and remembers its values.
+func (t *countTable) dropEntry(i int32) {
 	e := &t.entries[i]
 	if t.floors[0] == nil {
 		t.floors[0] = &floors{values: make([]uint32, places*t.columns)}
 	}
-	for c, v := range t.row(t.last, i) {
+	for c, v := range t.valuesOf(t.last, i) {
 		if t.low != nil {
-			v = max(v, t.row(t.high, i)[c])
+			v = max(v, t.valuesOf(t.high, i)[c])
 		}
 		floor := &t.floors[0].values[t.place(e.key, c)]
 		*floor = max(*floor, v)
@@ -43,9 +43,9 @@ func (t *countTable) floor(key [16]byte, column int) (highest uint32) {
 
 func (t *countTable) hasDropped() bool { return t.floors[0] != nil || t.floors[1] != nil }
 
-// ask notes that a resync is asked for. Keys that were dropped before and that it does
+// noteResync notes that a resync is asked for. Keys that were dropped before and that it does
 // not have are forgotten by HAProxy, too.
-func (t *countTable) ask() {
+func (t *countTable) noteResync() {
 	if t.floors[0] == nil {
 		return
 	}

@@ -225,7 +225,7 @@ func (s *session) until(what string, ok func() bool) {
 		if time.Now().After(deadline) {
 			s.t.Fatalf("%s: not within %v; counts %v, paths %s", what, patience, s.counts, s.paths)
 		}
-		m, n, err := peers.Next(s.buffer)
+		m, n, err := peers.NextMessage(s.buffer)
 		if err != nil {
 			s.t.Fatal(err)
 		}

@@ -193,7 +193,7 @@ func (w *world) read(most int) {
 		}
 		p.pending = slices.Clone(p.pending[n:])
 	}
-	if w.s.Ask(w.now) {
+	if w.s.AskResync(w.now) {
 		w.resync()
 	}
 }

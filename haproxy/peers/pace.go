@@ -44,8 +44,8 @@ func (p *pace) round(now time.Time, bytes int, dump bool) {
 	p.last = now
 }
 
-// upTo returns the time before which all was read.
-func (p *pace) upTo() time.Time {
+// readUpTo returns the time before which all was read.
+func (p *pace) readUpTo() time.Time {
 	if p.held.IsZero() {
 		return p.last
 	}

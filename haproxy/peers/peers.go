@@ -1,6 +1,6 @@
 // Package peers hides the bytes of HAProxy's peers protocol 2.1, by which HAProxies show each
 // other what their stick tables count. A [Tally] makes increases of such counts. A connection
-// begins with a [Hello] and its [Status]. Then both sides send messages: [Next] cuts them out
+// begins with a [Hello] and its [Status]. Then both sides send messages: [NextMessage] cuts them out
 // of the bytes that were read, [Tables] remembers what the other side has defined and reads
 // its updates, and the Append functions write.
 //
@@ -77,9 +77,9 @@ type Message struct {
 	Body []byte
 }
 
-// Next returns the message that b begins with, and how many bytes it has. n is 0 if
+// NextMessage returns the message that b begins with, and how many bytes it has. n is 0 if
 // b ends before the message does.
-func Next(b []byte) (m Message, n int, err error) {
+func NextMessage(b []byte) (m Message, n int, err error) {
 	if len(b) < headBytes {
 		return Message{}, 0, nil
 	}
@@ -111,7 +111,7 @@ func AppendControl(b []byte, k Kind) []byte {
 // AppendSwitch returns b with the message that the next updates are of this table.
 func AppendSwitch(b []byte, table uint64) []byte {
 	b, start := begin(b, TableSwitch)
-	return end(haproxy.AppendVarint(b, table), start)
+	return endMessage(haproxy.AppendVarint(b, table), start)
 }
 
 // AppendAcknowledge returns b with the message that all updates of the table, by the
@@ -119,14 +119,14 @@ func AppendSwitch(b []byte, table uint64) []byte {
 func AppendAcknowledge(b []byte, table uint64, update uint32) []byte {
 	b, start := begin(b, Acknowledge)
 	b = haproxy.AppendVarint(b, table)
-	return end(appendUint32(b, update), start)
+	return endMessage(appendUint32(b, update), start)
 }
 
 // ReadAcknowledge returns what an acknowledge says of a table that we defined.
 func ReadAcknowledge(m Message) (table uint64, update uint32, err error) {
 	r := reader{b: m.Body}
 	table, update = r.varint("the table's ID"), r.uint32("the update's ID")
-	return table, update, r.err(m.Kind)
+	return table, update, r.missingPart(m.Kind)
 }
 
 // begin writes the head of a message with a body: with one byte for its length, which
@@ -136,7 +136,7 @@ func begin(b []byte, k Kind) (with []byte, start int) {
 	return b, len(b)
 }
 
-func end(b []byte, start int) []byte {
+func endMessage(b []byte, start int) []byte {
 	size := len(b) - start
 	if size < 240 {
 		b[start-1] = byte(size)

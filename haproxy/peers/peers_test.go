@@ -52,7 +52,7 @@ func readAll(t *testing.T, b []byte) (seen map[peers.Kind]int, last map[string]s
 	var tables peers.Tables
 	var u peers.Update
 	for len(b) > 0 {
-		m, n, err := peers.Next(b)
+		m, n, err := peers.NextMessage(b)
 		if err != nil || n == 0 {
 			t.Fatalf("%d bytes at the end are no message: %v", len(b), err)
 		}
@@ -121,14 +121,14 @@ func FuzzMessages(f *testing.F) {
 		var tables, twin peers.Tables
 		var u, v peers.Update
 		for {
-			m, n, err := peers.Next(b)
+			m, n, err := peers.NextMessage(b)
 			if err != nil || n == 0 {
 				return
 			}
 			if n > len(b) || len(m.Body) > peers.MaxMessage {
 				t.Fatalf("%s of %d bytes, of %d", m.Kind, n, len(b))
 			}
-			if _, cut, err := peers.Next(b[:n-1]); cut != 0 || err != nil {
+			if _, cut, err := peers.NextMessage(b[:n-1]); cut != 0 || err != nil {
 				t.Errorf("%s without its last byte: %d bytes, %v", m.Kind, cut, err)
 			}
 			b = b[n:]
@@ -139,7 +139,7 @@ func FuzzMessages(f *testing.F) {
 			if m.Kind&0x80 != 0 && len(written) == 2 {
 				continue // an unknown kind with a body
 			}
-			m2, n2, err := peers.Next(written)
+			m2, n2, err := peers.NextMessage(written)
 			if err != nil || n2 != len(written) {
 				t.Fatalf("%s is written %x: %d bytes, %v", m.Kind, written, n2, err)
 			}
@@ -190,7 +190,7 @@ func TestLongMessages(t *testing.T) {
 	var tables peers.Tables
 	var got peers.Update
 	for len(b) > 0 {
-		m, n, err := peers.Next(b)
+		m, n, err := peers.NextMessage(b)
 		if err != nil || n == 0 {
 			t.Fatalf("%d bytes: %v", n, err)
 		}
@@ -217,11 +217,11 @@ func TestEntryIsAnUpdate(t *testing.T) {
 	} {
 		var tables peers.Tables
 		var u peers.Update
-		m, n, _ := peers.Next(peers.AppendDefinition(nil, d))
+		m, n, _ := peers.NextMessage(peers.AppendDefinition(nil, d))
 		if _, err := tables.Define(m); err != nil || n == 0 {
 			t.Fatal(err)
 		}
-		m, _, _ = peers.Next(peers.AppendEntry(nil, 9, tt.entry))
+		m, _, _ = peers.NextMessage(peers.AppendEntry(nil, 9, tt.entry))
 		if err := tables.Read(m, &u); err != nil {
 			t.Fatal(err)
 		}
@@ -241,7 +241,7 @@ func TestNewerVersions(t *testing.T) {
 
 	var tables peers.Tables
 	var u peers.Update
-	m, _, err := peers.Next(b)
+	m, _, err := peers.NextMessage(b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,11 +250,11 @@ func TestNewerVersions(t *testing.T) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	update := peers.AppendUpdate(nil, &peers.Update{Table: d, ID: 1, Key: make([]byte, 16), Numbers: []uint64{7, 8, 99, 99}})
-	m, _, _ = peers.Next(update)
+	m, _, _ = peers.NextMessage(update)
 	if err := tables.Read(m, &u); err != nil || !slices.Equal(u.Numbers, []uint64{7, 8}) {
 		t.Errorf("%v, %v", u.Numbers, err)
 	}
-	if m, n, err := peers.Next([]byte{10, 0xfe, 2, 1, 2, 0}); err != nil || n != 5 || m.Kind.String() != "unknown kind 10, 254" {
+	if m, n, err := peers.NextMessage([]byte{10, 0xfe, 2, 1, 2, 0}); err != nil || n != 5 || m.Kind.String() != "unknown kind 10, 254" {
 		t.Errorf("a message of an unknown kind: %s, %d bytes, %v", m.Kind, n, err)
 	}
 }
@@ -262,13 +262,13 @@ func TestNewerVersions(t *testing.T) {
 func TestReadingAnUpdateAllocatesNothing(t *testing.T) {
 	var tables peers.Tables
 	var u peers.Update
-	m, _, _ := peers.Next(peers.AppendDefinition(nil, everything))
+	m, _, _ := peers.NextMessage(peers.AppendDefinition(nil, everything))
 	if _, err := tables.Define(m); err != nil {
 		t.Fatal(err)
 	}
 	b := peers.AppendUpdate(nil, &peers.Update{Table: everything, Key: make([]byte, 16), Numbers: make([]uint64, everything.Numbers())})
 	if n := testing.AllocsPerRun(100, func() {
-		m, _, _ := peers.Next(b)
+		m, _, _ := peers.NextMessage(b)
 		if err := tables.Read(m, &u); err != nil || u.Addr().Is4() {
 			t.Fatal(err, u.Addr())
 		}
@@ -279,7 +279,7 @@ func TestReadingAnUpdateAllocatesNothing(t *testing.T) {
 
 func TestErrorsSayWhat(t *testing.T) {
 	var defined peers.Tables
-	m, _, _ := peers.Next(peers.AppendDefinition(nil, everything))
+	m, _, _ := peers.NextMessage(peers.AppendDefinition(nil, everything))
 	if _, err := defined.Define(m); err != nil {
 		t.Fatal(err)
 	}
@@ -303,7 +303,7 @@ func TestErrorsSayWhat(t *testing.T) {
 		"a short update":            {&defined, "\x0a\x81\x10" + strings.Repeat("\x00", 16), "ends before its last number"},
 		"a short acknowledgement":   {&defined, "\x0a\x84\x02\x01\x00", "ends before the update's ID"},
 	} {
-		m, _, err := peers.Next([]byte(tt.bytes))
+		m, _, err := peers.NextMessage([]byte(tt.bytes))
 		if err == nil {
 			_, err = again(tt.tables, m, &peers.Update{})
 		}
@@ -317,7 +317,7 @@ func TestErrorsSayWhat(t *testing.T) {
 func TestTablesAreBounded(t *testing.T) {
 	var tables peers.Tables
 	define := func(id uint64) error {
-		m, _, _ := peers.Next(peers.AppendDefinition(nil, &peers.Definition{ID: id, Name: "/t", Key: peers.IPv4, KeyBytes: 4}))
+		m, _, _ := peers.NextMessage(peers.AppendDefinition(nil, &peers.Definition{ID: id, Name: "/t", Key: peers.IPv4, KeyBytes: 4}))
 		_, err := tables.Define(m)
 		return err
 	}

@@ -22,10 +22,10 @@ func (r *reader) fail(what string) {
 	r.at = len(r.b)
 }
 
-func (r *reader) rest() []byte { return r.b[r.at:] }
+func (r *reader) restBytes() []byte { return r.b[r.at:] }
 
 func (r *reader) varint(what string) uint64 {
-	v, n := haproxy.ReadVarint(r.rest())
+	v, n := haproxy.ReadVarint(r.restBytes())
 	if n <= 0 {
 		r.fail(what)
 		return 0
@@ -35,7 +35,7 @@ func (r *reader) varint(what string) uint64 {
 }
 
 func (r *reader) bytes(n uint64, what string) []byte {
-	if n > uint64(len(r.rest())) {
+	if n > uint64(len(r.restBytes())) {
 		r.fail(what)
 		return nil
 	}
@@ -51,8 +51,8 @@ func (r *reader) uint32(what string) uint32 {
 	return 0
 }
 
-// err returns nil, or an error that says which part of the message is missing.
-func (r *reader) err(k Kind) error {
+// missingPart returns nil, or an error that says which part of the message is missing.
+func (r *reader) missingPart(k Kind) error {
 	if r.missing == "" {
 		return nil
 	}

@@ -49,7 +49,7 @@ func (s *Session) Round(now time.Time, bytes int) {
 		s.dump = false
 	}
 	s.pace.round(now, bytes, s.dump)
-	if src.upTo = s.pace.upTo(); s.pace.held.IsZero() { // else edgeguard was stopped: since when HAProxy has ended is not known
+	if src.upTo = s.pace.readUpTo(); s.pace.held.IsZero() { // else edgeguard was stopped: since when HAProxy has ended is not known
 		src.runs = now
 	}
 	if !src.inHandover() {
@@ -91,7 +91,7 @@ func (s *Session) Add(u *Update, into []Increase) []Increase {
 		s.table.rebase(i, known, values)
 		return into
 	}
-	added, inherited := s.table.add(i, known, values)
+	added, inherited := s.table.addCounters(i, known, values)
 	at := s.since()
 	if s.table.isFirst(i, !src.lingers(s.pace.last)) || inherited {
 		at = earlier(at, src.handed)
@@ -184,9 +184,9 @@ func (s *Session) Resynced(whole bool) (learned bool) {
 	return learned
 }
 
-// Ask reports whether HAProxy is to be asked for a resync, and notes that it is. It
+// AskResync reports whether HAProxy is to be asked for a resync, and notes that it is. It
 // is called about each second.
-func (s *Session) Ask(now time.Time) bool {
+func (s *Session) AskResync(now time.Time) bool {
 	src := s.source
 	src.mu.Lock()
 	defer src.mu.Unlock()
@@ -210,7 +210,7 @@ func (s *Session) Ask(now time.Time) bool {
 	}
 	s.asked, s.dump = now, true
 	for _, t := range src.tables {
-		t.ask()
+		t.noteResync()
 	}
 	return true
 }

@@ -5,9 +5,9 @@ import "sync/atomic"
 // space is for how many more keys all tables together have room.
 type space struct{ left atomic.Int64 }
 
-// take takes the room of a key, if there is any. A table with few keys is given it in
+// takeKey takes the room of a key, if there is any. A table with few keys is given it in
 // any case.
-func (s *space) take(few bool) bool {
+func (s *space) takeKey(few bool) bool {
 	if s.left.Add(-1) >= 0 || few {
 		return true
 	}
@@ -15,8 +15,8 @@ func (s *space) take(few bool) bool {
 	return false
 }
 
-// give gives back the room of tables that are forgotten.
-func (s *space) give(tables map[string]*countTable) {
+// giveBackTables gives back the room of tables that are forgotten.
+func (s *space) giveBackTables(tables map[string]*countTable) {
 	for _, t := range tables {
 		s.left.Add(int64(len(t.entries)))
 	}

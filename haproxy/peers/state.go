@@ -74,9 +74,9 @@ func (t *countTable) append(b []byte) []byte {
 		flags := bit(!addr.Is4In6()) | bit(e.run == t.run)<<1 | bit(e.settled == t.run)<<2
 		b = append(b, flags)
 		b = append(b, e.key[16-keyBytes(flags):]...)
-		b = appendRow(b, t.row(t.last, i))
+		b = appendRow(b, t.valuesOf(t.last, i))
 		if t.low != nil {
-			b = appendRow(appendRow(b, t.row(t.low, i)), t.row(t.high, i))
+			b = appendRow(appendRow(b, t.valuesOf(t.low, i)), t.valuesOf(t.high, i))
 		}
 	}
 	return b
@@ -189,10 +189,10 @@ func (t *countTable) read(r *stateReader) {
 		if flags&isSettled != 0 {
 			t.entries[i].settled = t.run
 		}
-		copy(t.row(t.last, i), rows[0])
+		copy(t.valuesOf(t.last, i), rows[0])
 		if t.low != nil {
-			copy(t.row(t.low, i), rows[1])
-			copy(t.row(t.high, i), rows[2])
+			copy(t.valuesOf(t.low, i), rows[1])
+			copy(t.valuesOf(t.high, i), rows[2])
 		}
 	}
 }

@@ -43,8 +43,8 @@ func newTable(columns, keys int, all *space, inHandover bool) *countTable {
 	return t
 }
 
-// row returns the numbers of an entry.
-func (t *countTable) row(of []uint32, i int32) []uint32 {
+// valuesOf returns the numbers of an entry.
+func (t *countTable) valuesOf(of []uint32, i int32) []uint32 {
 	return of[int(i)*t.columns : (int(i)+1)*t.columns]
 }
 
@@ -58,7 +58,7 @@ func (t *countTable) enter(key [16]byte, stats *TallyStats) (i int32, known bool
 		}
 		return i, true
 	}
-	if len(t.entries) < t.keys && t.space.take(len(t.entries) < leastKeys) {
+	if len(t.entries) < t.keys && t.space.takeKey(len(t.entries) < leastKeys) {
 		i = int32(len(t.entries))
 		t.entries = append(t.entries, entry{})
 		t.last = grown(t.last, t.columns)
@@ -67,7 +67,7 @@ func (t *countTable) enter(key [16]byte, stats *TallyStats) (i int32, known bool
 		}
 	} else {
 		i = t.oldest
-		t.drop(i)
+		t.dropEntry(i)
 		stats.Dropped++
 	}
 	t.entries[i].key, t.entries[i].run, t.entries[i].settled = key, t.run, t.run-1
@@ -87,12 +87,12 @@ func grown(s []uint32, by int) []uint32 {
 // start gives a new entry the values that it may have been dropped with.
 func (t *countTable) start(i int32) {
 	key := t.entries[i].key
-	last := t.row(t.last, i)
+	last := t.valuesOf(t.last, i)
 	for c := range last {
 		floor := t.floor(key, c)
 		last[c] = floor
 		if t.low != nil {
-			t.row(t.low, i)[c], t.row(t.high, i)[c] = 0, floor
+			t.valuesOf(t.low, i)[c], t.valuesOf(t.high, i)[c] = 0, floor
 		}
 	}
 }
@@ -125,11 +125,11 @@ func (t *countTable) unlink(i int32) {
 // the keys of a table were all known is what an earlier process may teach yet.
 func (t *countTable) rebase(i int32, known bool, values []uint32) {
 	t.entries[i].run = t.run
-	copy(t.row(t.last, i), values)
+	copy(t.valuesOf(t.last, i), values)
 	if t.low == nil {
 		return
 	}
-	low, high := t.row(t.low, i), t.row(t.high, i)
+	low, high := t.valuesOf(t.low, i), t.valuesOf(t.high, i)
 	for c, v := range values {
 		switch {
 		case !t.warm && !known:
@@ -144,21 +144,21 @@ func (t *countTable) rebase(i int32, known bool, values []uint32) {
 
 // beyond returns how much values are more than the last ones.
 func (t *countTable) beyond(i int32, values []uint32) (n uint64) {
-	for c, last := range t.row(t.last, i) {
+	for c, last := range t.valuesOf(t.last, i) {
 		n += uint64(over(values[c], last))
 	}
 	return n
 }
 
-// add makes values the last ones, and returns what they are more than before; and
+// addCounters makes values the last ones, and returns what they are more than before; and
 // whether another process may have counted that, since the handover began. The answer
 // is valid until the next call.
-func (t *countTable) add(i int32, known bool, values []uint32) (added []uint32, inherited bool) {
+func (t *countTable) addCounters(i int32, known bool, values []uint32) (added []uint32, inherited bool) {
 	if cap(t.added) < t.columns {
 		t.added = make([]uint32, t.columns)
 	}
 	added = t.added[:t.columns]
-	last := t.row(t.last, i)
+	last := t.valuesOf(t.last, i)
 	switch {
 	case t.low != nil:
 		inherited = t.inHandover(added, i, values, last) || !known
@@ -183,7 +183,7 @@ func (t *countTable) add(i int32, known bool, values []uint32) (added []uint32, 
 // begun at high, and what was seen of it before that is in it or is lost: HAProxy
 // overwrites one with the other, and does not add them up.
 func (t *countTable) inHandover(added []uint32, i int32, values, last []uint32) (inherited bool) {
-	low, high := t.row(t.low, i), t.row(t.high, i)
+	low, high := t.valuesOf(t.low, i), t.valuesOf(t.high, i)
 	seen := t.entries[i].run == t.run
 	fresh, back := isLess(values, low), seen && isLess(values, last)
 	for c, v := range values {
@@ -241,13 +241,13 @@ func (t *countTable) begin(inOne bool) {
 		if t.entries[i].run != t.run {
 			continue
 		}
-		low, high := t.row(t.low, int32(i)), t.row(t.high, int32(i))
-		for c, last := range t.row(t.last, int32(i)) {
+		low, high := t.valuesOf(t.low, int32(i)), t.valuesOf(t.high, int32(i))
+		for c, last := range t.valuesOf(t.last, int32(i)) {
 			low[c], high[c] = min(low[c], last), max(high[c], last)
 		}
 	}
 	t.run++
-	t.ask()
+	t.noteResync()
 }
 
 // settle ends a handover.
@@ -258,7 +258,7 @@ func (t *countTable) settle() { t.low, t.high = nil, nil }
 func (t *countTable) forget() {
 	for i := range t.entries {
 		if t.entries[i].run != t.run {
-			clear(t.row(t.last, int32(i)))
+			clear(t.valuesOf(t.last, int32(i)))
 		}
 	}
 }

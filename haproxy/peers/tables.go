@@ -52,7 +52,7 @@ func (d *Definition) equal(other *Definition) bool {
 func (t *Tables) Switch(m Message) (*Definition, error) {
 	r := reader{b: m.Body}
 	id := r.varint("the table's ID")
-	if err := r.err(m.Kind); err != nil {
+	if err := r.missingPart(m.Kind); err != nil {
 		return nil, err
 	}
 	known := t.byID[id]
@@ -69,7 +69,7 @@ func (t *Tables) Read(m Message, u *Update) error {
 	if t.current == nil {
 		return fmt.Errorf("%s before the definition of a table: this is not HAProxy's peers protocol 2.1", m.Kind)
 	}
-	if err := u.read(m, t.current.Definition, t.current.last); err != nil {
+	if err := u.readMessage(m, t.current.Definition, t.current.last); err != nil {
 		return fmt.Errorf("table %q: %w", t.current.Name, err)
 	}
 	t.current.last = u.ID

@@ -169,7 +169,7 @@ func (src *source) replace(pid int, now time.Time) {
 	}
 	for _, table := range src.tables {
 		if src.pid == pid {
-			table.ask()
+			table.noteResync()
 		} else {
 			table.begin(inOne)
 		}
@@ -247,7 +247,7 @@ func (t *Tally) source(haproxy string, now time.Time) *source {
 func (t *Tally) forget(haproxy string) {
 	src := t.sources[haproxy]
 	src.mu.Lock()
-	t.space.give(src.tables)
+	t.space.giveBackTables(src.tables)
 	src.tables, src.current = map[string]*countTable{}, nil
 	src.mu.Unlock()
 	delete(t.sources, haproxy)
@@ -290,11 +290,11 @@ func (src *source) table(d *Definition, columns int) *countTable {
 	t := src.tables[d.Name]
 	if t == nil || t.columns != columns {
 		if t == nil && len(src.tables) >= tablesOfOne {
-			src.space.give(src.tables)
+			src.space.giveBackTables(src.tables)
 			clear(src.tables) // of rules before the rules before: a baseline costs less than an order would
 		}
 		if t != nil {
-			src.space.give(map[string]*countTable{d.Name: t})
+			src.space.giveBackTables(map[string]*countTable{d.Name: t})
 		}
 		t = newTable(columns, src.keys, src.space, src.inHandover())
 		src.tables[d.Name] = t

@@ -32,7 +32,7 @@ func noon(t *testing.T, tally *Tally, pid int, now time.Time) *line {
 func know(t *testing.T, tally *Tally) *line {
 	l := noon(t, tally, 1, tallyNoon)
 	l.Round(tallyNoon, 2)
-	if l.Resynced(true) || !l.Ask(tallyNoon) || !l.Resynced(true) {
+	if l.Resynced(true) || !l.AskResync(tallyNoon) || !l.Resynced(true) {
 		t.Fatal("the second of two resyncs does not show all keys")
 	}
 	return l
@@ -150,10 +150,10 @@ func TestFirstSightIsABaseline(t *testing.T) {
 	}
 	l.Resynced(false)
 	l.adds([]uint32{0, 0}, b, 10, 0)
-	if l.Ask(tallyNoon.Add(soon - 1)) {
+	if l.AskResync(tallyNoon.Add(soon - 1)) {
 		t.Error("a resync is asked for again too early")
 	}
-	if !l.Ask(l.now.Add(soon)) || l.Ask(l.now.Add(soon)) {
+	if !l.AskResync(l.now.Add(soon)) || l.AskResync(l.now.Add(soon)) {
 		t.Error("a resync that was not whole is not asked for once again")
 	}
 	l.adds([]uint32{0, 0}, a, 5001, 0)
@@ -161,13 +161,13 @@ func TestFirstSightIsABaseline(t *testing.T) {
 		t.Error("all keys are known, and some may have been inherited in the middle of the resync")
 	}
 	l.adds([]uint32{0, 0}, "192.0.2.77", 70, 0)
-	if !l.Ask(l.now.Add(again)) {
+	if !l.AskResync(l.now.Add(again)) {
 		t.Error("another resync is not asked for at once")
 	}
 	if !l.Resynced(true) {
 		t.Error("not all keys are known")
 	}
-	if l.Ask(l.now.Add(time.Hour)) {
+	if l.AskResync(l.now.Add(time.Hour)) {
 		t.Error("a resync is asked for without a reason")
 	}
 	l.adds([]uint32{1, 1}, a, 5002, 1)
@@ -270,7 +270,7 @@ func TestReloadBeforeTheBaseline(t *testing.T) {
 	l.adds([]uint32{0, 0}, b, 1, 0)
 	l.later(10 * time.Second) // HAProxy has waited for long enough
 	l.Resynced(true)
-	if !l.Ask(l.now) || !l.Resynced(true) {
+	if !l.AskResync(l.now) || !l.Resynced(true) {
 		t.Error("the second of two resyncs does not show all keys")
 	}
 	l.adds([]uint32{1, 1}, a, 2, 1)
@@ -296,7 +296,7 @@ func TestReloadThatHAProxyEnds(t *testing.T) {
 			t.Errorf("process %d: %+v, want 1 of %v: the one before may have counted it", pid, got, left)
 		}
 		l.Resynced(true)
-		if !l.Ask(l.now) || !l.Resynced(true) {
+		if !l.AskResync(l.now) || !l.Resynced(true) {
 			t.Error("the second of two resyncs does not show all keys")
 		}
 		l.later(time.Second)
@@ -369,7 +369,7 @@ func TestTwoOfOneName(t *testing.T) {
 		t.Fatal("that the first process came back is not noticed")
 	}
 	first.adds([]uint32{0, 0}, a, 100, 0)
-	if first.Ask(tallyNoon.Add(time.Hour)) {
+	if first.AskResync(tallyNoon.Add(time.Hour)) {
 		t.Error("a session that is not counted asks for a resync")
 	}
 	if one := noon(t, tally, 2, first.now); one.Doubled() {
@@ -467,7 +467,7 @@ func TestDroppedKeys(t *testing.T) {
 	}
 	l.adds([]uint32{1, 0}, "192.0.2.4", 1, 0)
 	l.adds([]uint32{1, 0}, "192.0.2.5", 1, 0)
-	if l.Ask(l.now.Add(refresh-time.Minute)) || !l.Ask(l.now.Add(refresh)) {
+	if l.AskResync(l.now.Add(refresh-time.Minute)) || !l.AskResync(l.now.Add(refresh)) {
 		t.Error("a resync is not asked for in time")
 	}
 	l.Resynced(true)

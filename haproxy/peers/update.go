@@ -28,8 +28,8 @@ func (u *Update) Addr() netip.Addr {
 	return addr.Unmap()
 }
 
-// read fills u from a message of a table. last is the ID of the update before it.
-func (u *Update) read(m Message, table *Definition, last uint32) error {
+// readMessage fills u from a message of a table. last is the ID of the update before it.
+func (u *Update) readMessage(m Message, table *Definition, last uint32) error {
 	r := reader{b: m.Body}
 	u.Table, u.ID, u.Timed, u.TTL = table, last+1, false, 0
 	if m.Kind == UpdateWithID || m.Kind == TimedUpdateWithID {
@@ -54,7 +54,7 @@ func (u *Update) read(m Message, table *Definition, last uint32) error {
 			u.Numbers = append(u.Numbers, r.varint("its last number"))
 		}
 	}
-	return r.err(m.Kind)
+	return r.missingPart(m.Kind)
 }
 
 // AppendUpdate returns b with u at its end, with its ID. u must have as many numbers
@@ -76,7 +76,7 @@ func AppendUpdate(b []byte, u *Update) []byte {
 	for _, v := range u.Numbers {
 		b = haproxy.AppendVarint(b, v)
 	}
-	return end(b, start)
+	return endMessage(b, start)
 }
 
 // Entry is what a table of addresses with one number is taught.
@@ -99,7 +99,7 @@ func AppendEntry(b []byte, id uint32, e Entry) []byte {
 	b = appendUint32(b, uint32(min(max(e.TTL, 0), maxTTL).Milliseconds()))
 	key := e.Key.As16()
 	b = append(b, key[:]...)
-	return end(haproxy.AppendVarint(b, uint64(e.Value)), start)
+	return endMessage(haproxy.AppendVarint(b, uint64(e.Value)), start)
 }
 
 // maxTTL keeps a time below 2³¹ ms, which HAProxy reads as a signed number.

@@ -7,7 +7,7 @@
 // their NOTIFY.
 //
 //	Next ─Frame─▶ ReadHello          AppendHello
-//	            ▶ ReadNotify ─args─▶ BeginAck, Ack.SetUint, Ack.End
+//	            ▶ ReadNotify ─args─▶ BeginAck, Ack.SetUint, Ack.FrameBytes
 //	            ▶ ReadDisconnect     AppendDisconnect
 //
 // What is read points into the buffer that it was read from, and nothing is

@@ -42,10 +42,10 @@ type Frame struct {
 	Payload    []byte
 }
 
-// Next reads the frame that b begins with. size is how many bytes of b it has; 0 says
+// NextFrame reads the frame that b begins with. size is how many bytes of b it has; 0 says
 // that b ends before the frame does. A frame of more than most bytes is an error as
 // soon as its length was read. Every error is a [Status].
-func Next(b []byte, most int) (f Frame, size int, err error) {
+func NextFrame(b []byte, most int) (f Frame, size int, err error) {
 	if len(b) < lengthSize {
 		return Frame{}, 0, nil
 	}
@@ -84,8 +84,8 @@ func begin(b []byte, t Type, stream, id uint64) []byte {
 	return haproxy.AppendVarint(b, id)
 }
 
-// end writes the length of the frame that begins at start and is the last of b.
-func end(b []byte, start int) []byte {
+// endFrame writes the length of the frame that begins at start and is the last of b.
+func endFrame(b []byte, start int) []byte {
 	binary.BigEndian.PutUint32(b[start:], uint32(len(b)-start-lengthSize))
 	return b
 }

@@ -18,7 +18,7 @@ func FuzzFrames(f *testing.F) {
 	f.Add(spop.AppendDisconnect(nil, spop.TooBig), uint16(300))
 	f.Fuzz(func(t *testing.T, b []byte, most uint16) {
 		for {
-			frame, size, err := spop.Next(b, int(most))
+			frame, size, err := spop.NextFrame(b, int(most))
 			if err != nil || size == 0 {
 				isStatus(t, err)
 				return
@@ -40,9 +40,9 @@ func payload(t *testing.T, f spop.Frame) {
 	isStatus(t, err)
 	read := 0
 	n := spop.ReadNotify(f.Payload)
-	for n.Next() {
+	for n.NextArg() {
 		text, _ := n.Value().Text()
-		read += len(n.Name()) + len(text)
+		read += len(n.ArgName()) + len(text)
 		if a, ok := n.Value().Addr(); ok && (!a.IsValid() || a.Is4In6()) {
 			t.Errorf("the address %v", a)
 		}

@@ -34,7 +34,7 @@ func ReadHello(payload []byte) (Hello, error) {
 		case "max-frame-size":
 			size = v
 		case "healthcheck":
-			hello.HealthCheck = v.True()
+			hello.HealthCheck = v.IsTrue()
 		}
 	}
 	offered, ok := versions.Text()
@@ -73,7 +73,7 @@ func AppendHello(b []byte, maxFrame uint32) []byte {
 	b = appendTextPair(b, "version", version)
 	b = appendUintPair(b, "max-frame-size", maxFrame)
 	b = appendTextPair(b, "capabilities", pipelining)
-	return end(b, start)
+	return endFrame(b, start)
 }
 
 // ReadDisconnect reads why HAProxy closes: a status, and a text in HAProxy's words.
@@ -104,5 +104,5 @@ func AppendDisconnect(b []byte, why Status) []byte {
 	b = begin(b, TypeAgentDisconnect, 0, 0)
 	b = appendUintPair(b, "status-code", uint32(why))
 	b = appendTextPair(b, "message", why.Error())
-	return end(b, start)
+	return endFrame(b, start)
 }

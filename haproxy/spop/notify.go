@@ -13,9 +13,9 @@ type Notify struct {
 // ReadNotify returns a reader of a NOTIFY's payload.
 func ReadNotify(payload []byte) Notify { return Notify{rest: payload} }
 
-// Next reads the next argument of the messages, whose own names are passed over: a
+// NextArg reads the next argument of the messages, whose own names are passed over: a
 // NOTIFY is about one request, however many messages describe it.
-func (n *Notify) Next() bool {
+func (n *Notify) NextArg() bool {
 	for n.left == 0 {
 		if len(n.rest) == 0 || n.bad {
 			return false
@@ -40,8 +40,8 @@ func (n *Notify) fail() bool {
 	return false
 }
 
-// Name returns the name of the argument that Next has read.
-func (n *Notify) Name() []byte { return n.name }
+// ArgName returns the name of the argument that Next has read.
+func (n *Notify) ArgName() []byte { return n.name }
 
 // Value returns the value of the argument that Next has read.
 func (n *Notify) Value() Value { return n.value }
@@ -82,5 +82,5 @@ func (a *Ack) SetText(name, text string) {
 	a.b = appendTextPair(append(a.b, setVar, setVarArgs, scopeTxn), name, text)
 }
 
-// End returns the bytes that BeginAck was called with and the whole answer.
-func (a *Ack) End() []byte { return end(a.b, a.start) }
+// FrameBytes returns the bytes that BeginAck was called with and the whole answer.
+func (a *Ack) FrameBytes() []byte { return endFrame(a.b, a.start) }

@@ -51,7 +51,7 @@ func TestFramesOfHAProxy(t *testing.T) {
 			t.Errorf("\n%x, want\n%x", c.got, want)
 		}
 	}
-	f, size, err := spop.Next(unhex(t, helloOf26), spop.UsualFrame)
+	f, size, err := spop.NextFrame(unhex(t, helloOf26), spop.UsualFrame)
 	if err != nil || size != len(helloOf26)/2 || f.Type != spop.TypeHello || f.Stream != 0 || f.ID != 0 {
 		t.Fatalf("%+v, %d, %v", f, size, err)
 	}
@@ -76,7 +76,7 @@ func TestReadHello(t *testing.T) {
 		"cut":           {spoptest.Frame(spop.TypeHello, 0, 0, []byte("\x03max")), spop.Hello{}, spop.Invalid},
 		"nothing":       {spoptest.Frame(spop.TypeHello, 0, 0, nil), spop.Hello{}, spop.NoVersion},
 	} {
-		f, _, err := spop.Next(c.frame, spop.UsualFrame)
+		f, _, err := spop.NextFrame(c.frame, spop.UsualFrame)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,11 +89,11 @@ func TestReadHello(t *testing.T) {
 func TestNextBounds(t *testing.T) {
 	whole := spoptest.Frame(spop.TypeNotify, 300, 7, make([]byte, 1000))
 	for cut := range whole {
-		if _, size, err := spop.Next(whole[:cut], spop.UsualFrame); size != 0 || err != nil {
+		if _, size, err := spop.NextFrame(whole[:cut], spop.UsualFrame); size != 0 || err != nil {
 			t.Fatalf("%d bytes of a frame: %d, %v", cut, size, err)
 		}
 	}
-	if f, size, err := spop.Next(append(whole, 1), len(whole)-4); err != nil || size != len(whole) || f.Stream != 300 || f.ID != 7 || len(f.Payload) != 1000 {
+	if f, size, err := spop.NextFrame(append(whole, 1), len(whole)-4); err != nil || size != len(whole) || f.Stream != 300 || f.ID != 7 || len(f.Payload) != 1000 {
 		t.Errorf("%+v, %d, %v", f, size, err)
 	}
 	fragment, aborted := bytes.Clone(whole), bytes.Clone(whole)
@@ -114,7 +114,7 @@ func TestNextBounds(t *testing.T) {
 		"HTTP":                       {[]byte("GET / HTTP/1.1\r\n\r\n"), spop.UsualFrame, spop.TooBig},
 		"TLS":                        {[]byte("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"), spop.UsualFrame, spop.TooBig},
 	} {
-		if _, _, err := spop.Next(c.b, c.most); !errors.Is(err, c.want) {
+		if _, _, err := spop.NextFrame(c.b, c.most); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
@@ -129,16 +129,16 @@ func TestNotify(t *testing.T) {
 		spoptest.Arg{Name: "long", Value: strings.Repeat("x", 5000)})...)
 	got := map[string]any{}
 	n := spop.ReadNotify(payload)
-	for n.Next() {
+	for n.NextArg() {
 		v := n.Value()
 		if a, ok := v.Addr(); ok {
-			got[string(n.Name())] = a
+			got[string(n.ArgName())] = a
 		} else if text, ok := v.Text(); ok {
-			got[string(n.Name())] = string(text)
+			got[string(n.ArgName())] = string(text)
 		} else if u, ok := v.Uint(); ok {
-			got[string(n.Name())] = u
+			got[string(n.ArgName())] = u
 		} else {
-			got[string(n.Name())] = [2]bool{v.Null(), v.True()}
+			got[string(n.ArgName())] = [2]bool{v.IsNull(), v.IsTrue()}
 		}
 	}
 	want := map[string]any{"src": v4, "host": "a.example", "six": v6, "none": [2]bool{true, false}, "yes": [2]bool{false, true},
@@ -148,13 +148,13 @@ func TestNotify(t *testing.T) {
 	}
 	for cut := 1; cut < len(payload); cut++ {
 		n := spop.ReadNotify(payload[:cut])
-		for n.Next() {
+		for n.NextArg() {
 		}
 		ends := cut == len("\x05first\x02\x03src\x06....\x04host\x08\x09a.example") || cut == len("\x05first\x02\x03src\x06....\x04host\x08\x09a.example\x05empty\x00")
 		if ends != (n.Err() == nil) {
 			t.Fatalf("%d of %d bytes: %v", cut, len(payload), n.Err())
 		}
-		if n.Next() {
+		if n.NextArg() {
 			t.Fatal("it reads on after an error")
 		}
 	}
@@ -163,7 +163,7 @@ func TestNotify(t *testing.T) {
 // An address that HAProxy writes as ::ffff:a.b.c.d is the client's IPv4 address.
 func TestMappedAddr(t *testing.T) {
 	n := spop.ReadNotify(spoptest.Message("m", spoptest.Arg{Name: "src", Value: netip.MustParseAddr("::ffff:203.0.113.9")}))
-	if !n.Next() {
+	if !n.NextArg() {
 		t.Fatal(n.Err())
 	}
 	if a, ok := n.Value().Addr(); !ok || a != netip.MustParseAddr("203.0.113.9") {
@@ -183,14 +183,14 @@ func TestValueKinds(t *testing.T) {
 		"\x01m\x01\x01a\x08\xff\xf0\xfe\xfe\xfe\xfe\xfe\xfe\xfe\x0etext": spop.Invalid,
 	} {
 		n := spop.ReadNotify([]byte(payload))
-		for n.Next() {
+		for n.NextArg() {
 		}
 		if !errors.Is(n.Err(), want) {
 			t.Errorf("%x: %v, want %v", payload, n.Err(), want)
 		}
 	}
 	n := spop.ReadNotify([]byte("\x01m\x01\x01a\x02\xff\xf0\xfe\xfe\xfe\xfe\xfe\xfe\xfe\x0e"))
-	if !n.Next() {
+	if !n.NextArg() {
 		t.Fatal(n.Err())
 	}
 	if u, ok := n.Value().Uint(); ok {
@@ -203,8 +203,8 @@ func TestAck(t *testing.T) {
 	a.SetUint("action", 1)
 	a.SetUint("retry_after", 600)
 	a.SetText("rule", "login")
-	b := a.End()
-	f, size, err := spop.Next(b[len("before"):], spop.UsualFrame)
+	b := a.FrameBytes()
+	f, size, err := spop.NextFrame(b[len("before"):], spop.UsualFrame)
 	if err != nil || size != len(b)-len("before") || f.Type != spop.TypeAck || f.Stream != 4660 || f.ID != 1 {
 		t.Fatalf("%+v, %d, %v", f, size, err)
 	}
@@ -216,12 +216,12 @@ func TestAck(t *testing.T) {
 
 func TestAgentHelloAndDisconnect(t *testing.T) {
 	b := spop.AppendDisconnect(spop.AppendHello(nil, 16380), spop.BadVersion)
-	f, size, err := spop.Next(b, spop.UsualFrame)
+	f, size, err := spop.NextFrame(b, spop.UsualFrame)
 	want := spoptest.Pair(spoptest.Pair(spoptest.Pair(nil, "version", "2.0"), "max-frame-size", uint32(16380)), "capabilities", "pipelining")
 	if err != nil || f.Type != spop.TypeAgentHello || !bytes.Equal(f.Payload, want) {
 		t.Errorf("%+v, %v", f, err)
 	}
-	f, rest, err := spop.Next(b[size:], spop.UsualFrame)
+	f, rest, err := spop.NextFrame(b[size:], spop.UsualFrame)
 	if err != nil || f.Type != spop.TypeAgentDisconnect || size+rest != len(b) {
 		t.Errorf("%+v, %v", f, err)
 	}
@@ -242,19 +242,19 @@ func TestNotifyDoesNotAllocate(t *testing.T) {
 	out := make([]byte, 0, 256)
 	var addr netip.Addr
 	if allocs := testing.AllocsPerRun(100, func() {
-		f, _, err := spop.Next(frame, spop.UsualFrame)
+		f, _, err := spop.NextFrame(frame, spop.UsualFrame)
 		if err != nil {
 			t.Fatal(err)
 		}
 		n := spop.ReadNotify(f.Payload)
-		for n.Next() {
+		for n.NextArg() {
 			if a, ok := n.Value().Addr(); ok {
 				addr = a
 			}
 		}
 		a := spop.BeginAck(out[:0], f)
 		a.SetUint("action", 0)
-		out = a.End()
+		out = a.FrameBytes()
 	}); allocs != 0 {
 		t.Errorf("%v allocations", allocs)
 	}

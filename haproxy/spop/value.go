@@ -35,16 +35,16 @@ type Value struct {
 	bytes  []byte
 }
 
-// Null reports whether HAProxy found no such value.
-func (v Value) Null() bool { return v.kind == kindNull }
+// IsNull reports whether HAProxy found no such value.
+func (v Value) IsNull() bool { return v.kind == kindNull }
 
 // Text returns a string's or a binary's bytes.
 func (v Value) Text() (text []byte, ok bool) {
 	return v.bytes, v.kind == kindText || v.kind == kindBinary
 }
 
-// True reports whether the value is the boolean true.
-func (v Value) True() bool { return v.kind == kindBool && v.number != 0 }
+// IsTrue reports whether the value is the boolean true.
+func (v Value) IsTrue() bool { return v.kind == kindBool && v.number != 0 }
 
 // Uint returns an unsigned number, or a signed one that is not negative.
 func (v Value) Uint() (n uint64, ok bool) {

@@ -137,7 +137,7 @@ func (f *Fleet) tell(n *Node) {
 // Rejoin is a node's new connection: no answer comes any more on the one before, and
 // Redis may have lost something.
 func (f *Fleet) Rejoin(n *Node) {
-	n.Totals.Lost()
+	n.Totals.ReconcileAll()
 	f.Late = slices.DeleteFunc(f.Late, func(d Delivery) bool { return d.Node == n && d.Answers != nil })
 }
 

@@ -81,7 +81,7 @@ func (r *retries) compare(d *denial, n *Node, rest uint32) {
 	add(int(n.Tables[0].Until(denied, "", now, d.limit-min(d.limit, rest+1)))-truth, &r.wasExact, &r.wasEarly, &r.wasLate)
 	op.Now += most
 	own := n.Tables[0].Count(denied, "", op.Now)
-	if least > most || own+n.Totals.Rest(0, &op, own) >= d.limit {
+	if least > most || own+n.Totals.RestOfFleet(0, &op, own) >= d.limit {
 		r.held++
 	}
 }

@@ -82,7 +82,7 @@ func (f *Fleet) TakeAnswers(d Delivery) {
 			out.Again = true
 		}
 		out.Over = out.Over && !f.settled(n, p.Key) // as the pusher asks
-		if (out.Over || out.Renew) && !n.Totals.Forgotten(p.Key, p.Head()) {
+		if (out.Over || out.Renew) && !n.Totals.Forgotten(p.Key, p.NewestSlot()) {
 			f.prove(n, call.Totals, aggregator.NewSplitLook(p, a, out))
 		}
 		if out.Watch {
@@ -117,9 +117,9 @@ func (f *Fleet) prove(n *Node, totals *aggregator.Totals, look aggregator.SplitL
 			n.looks.Wait(n.ID, look.Key, look, len(f.Nodes), f.Local(n))
 			return
 		}
-		n.looks.Drop(look.Key)
+		n.looks.Forget(look.Key)
 	} else {
-		due, first := totals.Ask(look.Key, !look.Act, f.Local(n))
+		due, first := totals.AskSplit(look.Key, !look.Act, f.Local(n))
 		if !due || first && leaves && n.looks.Wait(n.ID, look.Key, look, len(f.Nodes), f.Local(n)) {
 			return
 		}
@@ -132,12 +132,12 @@ func (f *Fleet) TakeTurns(n *Node) {
 	if n.Cut {
 		return
 	}
-	for _, look := range n.looks.Due(f.Local(n)) {
+	for _, look := range n.looks.TakeDue(f.Local(n)) {
 		if !n.Totals.Forgotten(look.Key, look.Heads[0]) && !f.settled(n, look.Key) {
 			f.look(n, n.Totals, look)
 		}
 	}
-	for _, k := range n.watches.Due(f.Local(n)) {
+	for _, k := range n.watches.TakeDue(f.Local(n)) {
 		if n.Totals.AskWatch(k, f.Local(n)) {
 			f.watch(n, k)
 		}
@@ -160,7 +160,7 @@ func (f *Fleet) look(n *Node, totals *aggregator.Totals, look aggregator.SplitLo
 	if over {
 		n.doubts.Settle(look.Key)
 	} else {
-		n.doubts.See(look.Key, stranger, f.Local(n))
+		n.doubts.NoteStranger(look.Key, stranger, f.Local(n))
 	}
 }
 
@@ -172,7 +172,7 @@ func (f *Fleet) proves(n *Node, totals *aggregator.Totals, look aggregator.Split
 		splits = append(splits, f.Split(n, look.Key, head, look.Slots))
 	}
 	judge := aggregator.SplitJudge{Own: n.ID, Known: f.known}
-	sum := judge.Most(splits, look.Own)
+	sum := judge.GreatestSum(splits, look.Own)
 	head := look.Heads[sum.At]
 	if look.Slots {
 		totals.Foresee(look.Key, head, sum.Fields, n.ID)

@@ -49,7 +49,7 @@ func newVisitor(t *testing.T, spec rules.Spec, nodes int, seed uint64) *visitor 
 				}
 			},
 			Fleet: func(meter int, op *shard.Op, count uint32) uint32 { return n.Totals.Count(meter, op, count) },
-			Rest:  func(meter int, op *shard.Op, count uint32) uint32 { return n.Totals.Rest(meter, op, count) },
+			Rest:  func(meter int, op *shard.Op, count uint32) uint32 { return n.Totals.RestOfFleet(meter, op, count) },
 			Until: func(meter int, op *shard.Op, limit uint32) (least, most uint32) {
 				return n.Totals.Until(meter, op, limit)
 			},
@@ -68,12 +68,12 @@ func (v *visitor) over(n *Node, k aggregator.Key, counted uint32) {
 
 // spread lets the others have a node's block, if they have none.
 func (v *visitor) spread(from *Node) {
-	b := v.lists[from].Of(v.Local(from), netip.PrefixFrom(denied, 32))
+	b := v.lists[from].BlockOf(v.Local(from), netip.PrefixFrom(denied, 32))
 	if b == nil {
 		return
 	}
 	for _, n := range v.Nodes {
-		if v.lists[n].Of(v.Local(n), b.Prefix) == nil && b.Until.After(v.Local(n)) {
+		if v.lists[n].BlockOf(v.Local(n), b.Prefix) == nil && b.Until.After(v.Local(n)) {
 			if _, err := v.lists[n].Merge(*b, v.Local(n)); err != nil {
 				v.fail(err)
 			}
@@ -141,7 +141,7 @@ func TestWhileOver(t *testing.T) {
 		}
 		ends := time.Time{}
 		for _, n := range v.Nodes {
-			if b := v.lists[n].Of(v.Local(n), netip.PrefixFrom(denied, 32)); b != nil && b.Until.Add(-n.Skew).After(ends) {
+			if b := v.lists[n].BlockOf(v.Local(n), netip.PrefixFrom(denied, 32)); b != nil && b.Until.Add(-n.Skew).After(ends) {
 				ends = b.Until.Add(-n.Skew)
 			}
 		}

@@ -44,7 +44,7 @@ func TestFeedAttacked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = f.Get(ctx, feed.Marks{})
+		_, err = f.FetchList(ctx, feed.Marks{})
 		return err
 	})
 }
@@ -54,7 +54,9 @@ const enoughRead = "10 GB, chunks without end, a body until the end, half a body
 
 func TestCrowdSecAttacked(t *testing.T) {
 	for name, call := range map[string]func(context.Context, *crowdsec.Client) error{
-		"pull":  func(ctx context.Context, c *crowdsec.Client) error { return c.Pull(ctx, secret, true, nil, nil) },
+		"pull": func(ctx context.Context, c *crowdsec.Client) error {
+			return c.PullDecisions(ctx, secret, true, nil, nil)
+		},
 		"check": func(ctx context.Context, c *crowdsec.Client) error { return c.Check(ctx, secret) },
 		"login": func(ctx context.Context, c *crowdsec.Client) error {
 			return c.Heartbeat(ctx, &crowdsec.Machine{ID: "m", Password: secret})
@@ -97,7 +99,7 @@ func TestReceiverAttacked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := r.Post(ctx, time.Unix(1_767_323_045, 0), "msg_1", []byte("{}"))
+		a := r.PostBody(ctx, time.Unix(1_767_323_045, 0), "msg_1", []byte("{}"))
 		if a.After < 0 || a.After > 5*time.Minute {
 			t.Errorf("it is waited for %v", a.After)
 		}

@@ -39,7 +39,7 @@ func (s *suspect) merge(id string, p *aggregator.Push, newest uint32) (a aggrega
 		s.answer(&a, node, p)
 		return a, false
 	}
-	head := p.Head()
+	head := p.NewestSlot()
 	top := min(head, newest)
 	if before := s.fleet.head; p.First <= top && top > before {
 		s.fleet.advance(top)
@@ -79,7 +79,7 @@ func (s *suspect) raise(node *window, slot, count uint32) {
 
 // answer fills in the answer to a push.
 func (s *suspect) answer(a *aggregator.Answer, node *window, p *aggregator.Push) {
-	head, fleet := int64(p.Head()), int64(s.fleet.head)
+	head, fleet := int64(p.NewestSlot()), int64(s.fleet.head)
 	a.ClearedBefore = s.floor
 	a.Total = s.fleet.total(head)
 	newest := fleet

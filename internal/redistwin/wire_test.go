@@ -21,7 +21,7 @@ func TestPushForms(t *testing.T) {
 		t.Errorf("body %s", got)
 	}
 	back, err := parseBody(b)
-	if err != nil || back.First != p.First || back.Sum != 9 || !slices.Equal(back.Counts, p.Counts) || back.Head() != 0x01020306 {
+	if err != nil || back.First != p.First || back.Sum != 9 || !slices.Equal(back.Counts, p.Counts) || back.NewestSlot() != 0x01020306 {
 		t.Errorf("%+v, %v", back, err)
 	}
 	for _, bad := range [][]byte{nil, b[:8], b[:9], append(slices.Clone(b), 1), make([]byte, 8+2*61), {255, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 0}} {

@@ -147,7 +147,7 @@ func judgeFile(ctx context.Context, r ruleset, folder string, keep func(netip.Ad
 	if keep != nil {
 		source = only{log, keep}
 	}
-	return judge(ctx, r, replay.Sort(source, 0))
+	return judge(ctx, r, replay.SortByTime(source, 0))
 }
 
 // count counts one address of a log.

@@ -165,7 +165,7 @@ func read(ctx context.Context, open func() (replay.Source, error), specs []rules
 	if c, ok := source.(io.Closer); ok {
 		defer c.Close()
 	}
-	report, err := replay.Run(ctx, &during{replay.Sort(source, 0), at}, replay.Config{Rules: set, Memory: shard.NewMemory(256 << 20), Tune: true, Seen: book.Add})
+	report, err := replay.Run(ctx, &during{replay.SortByTime(source, 0), at}, replay.Config{Rules: set, Memory: shard.NewMemory(256 << 20), Tune: true, Seen: book.Add})
 	return report, book, err
 }
 

@@ -162,10 +162,10 @@ type earlier struct{ others, rates []string }
 // note says which requests AWS does not count because of them.
 func (e *earlier) note(out *migrate.Draft) {
 	if len(e.others) > 0 {
-		out.Note("Rules before it are not imported: %s. AWS WAF does not count requests that these end; this rule does.", some(e.others))
+		out.NoteDecision("Rules before it are not imported: %s. AWS WAF does not count requests that these end; this rule does.", some(e.others))
 	}
 	if len(e.rates) > 0 {
-		out.Note("Rate-based rules before it: %s. AWS WAF does not count here what these have refused; this rule counts all that it matches.", some(e.rates))
+		out.NoteDecision("Rate-based rules before it: %s. AWS WAF does not count here what these have refused; this rule counts all that it matches.", some(e.rates))
 	}
 }
 
@@ -221,15 +221,15 @@ func (im *importer) rateRule(r *rule, s *migrate.JSONValue, before earlier) {
 		}
 	}
 	out.Spec.Threshold, out.Spec.Window = limit, time.Duration(seconds)*time.Second
-	out.Note("Limit %d in %d seconds: threshold and window. guard is 1, because AWS WAF has none.", limit, seconds)
-	im.key(out, s)
+	out.NoteDecision("Limit %d in %d seconds: threshold and window. guard is 1, because AWS WAF has none.", limit, seconds)
+	im.readKey(out, s)
 	im.scope(out, s)
 	action(out, r.value)
 	before.note(out)
-	r.value.Skip("Name", "Priority", "VisibilityConfig")
+	r.value.SkipFields("Name", "Priority", "VisibilityConfig")
 	if len(r.value.Field("RuleLabels").Items()) > 0 {
-		r.value.Skip("RuleLabels")
-		out.Note("The labels that it adds are not imported.")
+		r.value.SkipFields("RuleLabels")
+		out.NoteDecision("The labels that it adds are not imported.")
 	}
 	if len(out.Refused) == 0 { // what was refused was not read to its end
 		for _, path := range r.value.Unread() {
@@ -245,25 +245,25 @@ func action(out *migrate.Draft, v *migrate.JSONValue) {
 	switch names := a.Names(); {
 	case v.Field("Action") == nil && v.Field("Statement") == nil:
 		out.Spec.Action = edgeguard.ActionShadow
-		out.Note("The file has the statement alone, without an action: shadow, which refuses nothing.")
+		out.NoteDecision("The file has the statement alone, without an action: shadow, which refuses nothing.")
 	case len(names) != 1:
 		out.Refuse("Action is missing, or more than one")
 	case names[0] == "Block":
 		out.Spec.Action = edgeguard.ActionDeny
-		out.Note("Block: deny, which refuses what matches while the count is over the limit, as AWS WAF does.")
+		out.NoteDecision("Block: deny, which refuses what matches while the count is over the limit, as AWS WAF does.")
 		if a.Field("Block").Field("CustomResponse") != nil {
-			a.Field("Block").Skip("CustomResponse")
-			out.Note("The custom response is not imported: edgeguard answers 429, or your proxy answers.")
+			a.Field("Block").SkipFields("CustomResponse")
+			out.NoteDecision("The custom response is not imported: edgeguard answers 429, or your proxy answers.")
 		}
 	case names[0] == "Count":
 		out.Spec.Action = edgeguard.ActionShadow
-		out.Note("Count: shadow, which only reports.")
+		out.NoteDecision("Count: shadow, which only reports.")
 		skipHandling(out, a.Field("Count"))
 	case names[0] == "Captcha", names[0] == "Challenge":
 		out.Spec.Action = edgeguard.ActionDeny
-		out.Note("WARNING: %s becomes deny. edgeguard has no challenge: a person is refused like a program. Set `action: shadow` until the threshold is right.", names[0])
+		out.NoteDecision("WARNING: %s becomes deny. edgeguard has no challenge: a person is refused like a program. Set `action: shadow` until the threshold is right.", names[0])
 		skipHandling(out, a.Field(names[0]))
-		v.Skip("CaptchaConfig", "ChallengeConfig")
+		v.SkipFields("CaptchaConfig", "ChallengeConfig")
 	default:
 		out.Refuse("Action %s has no meaning in a rule that counts", names[0])
 	}
@@ -272,7 +272,7 @@ func action(out *migrate.Draft, v *migrate.JSONValue) {
 // skipHandling names headers that AWS adds to requests.
 func skipHandling(out *migrate.Draft, a *migrate.JSONValue) {
 	if a.Field("CustomRequestHandling") != nil {
-		a.Skip("CustomRequestHandling")
-		out.Note("The headers that it adds to requests are not imported.")
+		a.SkipFields("CustomRequestHandling")
+		out.NoteDecision("The headers that it adds to requests are not imported.")
 	}
 }

@@ -76,7 +76,7 @@ func TestHostile(t *testing.T) {
 			continue
 		}
 		migratetest.Accepted(t, report)
-		if text := report.YAML("f"); !strings.Contains(text, c.says) || len(text) > 20_000 {
+		if text := report.ConfigText("f"); !strings.Contains(text, c.says) || len(text) > 20_000 {
 			t.Errorf("%s:\n%.3000s", what, text)
 		}
 	}
@@ -95,7 +95,7 @@ func TestSearchStringOfBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := report.YAML("f")
+		text := report.ConfigText("f")
 		if !strings.Contains(text, want) || !strings.Contains(text, `NOT IMPORTED: rule "b"`) {
 			t.Errorf("%s: %s", end, text)
 		}
@@ -117,7 +117,7 @@ func TestMost(t *testing.T) {
 		t.Fatal(err)
 	}
 	migratetest.Accepted(t, report)
-	if text := report.YAML("f"); len(report.Specs()) != 250 || len(text) > 1_000_000 {
+	if text := report.ConfigText("f"); len(report.Specs()) != 250 || len(text) > 1_000_000 {
 		t.Errorf("%d rules, %d bytes", len(report.Specs()), len(text))
 	}
 }

@@ -6,14 +6,14 @@ import (
 	"edgeguard/migrate"
 )
 
-// key reads what AWS counts together.
-func (im *importer) key(out *migrate.Draft, s *migrate.JSONValue) {
+// readKey reads what AWS counts together.
+func (im *importer) readKey(out *migrate.Draft, s *migrate.JSONValue) {
 	kind, ok := s.Field("AggregateKeyType").Text()
 	switch {
 	case !ok:
 		out.Refuse("AggregateKeyType is missing")
 	case kind == "IP":
-		out.Note("AggregateKeyType IP: each address.")
+		out.NoteDecision("AggregateKeyType IP: each address.")
 	case kind == "FORWARDED_IP":
 		forwarded(out, s)
 	case kind == "CONSTANT":
@@ -35,14 +35,14 @@ func forwarded(out *migrate.Draft, s *migrate.JSONValue) {
 		out.Refuse("ForwardedIPConfig has no HeaderName, or no FallbackBehavior of MATCH or NO_MATCH")
 		return
 	}
-	out.Note("Each address that the header %s names. AWS WAF takes the first one, which a client may write himself; edgeguard takes the one that your proxy adds: set `trusted_proxies`.", header)
+	out.NoteDecision("Each address that the header %s names. AWS WAF takes the first one, which a client may write himself; edgeguard takes the one that your proxy adds: set `trusted_proxies`.", header)
 	if !strings.EqualFold(header, "X-Forwarded-For") {
-		out.Note("WARNING: the header is not X-Forwarded-For: have your proxy or its log report the client's address.")
+		out.NoteDecision("WARNING: the header is not X-Forwarded-For: have your proxy or its log report the client's address.")
 	}
 	if fallback == "MATCH" {
-		out.Note("FallbackBehavior MATCH: AWS WAF acts on any request without a valid address there; here it counts for the address that it came from.")
+		out.NoteDecision("FallbackBehavior MATCH: AWS WAF acts on any request without a valid address there; here it counts for the address that it came from.")
 	} else {
-		out.Note("FallbackBehavior NO_MATCH: AWS WAF does not count a request without a valid address there; here it counts for the address that it came from.")
+		out.NoteDecision("FallbackBehavior NO_MATCH: AWS WAF does not count a request without a valid address there; here it counts for the address that it came from.")
 	}
 }
 
@@ -92,7 +92,7 @@ func (im *importer) customKeys(out *migrate.Draft, s *migrate.JSONValue) {
 	}
 	out.Spec.Key.With = with
 	if len(with) > 0 {
-		out.Note("CustomKeys: each address together with %s. A request without one of these is not counted, as with AWS WAF.", strings.Join(with, ", "))
+		out.NoteDecision("CustomKeys: each address together with %s. A request without one of these is not counted, as with AWS WAF.", strings.Join(with, ", "))
 	}
 }
 

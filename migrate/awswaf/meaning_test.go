@@ -48,7 +48,7 @@ func TestMeaning(t *testing.T) {
 				hits++
 			}
 			if _, got := meter.Match(ev); got != want {
-				t.Fatalf("seed %d: %v for %+v, want %v\n%s\n%s", seed, got, ev, want, data, report.YAML("f"))
+				t.Fatalf("seed %d: %v for %+v, want %v\n%s\n%s", seed, got, ev, want, data, report.ConfigText("f"))
 			}
 		}
 	}

@@ -29,7 +29,7 @@ func (im *importer) scope(out *migrate.Draft, s *migrate.JSONValue) {
 		out.Refuse("ScopeDownStatement: %v", err)
 		return
 	}
-	out.Note("ScopeDownStatement: match, and when for what match cannot say.")
+	out.NoteDecision("ScopeDownStatement: match, and when for what match cannot say.")
 }
 
 // scopeReader reads one scope-down statement.
@@ -59,7 +59,7 @@ func (r *scopeReader) statement(path string, v *migrate.JSONValue) *migrate.Cond
 		return r.several(path, inner, names[0] == "AndStatement")
 	case "NotStatement":
 		if n := r.statement(path, inner.Field("Statement")); n != nil {
-			return migrate.Not(n)
+			return migrate.Negate(n)
 		}
 		return nil
 	case "ByteMatchStatement":
@@ -97,9 +97,9 @@ func (r *scopeReader) several(path string, v *migrate.JSONValue, all bool) *migr
 	case len(parts) < len(list):
 		return nil
 	case all:
-		return migrate.And(parts...)
+		return migrate.AllOf(parts...)
 	}
-	return migrate.Or(parts...)
+	return migrate.AnyOf(parts...)
 }
 
 // positions are the comparisons of AWS.
@@ -196,7 +196,7 @@ func inOrder(out *migrate.Draft, place string, kinds map[uint32]string, order []
 func (im *importer) decideEncoding(list []*migrate.JSONValue) {
 	var all []string
 	for _, v := range list {
-		v.Each("SearchString", func(text string) { all = append(all, text) })
+		v.EachText("SearchString", func(text string) { all = append(all, text) })
 	}
 	plain := func(text string) bool { _, err := base64.StdEncoding.Strict().DecodeString(text); return err != nil }
 	hidden := func(text string) bool { _, ok := fromBase64(text); return ok }

@@ -113,7 +113,7 @@ func read(report *migrate.Report, v *migrate.JSONValue, i int) {
 	r.key()
 	r.conditions()
 	r.action()
-	v.Skip("id", "version", "last_updated", "ref", "categories", "logging")
+	v.SkipFields("id", "version", "last_updated", "ref", "categories", "logging")
 	if len(r.Refused) == 0 { // what was refused was not read to its end
 		for _, path := range v.Unread() {
 			r.Refuse("%s is not known to this import", path)
@@ -142,7 +142,7 @@ func (r *rule) rate() {
 		r.Refuse("requests_to_origin counts only what Cloudflare's cache does not answer, which edgeguard does not know")
 	}
 	r.Spec.Threshold, r.Spec.Window = requests, time.Duration(period)*time.Second
-	r.Note("%d requests in %d seconds: threshold and window. guard is 1, because Cloudflare has none.", requests, period)
+	r.NoteDecision("%d requests in %d seconds: threshold and window. guard is 1, because Cloudflare has none.", requests, period)
 }
 
 // header is a characteristic that is a header's value.
@@ -170,7 +170,7 @@ func (r *rule) key() {
 			with = append(with, "host")
 		case m != nil:
 			with = append(with, "header:"+m[1])
-			r.Note("WARNING: requests without the header %s are not counted here. Cloudflare counts them together, so limit these by a rule of their own.", m[1])
+			r.NoteDecision("WARNING: requests without the header %s are not counted here. Cloudflare counts them together, so limit these by a rule of their own.", m[1])
 		default:
 			r.Refuse("the characteristic %s cannot be part of a key here", text)
 		}
@@ -179,9 +179,9 @@ func (r *rule) key() {
 		r.Refuse("the characteristics have no ip.src: Cloudflare counts all addresses together there, and edgeguard counts each address")
 	}
 	if r.Spec.Key.With = with; len(with) > 0 {
-		r.Note("Each address together with %s.", strings.Join(with, ", "))
+		r.NoteDecision("Each address together with %s.", strings.Join(with, ", "))
 	} else {
-		r.Note("Each address.")
+		r.NoteDecision("Each address.")
 	}
 }
 
@@ -205,12 +205,12 @@ func (r *rule) conditions() {
 	if r.Spec.Match, r.Spec.When, err = r.counted.Write(); err != nil {
 		r.Refuse("the expression: %v", err)
 	}
-	r.status = r.counted.Has(migrate.Status)
+	r.status = r.counted.UsesField(migrate.Status)
 	if r.differ {
-		r.Note("The counting_expression, as match and when: %s", counting)
+		r.NoteDecision("The counting_expression, as match and when: %s", counting)
 	}
 	if !r.acted.IsAlways() && !r.differ {
-		r.Note("The expression, as match and when: %s", expression)
+		r.NoteDecision("The expression, as match and when: %s", expression)
 	}
 }
 
@@ -235,8 +235,8 @@ func (r *rule) action() {
 	}
 	if response := r.value.Field("action_parameters"); response != nil {
 		if response.Field("response") != nil && action == "block" {
-			response.Skip("response")
-			r.Note("The custom response is not imported: edgeguard answers 429, or your proxy answers.")
+			response.SkipFields("response")
+			r.NoteDecision("The custom response is not imported: edgeguard answers 429, or your proxy answers.")
 		}
 	}
 	switch action {
@@ -244,11 +244,11 @@ func (r *rule) action() {
 		r.block(seconds)
 	case "log":
 		r.Spec.Action = edgeguard.ActionShadow
-		r.Note("log: shadow, which only reports.")
+		r.NoteDecision("log: shadow, which only reports.")
 		r.noDuration(seconds)
 	case "challenge", "js_challenge", "managed_challenge":
 		r.deny()
-		r.Note("WARNING: %s becomes deny. edgeguard has no challenge: a person is refused like a program. Set `action: shadow` until the threshold is right.", action)
+		r.NoteDecision("WARNING: %s becomes deny. edgeguard has no challenge: a person is refused like a program. Set `action: shadow` until the threshold is right.", action)
 		r.noDuration(seconds)
 	default:
 		r.Refuse("the action %q has no meaning in a rule that counts", action)
@@ -258,7 +258,7 @@ func (r *rule) action() {
 // noDuration says that a duration is not imported.
 func (r *rule) noDuration(seconds uint32) {
 	if seconds > 0 {
-		r.Note("mitigation_timeout %d is not imported: such a rule acts while the count is over the limit.", seconds)
+		r.NoteDecision("mitigation_timeout %d is not imported: such a rule acts while the count is over the limit.", seconds)
 	}
 }
 
@@ -267,15 +267,15 @@ func (r *rule) block(seconds uint32) {
 	switch {
 	case seconds == 0:
 		r.deny()
-		r.Note("block with mitigation_timeout 0: deny, which refuses what matches while the count is over the limit.")
+		r.NoteDecision("block with mitigation_timeout 0: deny, which refuses what matches while the count is over the limit.")
 	case len(r.Spec.Key.With) > 0:
 		r.deny()
-		r.Note("WARNING: block for %d seconds becomes deny, which lasts while the count is over the limit: a block here takes the whole address, and the key is more than that.", seconds)
+		r.NoteDecision("WARNING: block for %d seconds becomes deny, which lasts while the count is over the limit: a block here takes the whole address, and the key is more than that.", seconds)
 	default:
 		r.Spec.Action, r.Spec.BlockFor = edgeguard.ActionBlock, time.Duration(seconds)*time.Second
-		r.Note("block with mitigation_timeout %d: block, and block_for.", seconds)
+		r.NoteDecision("block with mitigation_timeout %d: block, and block_for.", seconds)
 		if r.acted != nil && !r.acted.IsAlways() {
-			r.Note("WARNING: a block refuses everything from the address. Cloudflare refuses what the expression matches alone. `action: deny` does that, while the count is over the limit.")
+			r.NoteDecision("WARNING: a block refuses everything from the address. Cloudflare refuses what the expression matches alone. `action: deny` does that, while the count is over the limit.")
 		}
 	}
 }

@@ -133,7 +133,7 @@ func TestHostile(t *testing.T) {
 		}
 		migratetest.Accepted(t, report)
 		if len(report.Specs()) > 0 || len(report.Missing()) == 0 {
-			t.Errorf("%s: %v", data, report.YAML("f"))
+			t.Errorf("%s: %v", data, report.ConfigText("f"))
 		}
 	}
 }
@@ -172,7 +172,7 @@ func TestMeaning(t *testing.T) {
 				hits++
 			}
 			if _, got := meter.Match(ev); got != want {
-				t.Fatalf("seed %d: %v for %+v, want %v\n%s\n%s", seed, got, ev, want, e.text, report.YAML("f"))
+				t.Fatalf("seed %d: %v for %+v, want %v\n%s\n%s", seed, got, ev, want, e.text, report.ConfigText("f"))
 			}
 		}
 	}

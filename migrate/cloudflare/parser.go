@@ -67,11 +67,11 @@ func (p *parser) refuse(t token, says string) error {
 }
 
 func (p *parser) or(depth int) (*migrate.Condition, error) {
-	return p.several(depth, p.and, []string{"or", "||"}, migrate.Or)
+	return p.several(depth, p.and, []string{"or", "||"}, migrate.AnyOf)
 }
 
 func (p *parser) and(depth int) (*migrate.Condition, error) {
-	n, err := p.several(depth, p.not, []string{"and", "&&"}, migrate.And)
+	n, err := p.several(depth, p.not, []string{"and", "&&"}, migrate.AllOf)
 	if t := p.peek(); err == nil && t.kind != 's' && (t.text == "xor" || t.text == "^^") {
 		err = p.refuse(t, "has no operator here")
 	}
@@ -103,7 +103,7 @@ func (p *parser) not(depth int) (*migrate.Condition, error) {
 		if err != nil {
 			return nil, err
 		}
-		return migrate.Not(n), nil
+		return migrate.Negate(n), nil
 	case p.is("("):
 		n, err := p.or(depth + 1)
 		if err == nil && !p.is(")") {
@@ -192,7 +192,7 @@ func (p *parser) comparison() (*migrate.Condition, error) {
 		if err != nil {
 			return nil, err
 		}
-		return migrate.Not(n), nil
+		return migrate.Negate(n), nil
 	case "contains":
 		return p.value(f, migrate.Contains)
 	case "lt", "<", "le", "<=", "gt", ">", "ge", ">=":
@@ -290,7 +290,7 @@ func (p *parser) text(f field, op migrate.Op, t token) (*migrate.Condition, erro
 	if err != nil {
 		return nil, err
 	}
-	return migrate.Or(path, query), nil
+	return migrate.AnyOf(path, query), nil
 }
 
 // said returns a function that adds a place to an error.
@@ -347,7 +347,7 @@ func (p *parser) list(f field) (*migrate.Condition, error) {
 	if len(parts) == 0 {
 		return nil, p.refuse(f.token, "is compared with an empty set")
 	}
-	return migrate.Or(parts...), nil
+	return migrate.AnyOf(parts...), nil
 }
 
 // member reads a value of a set, or a range of statuses.

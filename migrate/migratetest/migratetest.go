@@ -34,7 +34,7 @@ func Examples(t *testing.T, pattern string, read func([]byte) (*migrate.Report, 
 				got = "error: " + err.Error() + "\n"
 			} else {
 				Accepted(t, report)
-				got = report.YAML(filepath.Base(file))
+				got = report.ConfigText(filepath.Base(file))
 			}
 			golden := strings.TrimSuffix(file, filepath.Ext(file)) + ".golden"
 			if *update {
@@ -53,7 +53,7 @@ func Examples(t *testing.T, pattern string, read func([]byte) (*migrate.Report, 
 // monitor, and that all its lines are printable.
 func Accepted(t *testing.T, report *migrate.Report) {
 	t.Helper()
-	text := report.YAML("a\nrules: [] file")
+	text := report.ConfigText("a\nrules: [] file")
 	c, err := config.Parse("imported", []byte(text))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)

@@ -19,10 +19,10 @@ func (im *importer) arrivals(p *place) []string {
 	say := func(n *ConfNode) {
 		if mine.reached(n) {
 			all = append(all, fmt.Sprintf("WARNING: %s at %s brings requests for other paths here. nginx counts these, too, and this rule does not: add their paths to it.",
-				strings.Join(n.Words, " "), n.At()))
+				strings.Join(n.Words, " "), n.Place()))
 		}
 	}
-	for _, l := range p.server.Find("location") {
+	for _, l := range p.server.Directives("location") {
 		if l != p.location && !limited(l) {
 			from = append(from, l)
 		}
@@ -31,7 +31,7 @@ func (im *importer) arrivals(p *place) []string {
 		for _, n := range block.Inner {
 			say(n)
 			if i > 1 { // not the servers of http, nor the locations of a server
-				n.All(say)
+				n.EachBelow(say)
 			}
 		}
 	}

@@ -37,9 +37,9 @@ func TestArrivals(t *testing.T) {
 			t.Fatal(err)
 		}
 		zone := start(t, program, site)("example.org", "/foo")
-		said := strings.Contains(report.YAML("f"), "brings requests for other paths")
+		said := strings.Contains(report.ConfigText("f"), "brings requests for other paths")
 		if maybe := strings.Contains(directives, "$arg_none"); said != (arrives || maybe) || (zone != "") != arrives && !strings.Contains(directives, "z2") {
-			t.Errorf("%s: said %v, and nginx counts it there: %q\n%s", directives, said, zone, report.YAML("f"))
+			t.Errorf("%s: said %v, and nginx counts it there: %q\n%s", directives, said, zone, report.ConfigText("f"))
 		}
 	}
 }
@@ -52,7 +52,7 @@ func TestArrivalsByIndex(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(report.YAML("f"), "brings requests for other paths"); got != want {
+		if got := strings.Contains(report.ConfigText("f"), "brings requests for other paths"); got != want {
 			t.Errorf("%s: %v", location, got)
 		}
 	}

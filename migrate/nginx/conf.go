@@ -34,8 +34,8 @@ func (n *ConfNode) Word(i int) string {
 	return ""
 }
 
-// At returns where the directive is.
-func (n *ConfNode) At() string {
+// Place returns where the directive is.
+func (n *ConfNode) Place() string {
 	if n.File == "" {
 		return fmt.Sprintf("line %d", n.Line)
 	}
@@ -123,27 +123,27 @@ func (c *conf) file(into *ConfNode, name string, depth int) error {
 	lex := setup.NginxLexer(c.files[name])
 	blocks := []*ConfNode{into}
 	for {
-		s, ok := lex.Next()
+		s, ok := lex.NextStatement()
 		if line := lex.Open(); line > 0 {
-			return fmt.Errorf("%s: a quote is not closed", (&ConfNode{File: name, Line: line}).At())
+			return fmt.Errorf("%s: a quote is not closed", (&ConfNode{File: name, Line: line}).Place())
 		}
 		if !ok {
 			break
 		}
 		n := &ConfNode{Words: s.Words, File: name, Line: s.Line, Block: s.End == "{"}
 		if c.statements++; c.statements > mostStatements {
-			return fmt.Errorf("%s: more than %d directives", n.At(), mostStatements)
+			return fmt.Errorf("%s: more than %d directives", n.Place(), mostStatements)
 		}
 		last := blocks[len(blocks)-1]
 		switch {
 		case strings.HasSuffix(n.Word(0), "_by_lua_block"):
-			return fmt.Errorf("%s: %.60s has Lua, which is not read: take the block out of a copy of the file", n.At(), n.Word(0))
+			return fmt.Errorf("%s: %.60s has Lua, which is not read: take the block out of a copy of the file", n.Place(), n.Word(0))
 		case n.Word(0) == "...":
-			return fmt.Errorf("%s: ... stands for what a documentation leaves out: take it out of a copy", n.At())
+			return fmt.Errorf("%s: ... stands for what a documentation leaves out: take it out of a copy", n.Place())
 		case s.End == "" || len(s.Words) == 0 && s.End != "}":
-			return fmt.Errorf("%s: %.60q does not end with ; or {", n.At(), strings.Join(n.Words[:min(2, len(n.Words))], " ")+s.End)
+			return fmt.Errorf("%s: %.60q does not end with ; or {", n.Place(), strings.Join(n.Words[:min(2, len(n.Words))], " ")+s.End)
 		case s.End == "}" && len(blocks) == 1:
-			return fmt.Errorf("%s: a closing brace without an opening one", n.At())
+			return fmt.Errorf("%s: a closing brace without an opening one", n.Place())
 		case s.End == "}":
 			blocks = blocks[:len(blocks)-1]
 			continue
@@ -156,12 +156,12 @@ func (c *conf) file(into *ConfNode, name string, depth int) error {
 		last.Inner = append(last.Inner, n)
 		if n.Block {
 			if blocks = append(blocks, n); len(blocks) > 2*mostDepth {
-				return fmt.Errorf("%s: blocks are nested more than %d times", n.At(), 2*mostDepth)
+				return fmt.Errorf("%s: blocks are nested more than %d times", n.Place(), 2*mostDepth)
 			}
 		}
 	}
 	if len(blocks) > 1 {
-		return fmt.Errorf("%s: the block %.60s is not closed", blocks[len(blocks)-1].At(), blocks[len(blocks)-1].Word(0))
+		return fmt.Errorf("%s: the block %.60s is not closed", blocks[len(blocks)-1].Place(), blocks[len(blocks)-1].Word(0))
 	}
 	return nil
 }
@@ -190,8 +190,8 @@ func (c *conf) include(into *ConfNode, n *ConfNode, depth int) error {
 	return nil
 }
 
-// Find returns the directives of a name in a block, without those in inner blocks.
-func (n *ConfNode) Find(name string) []*ConfNode {
+// Directives returns the directives of a name in a block, without those in inner blocks.
+func (n *ConfNode) Directives(name string) []*ConfNode {
 	var all []*ConfNode
 	for _, d := range n.Inner {
 		if d.Word(0) == name {
@@ -201,10 +201,10 @@ func (n *ConfNode) Find(name string) []*ConfNode {
 	return all
 }
 
-// All calls do with each directive below a block.
-func (n *ConfNode) All(do func(*ConfNode)) {
+// EachBelow calls do with each directive below a block.
+func (n *ConfNode) EachBelow(do func(*ConfNode)) {
 	for _, d := range n.Inner {
 		do(d)
-		d.All(do)
+		d.EachBelow(do)
 	}
 }

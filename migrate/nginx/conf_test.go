@@ -17,7 +17,7 @@ func TestDump(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	root.All(func(n *nginx.ConfNode) { got = append(got, strings.Join(n.Words, " ")+" "+n.At()) })
+	root.EachBelow(func(n *nginx.ConfNode) { got = append(got, strings.Join(n.Words, " ")+" "+n.Place()) })
 	for _, n := range missing {
 		got = append(got, "missing "+n.Word(1)+n.Word(2))
 	}

@@ -13,7 +13,7 @@ import (
 // two.
 func names(s *ConfNode) []string {
 	var all []string
-	for _, n := range s.Find("server_name") {
+	for _, n := range s.Directives("server_name") {
 		for _, name := range n.Words[min(1, len(n.Words)):] {
 			name = strings.ToLower(name)
 			each := []string{name}
@@ -32,7 +32,7 @@ func names(s *ConfNode) []string {
 
 // hosts returns which hosts a server is for.
 func (im *importer) hosts(s *ConfNode) (*migrate.Condition, error) {
-	return im.once(s, func() (*migrate.Condition, error) { return im.hostsOf(s) })
+	return im.readOnce(s, func() (*migrate.Condition, error) { return im.hostsOf(s) })
 }
 
 func (im *importer) hostsOf(s *ConfNode) (*migrate.Condition, error) {
@@ -47,15 +47,15 @@ func (im *importer) hostsOf(s *ConfNode) (*migrate.Condition, error) {
 	for _, name := range mine {
 		n, err := host(name)
 		if err != nil {
-			return nil, fmt.Errorf("server_name %s at %s: %w", name, s.At(), err)
+			return nil, fmt.Errorf("server_name %s at %s: %w", name, s.Place(), err)
 		}
 		taken, err := im.taken(s, name)
 		if err != nil {
 			return nil, err
 		}
-		any = append(any, migrate.And(append([]*migrate.Condition{n}, taken...)...))
+		any = append(any, migrate.AllOf(append([]*migrate.Condition{n}, taken...)...))
 	}
-	return migrate.Or(any...), nil
+	return migrate.AnyOf(any...), nil
 }
 
 // otherHosts returns the hosts that no server names, if only one server can be for them.
@@ -66,17 +66,17 @@ func (im *importer) otherHosts(s *ConfNode) (*migrate.Condition, error) {
 			continue
 		}
 		if len(im.names[other]) == 0 {
-			return nil, fmt.Errorf("the servers at %s and %s have no names: which of them serves a host depends on `listen`", s.At(), other.At())
+			return nil, fmt.Errorf("the servers at %s and %s have no names: which of them serves a host depends on `listen`", s.Place(), other.Place())
 		}
 		for _, name := range im.names[other] {
 			n, err := host(name)
 			if err != nil {
-				return nil, fmt.Errorf("server_name %s at %s: %w", name, other.At(), err)
+				return nil, fmt.Errorf("server_name %s at %s: %w", name, other.Place(), err)
 			}
-			all = append(all, migrate.Not(n))
+			all = append(all, migrate.Negate(n))
 		}
 	}
-	return migrate.And(all...), nil
+	return migrate.AllOf(all...), nil
 }
 
 // host returns which hosts a name is for.
@@ -108,13 +108,13 @@ func (im *importer) taken(s *ConfNode, name string) ([]*migrate.Condition, error
 				continue
 			}
 			if len(all) >= mostTaken {
-				return nil, fmt.Errorf("server_name %s at %s: other servers have more than %d names that may be more exact", name, s.At(), mostTaken)
+				return nil, fmt.Errorf("server_name %s at %s: other servers have more than %d names that may be more exact", name, s.Place(), mostTaken)
 			}
 			n, err := host(o)
 			if err != nil {
-				return nil, fmt.Errorf("server_name %s at %s: %w", o, other.At(), err)
+				return nil, fmt.Errorf("server_name %s at %s: %w", o, other.Place(), err)
 			}
-			all = append(all, migrate.Not(n))
+			all = append(all, migrate.Negate(n))
 		}
 	}
 	return all, nil
@@ -146,7 +146,7 @@ func (im *importer) doubts(p *place) []string {
 	}
 	if len(im.servers) > 1 && len(im.names[p.server]) > 0 {
 		isDefault := p.server == im.servers[0]
-		for _, n := range p.server.Find("listen") {
+		for _, n := range p.server.Directives("listen") {
 			isDefault = isDefault || slices.Contains(n.Words, "default_server") || slices.Contains(n.Words, "default")
 		}
 		if isDefault {
@@ -154,7 +154,7 @@ func (im *importer) doubts(p *place) []string {
 		}
 	}
 	for _, other := range im.namesakes(p.server) {
-		all = append(all, fmt.Sprintf("WARNING: the server at %s has one of its names, at another address or port. Its requests are counted here, too.", other.At()))
+		all = append(all, fmt.Sprintf("WARNING: the server at %s has one of its names, at another address or port. Its requests are counted here, too.", other.Place()))
 	}
 	return all
 }
@@ -187,7 +187,7 @@ func answered(p *place) error {
 		}
 		for _, n := range in.Inner {
 			if slices.Contains(answers, n.Word(0)) {
-				return fmt.Errorf("%s at %s: what it answers or moves elsewhere, nginx does not count", n.Word(0), n.At())
+				return fmt.Errorf("%s at %s: what it answers or moves elsewhere, nginx does not count", n.Word(0), n.Place())
 			}
 		}
 	}
@@ -201,13 +201,13 @@ func (im *importer) elsewhere() []string {
 		if limited(s) {
 			for _, other := range im.namesakes(s) {
 				if !limited(other) {
-					all = append(all, fmt.Sprintf("WARNING: the server at %s has a name of one with a limit_req of its own. Its requests are not counted here.", other.At()))
+					all = append(all, fmt.Sprintf("WARNING: the server at %s has a name of one with a limit_req of its own. Its requests are not counted here.", other.Place()))
 				}
 			}
 			continue
 		}
 		if slices.ContainsFunc(s.Inner, func(n *ConfNode) bool { return slices.Contains(answers, n.Word(0)) }) {
-			all = append(all, fmt.Sprintf("WARNING: the server at %s has if, return or rewrite. What these answer is counted here, and not by nginx.", s.At()))
+			all = append(all, fmt.Sprintf("WARNING: the server at %s has if, return or rewrite. What these answer is counted here, and not by nginx.", s.Place()))
 		}
 		all = append(all, moving(s)...)
 	}
@@ -218,9 +218,9 @@ func (im *importer) elsewhere() []string {
 // requests before it sees them. Those with a return alone are no part of the rule.
 func moving(s *ConfNode) []string {
 	var all []string
-	for _, l := range s.Find("location") {
-		if !limited(l) && len(l.Find("return")) == 0 && len(l.Find("if"))+len(l.Find("rewrite")) > 0 {
-			all = append(all, fmt.Sprintf("WARNING: %s at %s has if or rewrite. What these answer is counted here, and not by nginx.", strings.Join(l.Words, " "), l.At()))
+	for _, l := range s.Directives("location") {
+		if !limited(l) && len(l.Directives("return")) == 0 && len(l.Directives("if"))+len(l.Directives("rewrite")) > 0 {
+			all = append(all, fmt.Sprintf("WARNING: %s at %s has if or rewrite. What these answer is counted here, and not by nginx.", strings.Join(l.Words, " "), l.Place()))
 		}
 	}
 	return all

@@ -12,17 +12,17 @@ import (
 
 // location returns which paths a location serves.
 func (im *importer) location(s, l *ConfNode) (*migrate.Condition, error) {
-	return im.once(l, func() (*migrate.Condition, error) { return locationOf(s, l) })
+	return im.readOnce(l, func() (*migrate.Condition, error) { return locationOf(s, l) })
 }
 
 // locationOf returns which paths a location serves. nginx takes an exact one; else the
 // longest prefix if that has ^~; else the first regular expression; else that prefix.
 func locationOf(s, l *ConfNode) (*migrate.Condition, error) {
-	called := strings.Join(l.Words, " ") + " at " + l.At()
+	called := strings.Join(l.Words, " ") + " at " + l.Place()
 	switch {
-	case len(l.Find("location")) > 0:
+	case len(l.Directives("location")) > 0:
 		return nil, fmt.Errorf("%s has locations inside, which take requests from it", called)
-	case len(l.Find("internal")) > 0:
+	case len(l.Directives("internal")) > 0:
 		return nil, fmt.Errorf("%s is internal: no client asks for it", called)
 	}
 	mine, err := pathOf(l)
@@ -35,7 +35,7 @@ func locationOf(s, l *ConfNode) (*migrate.Condition, error) {
 	}
 	all := []*migrate.Condition{served}
 	before := true // what precedes the location
-	for _, other := range s.Find("location") {
+	for _, other := range s.Directives("location") {
 		if other == l {
 			before = false
 			continue
@@ -53,11 +53,11 @@ func locationOf(s, l *ConfNode) (*migrate.Condition, error) {
 		}
 		taken, err := o.matcher()
 		if err != nil {
-			return nil, fmt.Errorf("%s at %s takes requests from it: %w", strings.Join(other.Words, " "), other.At(), err)
+			return nil, fmt.Errorf("%s at %s takes requests from it: %w", strings.Join(other.Words, " "), other.Place(), err)
 		}
-		all = append(all, migrate.Not(taken))
+		all = append(all, migrate.Negate(taken))
 	}
-	return migrate.And(all...), nil
+	return migrate.AllOf(all...), nil
 }
 
 // uri is what a location matches: a modifier, and a text.
@@ -73,7 +73,7 @@ func pathOf(l *ConfNode) (uri, error) {
 	case len(l.Words) == 3 && slices.Contains(modifiers, l.Word(1)):
 		return uri{l.Word(1), text}, nil
 	case len(l.Words) != 2 || strings.HasPrefix(text, "@"):
-		return uri{}, fmt.Errorf("%s at %s has a name: no client asks for it", strings.Join(l.Words, " "), l.At())
+		return uri{}, fmt.Errorf("%s at %s has a name: no client asks for it", strings.Join(l.Words, " "), l.Place())
 	}
 	for _, kind := range modifiers { // nginx takes them without a blank, too
 		if rest, ok := strings.CutPrefix(text, kind); ok {
@@ -117,7 +117,7 @@ func (u uri) first(other uri, before bool, s *ConfNode) (bool, error) {
 	case other.isPrefix(): // an exact path, or a longer prefix
 		return inside && (u.kind == "=" || len(u.text) > len(other.text)), nil
 	case u.kind == "^~":
-		for _, l := range s.Find("location") {
+		for _, l := range s.Directives("location") {
 			if longer, err := pathOf(l); err == nil && longer.kind == "" && strings.HasPrefix(longer.text, u.text) && len(longer.text) > len(u.text) {
 				return false, fmt.Errorf("which paths the regular expression %s serves depends on prefixes inside of each other", other.text)
 			}

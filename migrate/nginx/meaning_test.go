@@ -59,7 +59,7 @@ func TestMeaning(t *testing.T) {
 				name, _, _ := strings.Cut(set.Rules[i].Name, "-")
 				_, got := set.Meters[set.Rules[i].Meter].Match(ev)
 				if got != (name == zone) {
-					t.Fatalf("seed %d: %s%s meets %s at nginx, and %s matches: %v\n%s\n%s", seed, host, path, zone, name, got, site, report.YAML("f"))
+					t.Fatalf("seed %d: %s%s meets %s at nginx, and %s matches: %v\n%s\n%s", seed, host, path, zone, name, got, site, report.ConfigText("f"))
 				}
 				if got {
 					counted++

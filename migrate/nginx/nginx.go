@@ -25,7 +25,7 @@ func Import(data []byte) (*migrate.Report, error) {
 		return nil, err
 	}
 	http := &ConfNode{Block: true}
-	switch blocks := root.Find("http"); {
+	switch blocks := root.Directives("http"); {
 	case len(blocks) > 1:
 		return nil, errors.New("has more than one block http")
 	case len(blocks) == 1:
@@ -34,11 +34,11 @@ func Import(data []byte) (*migrate.Report, error) {
 		http.Inner = root.Inner
 	}
 	im := &importer{
-		report: &migrate.Report{From: "nginx", Notes: notes}, http: http, servers: http.Find("server"),
+		report: &migrate.Report{From: "nginx", Notes: notes}, http: http, servers: http.Directives("server"),
 		names: map[*ConfNode][]string{}, owners: map[string][]*ConfNode{}, known: map[*ConfNode]known{}, zones: map[string]*zone{}, made: map[string]string{},
 		seen: map[*ConfNode]bool{},
 	}
-	if locations := http.Find("location"); len(im.servers) == 0 && len(locations) > 0 {
+	if locations := http.Directives("location"); len(im.servers) == 0 && len(locations) > 0 {
 		im.servers = []*ConfNode{{Words: []string{"server"}, Line: locations[0].Line, File: locations[0].File, Block: true, Inner: locations}}
 	}
 	if err := im.bounds(); err != nil {
@@ -85,9 +85,9 @@ type known struct {
 	err       error
 }
 
-// once returns what a block is for. It is made once: a limit_req of http looks at every
+// readOnce returns what a block is for. It is made once: a limit_req of http looks at every
 // location.
-func (im *importer) once(n *ConfNode, do func() (*migrate.Condition, error)) (*migrate.Condition, error) {
+func (im *importer) readOnce(n *ConfNode, do func() (*migrate.Condition, error)) (*migrate.Condition, error) {
 	k, found := im.known[n]
 	if !found {
 		k.condition, k.err = do()
@@ -110,11 +110,11 @@ func (im *importer) bounds() error {
 	}
 	for _, s := range im.servers {
 		words := 0
-		for _, n := range s.Find("server_name") {
+		for _, n := range s.Directives("server_name") {
 			words += len(n.Words)
 		}
-		if words > mostNames || len(s.Find("location")) > mostLocations {
-			return fmt.Errorf("the server at %s has more than %d names or %d locations: import a part of them", s.At(), mostNames, mostLocations)
+		if words > mostNames || len(s.Directives("location")) > mostLocations {
+			return fmt.Errorf("the server at %s has more than %d names or %d locations: import a part of them", s.Place(), mostNames, mostLocations)
 		}
 		im.names[s] = names(s)
 		for _, name := range im.names[s] {
@@ -136,13 +136,13 @@ type zone struct {
 
 // collect finds the zones, and what makes variables.
 func (im *importer) collect(root *ConfNode) {
-	for _, n := range im.http.Find("limit_req_zone") {
+	for _, n := range im.http.Directives("limit_req_zone") {
 		z := readZone(n)
 		if name := z.name(); name != "" {
 			im.zones[name] = z
 		}
 	}
-	im.http.All(func(n *ConfNode) {
+	im.http.EachBelow(func(n *ConfNode) {
 		variable := ""
 		switch n.Word(0) {
 		case "map", "geo", "split_clients":
@@ -151,10 +151,10 @@ func (im *importer) collect(root *ConfNode) {
 			variable = n.Word(1)
 		}
 		if variable != "" {
-			im.made[strings.TrimPrefix(variable, "$")] = n.Word(0) + " at " + n.At()
+			im.made[strings.TrimPrefix(variable, "$")] = n.Word(0) + " at " + n.Place()
 		}
 	})
-	root.All(func(n *ConfNode) {
+	root.EachBelow(func(n *ConfNode) {
 		if n.Word(0) == "limit_req" {
 			im.uses++
 		}
@@ -204,10 +204,10 @@ func (z *zone) name() string {
 	return ""
 }
 
-// rule makes a rule of one limit_req.
-func (im *importer) rule(n *ConfNode, p *place) {
+// makeRule makes a rule of one limit_req.
+func (im *importer) makeRule(n *ConfNode, p *place) {
 	im.seen[n] = true
-	out := &migrate.Draft{Called: fmt.Sprintf("%s at %s", strings.Join(n.Words, " "), n.At())}
+	out := &migrate.Draft{Called: fmt.Sprintf("%s at %s", strings.Join(n.Words, " "), n.Place())}
 	name, burst := "", uint64(0)
 	for _, word := range n.Words[1:] {
 		key, value, _ := strings.Cut(word, "=")
@@ -218,7 +218,7 @@ func (im *importer) rule(n *ConfNode, p *place) {
 		case "burst":
 			burst, err = strconv.ParseUint(value, 10, 31)
 		case "nodelay", "delay":
-			out.Note("%s: nothing is delayed here.", word)
+			out.NoteDecision("%s: nothing is delayed here.", word)
 		default:
 			err = errors.New("not known")
 		}
@@ -234,20 +234,20 @@ func (im *importer) rule(n *ConfNode, p *place) {
 	}
 	z.used = true
 	if z.wrong != "" {
-		out.Refuse("%s: %s", z.node.At(), z.wrong)
+		out.Refuse("%s: %s", z.node.Place(), z.wrong)
 	}
 	im.key(out, z)
 	out.Spec.Threshold = uint32(min(uint64(z.perMinute)+burst, 1<<31))
 	out.Spec.Window, out.Spec.Action = time.Minute, edgeguard.ActionShadow
-	out.Note("rate=%s and a burst of %d: threshold %d in 1 minute, which is %d + %d. guard is 1, because nginx has none. shadow: it only reports.", z.rate, burst, out.Spec.Threshold, z.perMinute, burst)
+	out.NoteDecision("rate=%s and a burst of %d: threshold %d in 1 minute, which is %d + %d. guard is 1, because nginx has none. shadow: it only reports.", z.rate, burst, out.Spec.Threshold, z.perMinute, burst)
 	im.where(out, p)
 	if p.dryRun {
-		out.Note("limit_req_dry_run is on: nginx only reports, too.")
+		out.NoteDecision("limit_req_dry_run is on: nginx only reports, too.")
 	}
 	if p.status != "" {
-		out.Note("limit_req_status %s is not imported: edgeguard answers 429, or your proxy answers.", p.status)
+		out.NoteDecision("limit_req_status %s is not imported: edgeguard answers 429, or your proxy answers.", p.status)
 	}
-	im.report.Add(out, name+p.name())
+	im.report.Add(out, name+p.namePart())
 }
 
 // mostDoubts bounds what is said beside one rule.
@@ -264,17 +264,17 @@ func (im *importer) where(out *migrate.Draft, p *place) {
 		out.Refuse("%v", err)
 		return
 	}
-	out.Note("%s", p.says())
+	out.NoteDecision("%s", p.described())
 	if strings.Contains(out.Spec.When, " matches ") {
-		out.Note("Regular expressions are RE2's here, of characters. nginx has PCRE's, of bytes, where $ also matches before a line break at the end.")
+		out.NoteDecision("Regular expressions are RE2's here, of characters. nginx has PCRE's, of bytes, where $ also matches before a line break at the end.")
 	}
 	doubts := im.doubts(p)
 	if more := len(doubts) - mostDoubts; more > 0 {
 		doubts = append(doubts[:mostDoubts:mostDoubts], fmt.Sprintf("WARNING: %d more places like these.", more))
 	}
 	out.Notes = append(out.Notes, doubts...)
-	if n.Has(migrate.Host) {
-		out.Note("Hosts are compared without their port and in any case.")
+	if n.UsesField(migrate.Host) {
+		out.NoteDecision("Hosts are compared without their port and in any case.")
 	}
 }
 
@@ -304,7 +304,7 @@ func (im *importer) key(out *migrate.Draft, z *zone) {
 			out.Refuse("the key $%s is what a client may write: use the realip module and $binary_remote_addr, and import again", name)
 		case isHeader:
 			out.Spec.Key.With = append(out.Spec.Key.With, "header:"+strings.ReplaceAll(header, "_", "-"))
-			out.Note("WARNING: requests without the header %s are not counted here, and nginx counts them together.", strings.ReplaceAll(header, "_", "-"))
+			out.NoteDecision("WARNING: requests without the header %s are not counted here, and nginx counts them together.", strings.ReplaceAll(header, "_", "-"))
 		default:
 			out.Refuse("the key $%s cannot be part of a key here", name)
 		}
@@ -312,26 +312,26 @@ func (im *importer) key(out *migrate.Draft, z *zone) {
 	if !address && len(out.Refused) == 0 {
 		out.Refuse("the key %q has no address: nginx counts all addresses together there, and edgeguard counts each address", z.key)
 	}
-	out.Note("The key %s: each address%s.", z.key, strings.Repeat(", with what else the key has", min(1, len(out.Spec.Key.With))))
+	out.NoteDecision("The key %s: each address%s.", z.key, strings.Repeat(", with what else the key has", min(1, len(out.Spec.Key.With))))
 }
 
 // leave names what is not imported.
 func (im *importer) leave(root *ConfNode, missing []*ConfNode) {
 	for _, n := range missing {
-		im.report.Leave("%s at %s: the file is not here. `nginx -T` prints all of them", strings.Join(n.Words, " "), n.At())
+		im.report.Leave("%s at %s: the file is not here. `nginx -T` prints all of them", strings.Join(n.Words, " "), n.Place())
 	}
-	for _, n := range im.http.Find("limit_req_zone") {
+	for _, n := range im.http.Directives("limit_req_zone") {
 		if z := im.zones[readZone(n).name()]; z != nil && !z.used {
-			im.report.Leave("%s at %s: no limit_req uses it", strings.Join(n.Words, " "), n.At())
+			im.report.Leave("%s at %s: no limit_req uses it", strings.Join(n.Words, " "), n.Place())
 			z.used = true
 		}
 	}
-	root.All(func(n *ConfNode) {
+	root.EachBelow(func(n *ConfNode) {
 		switch {
 		case n.Word(0) == "limit_conn":
-			im.report.Leave("%s at %s: edgeguard does not count open connections", strings.Join(n.Words, " "), n.At())
+			im.report.Leave("%s at %s: edgeguard does not count open connections", strings.Join(n.Words, " "), n.Place())
 		case n.Word(0) == "limit_req" && !im.seen[n]:
-			im.report.Leave("%s at %s: it is in no server of the block http, where nginx would not read it", strings.Join(n.Words, " "), n.At())
+			im.report.Leave("%s at %s: it is in no server of the block http, where nginx would not read it", strings.Join(n.Words, " "), n.Place())
 		}
 	})
 }

@@ -81,7 +81,7 @@ func TestHostile(t *testing.T) {
 			continue
 		}
 		migratetest.Accepted(t, report)
-		if text := report.YAML("f"); !strings.Contains(text, c.says) || len(text) > 200_000 {
+		if text := report.ConfigText("f"); !strings.Contains(text, c.says) || len(text) > 200_000 {
 			t.Errorf("%s:\n%.3000s", what, text)
 		}
 	}

@@ -45,50 +45,50 @@ func (im *importer) locations(in *ConfNode, p place, nested bool) {
 
 // make makes the rules of one block, and notes what inner blocks inherit.
 func (im *importer) make(n *ConfNode, p *place) {
-	for _, d := range n.Find("limit_req_dry_run") {
+	for _, d := range n.Directives("limit_req_dry_run") {
 		p.dryRun = d.Word(1) == "on"
 	}
-	for _, d := range n.Find("limit_req_status") {
+	for _, d := range n.Directives("limit_req_status") {
 		p.status = d.Word(1)
 	}
-	for _, d := range n.Find("limit_req") {
-		im.rule(d, p)
+	for _, d := range n.Directives("limit_req") {
+		im.makeRule(d, p)
 	}
 }
 
-// name returns a part of a rule's name.
-func (p *place) name() string {
+// namePart returns a part of a rule's name.
+func (p *place) namePart() string {
 	switch {
 	case p.location != nil:
 		return "-" + strings.Trim(p.location.Words[len(p.location.Words)-1], "/^$~")
-	case p.server != nil && len(p.server.Find("server_name")) > 0:
-		return "-" + p.server.Find("server_name")[0].Word(1)
+	case p.server != nil && len(p.server.Directives("server_name")) > 0:
+		return "-" + p.server.Directives("server_name")[0].Word(1)
 	}
 	return ""
 }
 
-// says names the place.
-func (p *place) says() string {
+// described names the place.
+func (p *place) described() string {
 	switch {
 	case p.location != nil:
-		return fmt.Sprintf("%s of the server at %s.", strings.Join(p.location.Words, " "), p.server.At())
+		return fmt.Sprintf("%s of the server at %s.", strings.Join(p.location.Words, " "), p.server.Place())
 	case p.server != nil:
-		return fmt.Sprintf("The server at %s, without locations that have a limit_req of their own.", p.server.At())
+		return fmt.Sprintf("The server at %s, without locations that have a limit_req of their own.", p.server.Place())
 	}
 	return "All servers, without those and without locations that have a limit_req of their own."
 }
 
 // limited reports whether a block has a limit_req of its own, which replaces those around
 // it.
-func limited(n *ConfNode) bool { return len(n.Find("limit_req")) > 0 }
+func limited(n *ConfNode) bool { return len(n.Directives("limit_req")) > 0 }
 
 // condition returns which requests a place is for.
 func (im *importer) condition(p *place) (*migrate.Condition, error) {
 	if p.nested {
-		return nil, fmt.Errorf("it is in a block inside of another: %s at %s", strings.Join(p.location.Words, " "), p.location.At())
+		return nil, fmt.Errorf("it is in a block inside of another: %s at %s", strings.Join(p.location.Words, " "), p.location.Place())
 	}
 	if p.server == nil {
-		return im.once(im.http, im.everywhere)
+		return im.readOnce(im.http, im.everywhere)
 	}
 	if err := answered(p); err != nil {
 		return nil, err
@@ -99,10 +99,10 @@ func (im *importer) condition(p *place) (*migrate.Condition, error) {
 	}
 	if p.location != nil {
 		served, err := im.location(p.server, p.location)
-		return join(hosts, served, migrate.And), err
+		return join(hosts, served, migrate.AllOf), err
 	}
 	without, err := im.withoutLimited(p.server)
-	return join(hosts, without, migrate.And), err
+	return join(hosts, without, migrate.AllOf), err
 }
 
 // join joins what may be nil after an error.
@@ -118,7 +118,7 @@ func (im *importer) everywhere() (*migrate.Condition, error) {
 	var all []*migrate.Condition
 	for _, s := range im.servers {
 		inner := slices.ContainsFunc(s.Inner, func(l *ConfNode) bool {
-			return l.Word(0) == "location" && (limited(l) || len(l.Find("return")) > 0)
+			return l.Word(0) == "location" && (limited(l) || len(l.Directives("return")) > 0)
 		})
 		if !limited(s) && !inner {
 			continue
@@ -127,7 +127,7 @@ func (im *importer) everywhere() (*migrate.Condition, error) {
 		if err == nil && !limited(s) {
 			var rest *migrate.Condition
 			if rest, err = im.withoutLimited(s); err == nil {
-				served = migrate.And(served, migrate.Not(rest))
+				served = migrate.AllOf(served, migrate.Negate(rest))
 			}
 		}
 		if err != nil {
@@ -136,21 +136,21 @@ func (im *importer) everywhere() (*migrate.Condition, error) {
 		if served.IsAlways() {
 			return nil, errors.New("every request has a limit_req of its own")
 		}
-		all = append(all, migrate.Not(served))
+		all = append(all, migrate.Negate(served))
 	}
-	return migrate.And(all...), nil
+	return migrate.AllOf(all...), nil
 }
 
 // withoutLimited returns which paths of a server are served by no location with a
 // limit_req of its own, and by none that answers by itself: nginx does that first.
 func (im *importer) withoutLimited(s *ConfNode) (*migrate.Condition, error) {
 	var all []*migrate.Condition
-	for _, l := range s.Find("location") {
-		if !limited(l) && len(l.Find("return")) == 0 {
+	for _, l := range s.Directives("location") {
+		if !limited(l) && len(l.Directives("return")) == 0 {
 			nested := false
-			l.All(func(n *ConfNode) { nested = nested || n.Word(0) == "limit_req" })
+			l.EachBelow(func(n *ConfNode) { nested = nested || n.Word(0) == "limit_req" })
 			if nested {
-				return nil, fmt.Errorf("a location inside of the one at %s has a limit_req of its own", l.At())
+				return nil, fmt.Errorf("a location inside of the one at %s has a limit_req of its own", l.Place())
 			}
 			continue
 		}
@@ -161,7 +161,7 @@ func (im *importer) withoutLimited(s *ConfNode) (*migrate.Condition, error) {
 		if served.IsAlways() {
 			return nil, errors.New("every location has a limit_req of its own, or answers by itself")
 		}
-		all = append(all, migrate.Not(served))
+		all = append(all, migrate.Negate(served))
 	}
-	return migrate.And(all...), nil
+	return migrate.AllOf(all...), nil
 }

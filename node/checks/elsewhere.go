@@ -88,11 +88,11 @@ func (e *Others) holdings() map[blocklist.Source]admin.Elsewhere {
 
 // from returns whose block or allowance decides about an address.
 func (e *Others) from(now time.Time, addr netip.Addr) blocklist.Source {
-	standing, from := e.List.From(now, addr)
+	standing, from := e.List.StandingAndSource(now, addr)
 	if standing != blocklist.None {
 		return from
 	}
-	if _, hit := e.Imported.Ask(now, addr); hit != nil {
+	if _, hit := e.Imported.FindHit(now, addr); hit != nil {
 		return blocklist.Source{Kind: blocklist.Imported, Name: edgeguard.Owner(hit.Block().Rule)}
 	}
 	return blocklist.Source{}

@@ -142,7 +142,7 @@ func TestCountryList(t *testing.T) {
 	if said := j.conditions(); !strings.Contains(said, "the list countries refuses") {
 		t.Errorf("%q", said)
 	}
-	if standing, _ := e.Imported.Ask(testBegin.Add(time.Minute), netip.MustParseAddr("100.64.3.7")); standing != blocklist.Blocked {
+	if standing, _ := e.Imported.FindHit(testBegin.Add(time.Minute), netip.MustParseAddr("100.64.3.7")); standing != blocklist.Blocked {
 		t.Error("the list is told, and not in force")
 	}
 }

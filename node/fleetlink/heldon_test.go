@@ -24,7 +24,7 @@ var (
 // with, and has read so many changes more.
 func beat(node string, later time.Duration, changes int64, held int, waits ...netip.Prefix) aggregator.Heartbeat {
 	h := aggregator.Heartbeat{Node: node, Boot: node + "1", Run: "1", At: start.Add(later), Changes: 100 + changes}
-	h.Hold(held, waits)
+	h.SetHeldRecords(held, waits)
 	return h
 }
 

@@ -72,7 +72,7 @@ func (p *peer) Settled(k aggregator.Key, peak uint32) bool {
 
 // Weighs implements redis.Peer.
 func (p *peer) Weighs(k aggregator.Key) bool {
-	_, held := p.Quarantine.Of(k.Prefix)
+	_, held := p.Quarantine.HeldBlock(k.Prefix)
 	return held || p.Quarantine.Charged(k.Prefix) > 0
 }
 
@@ -88,11 +88,11 @@ func (p *peer) Merge(b edgeguard.Block, t blocklist.Trust) (changed bool, err er
 // Held implements redis.Peer.
 func (p *peer) Held(prefix netip.Prefix) (key aggregator.Key, held bool) {
 	member := p.Pipeline.Current().Member
-	b, held := p.Quarantine.Of(prefix)
+	b, held := p.Quarantine.HeldBlock(prefix)
 	if !held || member == nil {
 		return key, false
 	}
-	return member.Key(b.Rule, b.Prefix)
+	return member.KeyOfBlock(b.Rule, b.Prefix)
 }
 
 // Crowded implements redis.Peer.
@@ -113,7 +113,7 @@ func (p *peer) Records() iter.Seq2[edgeguard.Block, blocklist.Trust] {
 
 // Block implements redis.Peer.
 func (p *peer) Block(prefix netip.Prefix) (edgeguard.Block, blocklist.Trust, bool) {
-	b := p.List.Of(p.Clock.Now(), prefix)
+	b := p.List.BlockOf(p.Clock.Now(), prefix)
 	if b == nil || !p.travels(b) {
 		return edgeguard.Block{}, blocklist.Trust{}, false
 	}
@@ -143,16 +143,16 @@ func (p *peer) Unsplit(b edgeguard.Block) (key aggregator.Key, here uint32, ok b
 	if b.Lifted || b.Allow || b.Origin != g.Config.Node {
 		return key, 0, false
 	}
-	if here, ok = detector.TwoParts(b.Reason, g.Config.Rules.Unit(b.Rule)); !ok {
+	if here, ok = detector.TwoParts(b.Reason, g.Config.Rules.MeasureOf(b.Rule)); !ok {
 		return key, 0, false
 	}
-	key, ok = g.Member.Key(b.Rule, b.Prefix)
+	key, ok = g.Member.KeyOfBlock(b.Rule, b.Prefix)
 	return key, here, ok
 }
 
 // Reword implements redis.Peer.
 func (p *peer) Reword(b edgeguard.Block, split []aggregator.NodeCount) edgeguard.Block {
-	b = p.List.Reword(b, aggregator.SplitReason(split, p.Pipeline.Current().Config.Rules.Unit(b.Rule)), p.Clock.Now())
+	b = p.List.Reword(b, aggregator.SplitReason(split, p.Pipeline.Current().Config.Rules.MeasureOf(b.Rule)), p.Clock.Now())
 	p.Evidence.Split(b.Prefix, split)
 	p.Touch()
 	return b

@@ -149,8 +149,8 @@ func (f *Side) link() *redis.Link {
 func (f *Side) Lead(ctx context.Context, l *redis.Lease, spare bool) (alone bool, err error) {
 	link := f.link()
 	switch {
-	case link != nil && link.Up():
-		return false, link.Lead(ctx, l, spare)
+	case link != nil && link.IsJoined():
+		return false, link.StepLease(ctx, l, spare)
 	case link == nil && f.peer.Pipeline.Current().Config.Fleet == nil:
 		return true, nil
 	}
@@ -159,7 +159,7 @@ func (f *Side) Lead(ctx context.Context, l *redis.Lease, spare bool) (alone bool
 
 // Leave gives up a lease that this node holds.
 func (f *Side) Leave(ctx context.Context, l *redis.Lease) error {
-	if link := f.link(); link != nil && link.Up() {
+	if link := f.link(); link != nil && link.IsJoined() {
 		return link.Leave(ctx, l)
 	}
 	return nil
@@ -175,7 +175,7 @@ func (f *Side) Publish(b edgeguard.Block) {
 // Ask has what this node counts of a held block pushed soon.
 func (f *Side) Ask(b edgeguard.Block) {
 	if link := f.link(); link != nil {
-		link.Ask(b)
+		link.PushCountsOf(b)
 	}
 }
 
@@ -193,7 +193,7 @@ func (f *Side) Follow(now time.Time) {
 	if link != nil && link.Stats().Syncs > 0 {
 		f.peer.Quarantine.Joined()
 	}
-	g.Detector.SetFleetLost(link == nil || !link.Up())
+	g.Detector.SetFleetLost(link == nil || !link.IsJoined())
 	g.Member.Totals.SetOffset(f.peer.Clock.Offset(), now)
 	for _, b := range g.Detector.Travels(now) {
 		f.Publish(b)
@@ -257,14 +257,14 @@ func (f *Side) compare(now time.Time) {
 
 // Said returns what the nodes say of their work, and has the others say it.
 func (f *Side) Said() []fleet.Said {
-	return f.figures.Look(f.peer.Now(), f.peer.Pipeline.Current().Config.Node, f.peer.boot.String())
+	return f.figures.KnownFigures(f.peer.Now(), f.peer.Pipeline.Current().Config.Node, f.peer.boot.String())
 }
 
 // Shares returns what each node of the fleet counts of keys; nil where Redis
 // cannot be asked, which the link reports itself.
 func (f *Side) Shares(ctx context.Context, keys []aggregator.Key, settle bool) [][]admin.NodeCount {
 	link := f.link()
-	if link == nil || !link.Up() {
+	if link == nil || !link.IsJoined() {
 		return nil
 	}
 	all, err := link.NodeCounts(ctx, keys, settle)
@@ -287,10 +287,10 @@ func (f *Side) Held(ctx context.Context) (admin.FleetHeld, error) {
 
 func (f *Side) look(ctx context.Context) (fleet.Look, error) {
 	link := f.link()
-	if link == nil || !link.Up() {
+	if link == nil || !link.IsJoined() {
 		return fleet.Look{}, errCutOff
 	}
-	return link.Look(ctx)
+	return link.ReadHeartbeats(ctx)
 }
 
 // travels reports whether a record is sent to the other nodes now.

@@ -71,7 +71,7 @@ func TestOtherRulesAreAnAlarm(t *testing.T) {
 		now = now.Add(2 * time.Second)
 		f.rules.Follow(now, "edge-a", mine.Digest, []aggregator.Heartbeat{{Node: "edge-a", Rules: mine.Digest}, {Node: "edge-b", Rules: theirs.Digest}})
 		if f.rules.Compares() {
-			f.rules.Take("edge-b", string(text))
+			f.rules.TakeRules("edge-b", string(text))
 		}
 		f.compare(now)
 		return len(alarms.Lasting())

@@ -117,7 +117,7 @@ func (l *peersAt) settings() haproxypeers.Config {
 	}
 	if l.config.Enforce {
 		c.Blocks = definitions()
-		c.Follow = func(string) haproxypeers.Follower { return l.Teacher.Join() }
+		c.Follow = func(string) haproxypeers.Follower { return l.Teacher.NewFollower() }
 	}
 	return c
 }

@@ -70,7 +70,7 @@ func (f *ownFleet) node(monitor bool) CloudDeps {
 			if err != nil {
 				return false, err
 			}
-			return false, l.Step(ctx, way, spare)
+			return false, l.TakeOrRenew(ctx, way, spare)
 		},
 		Leave: func(ctx context.Context, l *redis.Lease) error {
 			if f == nil {

@@ -145,7 +145,7 @@ func (l *keptCloud) note(ctx context.Context, state string, err error) {
 	l.mu.Unlock()
 	switch {
 	case tired:
-		l.lease.Rest(time.Now().Add(rest))
+		l.lease.AbstainUntil(time.Now().Add(rest))
 		_ = l.deps.Leave(ctx, l.lease)
 	case err == nil && left > 0 && before == 0:
 		l.deps.Log.Warn("blocks are left out of a list that has no room for them, or cannot hold them", "enforcer", l.name, "left_out", left)

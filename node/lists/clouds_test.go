@@ -58,7 +58,7 @@ func TestCloud(t *testing.T) {
 	program.Eventually(t, "the next is", holds("192.0.2.1/32", "192.0.2.2/32"))
 	c.List.Lift(netip.MustParsePrefix("192.0.2.2/32"), begin, "", "")
 	program.Eventually(t, "a lifted one is not", holds("192.0.2.1/32"))
-	_, hit := c.List.Ask(begin, netip.MustParseAddr("192.0.2.1"))
+	_, hit := c.List.FindHit(begin, netip.MustParseAddr("192.0.2.1"))
 	hit.Refused(begin, 3)
 	add("192.0.2.3/32", false)
 	add("192.0.2.4/32", false)

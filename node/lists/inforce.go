@@ -77,7 +77,7 @@ func (s ListSources) has(b *edgeguard.Block) bool { return s == nil || s(edgegua
 // that changed: the block, unless an imported one ends later. kernel says that the enforcer
 // gets no block that was learned behind a proxy.
 func (b *InForce) Changed(own edgeguard.Block, now time.Time, wanted ListSources, kernel bool) edgeguard.Block {
-	other := b.Imported.Of(now, own.Prefix)
+	other := b.Imported.BlockOf(now, own.Prefix)
 	if other == nil || !wanted.has(other) {
 		return own
 	}
@@ -91,7 +91,7 @@ func (b *InForce) Changed(own edgeguard.Block, now time.Time, wanted ListSources
 // force any more, it returns a tombstone.
 func (b *InForce) At(prefix netip.Prefix, now time.Time, wanted ListSources, kernel bool) edgeguard.Block {
 	own := edgeguard.Block{Prefix: prefix, Lifted: true}
-	if standing := b.List.Of(now, prefix); standing != nil {
+	if standing := b.List.BlockOf(now, prefix); standing != nil {
 		own = *standing
 	}
 	return b.Changed(own, now, wanted, kernel)

@@ -73,7 +73,7 @@ func (f *KernelFilter) mark() nftables.TrialMark {
 // Check notices the end of a trial, and raises the conditions about a trial and a pause.
 func (f *KernelFilter) Check(now time.Time) {
 	const tries, paused = "trial of the packet filter", "packet filter paused"
-	s := f.trial.At(now)
+	s := f.trial.StatusAt(now)
 	if s.State != nftables.Trying && f.deps.Alarms.Ends(alarm.Enforcer, tries) && s.State == nftables.Paused {
 		f.deps.Log.Warn("the trial was not confirmed: the packet filter drops nothing")
 		f.deps.Refresh() // the kernel's timeouts have emptied it: this makes sure
@@ -97,9 +97,9 @@ func (f *KernelFilter) Kernel() (out admin.KernelState, p *call.Problem) {
 		return out, p
 	}
 	now := f.deps.Now()
-	s, n := f.trial.At(now), f.deps.Config().Enforce.NFTables
+	s, n := f.trial.StatusAt(now), f.deps.Config().Enforce.NFTables
 	out = admin.KernelState{
-		Table: n.Table, State: s.State.String(), Left: s.Left(now).Seconds(), Why: s.Why, DryRun: n.DryRun,
+		Table: n.Table, State: s.State.String(), Left: s.TimeLeft(now).Seconds(), Why: s.Why, DryRun: n.DryRun,
 		SparedMore: s.State == nftables.Trying && s.More, Intended: figures.Intended, Installed: figures.Installed, Withheld: figures.Withheld,
 	}
 	if s.State == nftables.Paused {
@@ -139,13 +139,13 @@ func (f *KernelFilter) TryKernel(ctx context.Context, lasts time.Duration, spare
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := f.deps.Now()
-	before := f.trial.At(now)
-	if err := f.mark().Set(nftables.Unconfirmed + ", and edgeguard restarted"); err != nil {
+	before := f.trial.StatusAt(now)
+	if err := f.mark().WriteMark(nftables.Unconfirmed + ", and edgeguard restarted"); err != nil {
 		return none, call.NewProblem(http.StatusInternalServerError, "", "a restart would not know of the trial: "+err.Error(), "make the state folder writable")
 	}
 	f.trial.Begin(now.Add(lasts), append(spare, peers.Addrs...), peers.More)
 	if err := f.empty(ctx, list); err != nil {
-		f.trial.Set(before)
+		f.trial.SetStatus(before)
 		if before.State == nftables.InForce {
 			_ = f.mark().Remove() // where it stays, the next start is paused, and says so
 		}
@@ -219,7 +219,7 @@ func (f *KernelFilter) putInForce(refuse func(*nftables.TrialStatus) *call.Probl
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := f.deps.Now()
-	s := f.trial.At(now)
+	s := f.trial.StatusAt(now)
 	if p := refuse(&s); p != nil {
 		return none, p
 	}
@@ -252,7 +252,7 @@ func (f *KernelFilter) PauseKernel(ctx context.Context, why string) (none admin.
 	defer f.mu.Unlock()
 	f.trial.Pause(why)
 	if f.deps.State != "" {
-		if err := f.mark().Set(why); err != nil {
+		if err := f.mark().WriteMark(why); err != nil {
 			f.deps.Log.Error("the packet filter is paused, but not after a restart", "error", err)
 		}
 	}

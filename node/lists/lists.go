@@ -144,7 +144,7 @@ func (e *Lists) paused(f *enforcer) bool {
 	if _, ok := f.list.(*nftables.TrialList); !ok {
 		return false
 	}
-	s := e.trial.At(e.config.Now())
+	s := e.trial.StatusAt(e.config.Now())
 	return s.State == nftables.Paused
 }
 

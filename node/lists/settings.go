@@ -87,7 +87,7 @@ func fileList(key, name string, c enforce.FileConfig, keep bool, err error) list
 	if err != nil {
 		return listOf{key: key, name: name, make: func() (enforce.Enforcer, error) { return nil, err }}
 	}
-	return listOf{key: key, name: name, owned: []enforce.Owned{enforce.Own(c, keep)}, make: func() (enforce.Enforcer, error) { return enforce.NewFile(c) }}
+	return listOf{key: key, name: name, owned: []enforce.Owned{enforce.NewOwned(c, keep)}, make: func() (enforce.Enforcer, error) { return enforce.NewFile(c) }}
 }
 
 // CheckFile returns what is wrong with a list's settings that package config

@@ -156,7 +156,7 @@ func (w *world) step(r *rand.Rand) string {
 		return fmt.Sprintf("crowdsec adds %s for %v, lifts %s: %+v", p, until.Sub(w.now), gone, o)
 	case 14:
 		name := []string{"a", "b"}[r.IntN(2)]
-		w.set.Drop(name, w.now)
+		w.set.DropSource(name, w.now)
 		return name + " leaves the config"
 	}
 	most := 5 + r.IntN(15)
@@ -184,12 +184,12 @@ func picked(r *rand.Rand) netip.Prefix {
 func (w *world) wrong() string {
 	for i := range 16 {
 		addr := netip.AddrFrom4([4]byte{203, 0, 113, byte(i)})
-		standing, by := w.blocks.List.Ask(w.now, addr)
+		standing, by := w.blocks.List.FindHit(w.now, addr)
 		if standing == blocklist.Blocked && slices.ContainsFunc(w.held, func(p netip.Prefix) bool { return p.Contains(addr) && p.Bits() > by.Block().Prefix.Bits() }) {
 			continue // forced around a protected address: enforcers leave that out
 		}
 		spared := standing != blocklist.Blocked && standing != blocklist.None
-		listed, _ := w.set.Ask(w.now, addr)
+		listed, _ := w.set.FindHit(w.now, addr)
 		want := []bool{!spared && (standing == blocklist.Blocked || listed == blocklist.Blocked), false, standing == blocklist.Blocked}
 		want[1] = !spared && listed == blocklist.Blocked
 		for _, b := range w.blocks.List.Around(w.now, netip.PrefixFrom(addr, 32)) {

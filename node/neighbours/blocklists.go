@@ -24,7 +24,7 @@ import (
 // BlocklistSet is the imported blocks of a node, as far as its lists need it.
 type BlocklistSet interface {
 	Replace(source string, entries []imported.Entry, now time.Time) imported.Outcome
-	Drop(source string, now time.Time)
+	DropSource(source string, now time.Time)
 }
 
 // BlocklistDeps is what the services use of a node.
@@ -59,7 +59,7 @@ func (g *Subscriptions) Settle(ctx context.Context, c *config.Config) {
 	g.Group.Settle(ctx, want)
 	for name := range g.known {
 		if !names[name] {
-			g.Set.Drop(name, g.Now())
+			g.Set.DropSource(name, g.Now())
 			g.Log.Info("the list left the config, and its blocks end", "list", name)
 		}
 	}

@@ -36,12 +36,12 @@ func (s *testServer) get(ctx context.Context, had feed.Marks) (feed.Answer, erro
 	if err != nil {
 		return feed.Answer{}, err
 	}
-	return f.Get(ctx, had)
+	return f.FetchList(ctx, had)
 }
 
 func (s *testServer) forget() {}
 
-func (s *testServer) hide(text []byte) ([]byte, bool) { return s.settings.Hide(text) }
+func (s *testServer) hide(text []byte) ([]byte, bool) { return s.settings.HideSecrets(text) }
 
 type file struct{ feed.File }
 

@@ -331,7 +331,7 @@ func (s *Subscription) enforce(now time.Time, changed bool) {
 		reason = "listed in " + place(s.config)
 	}
 	entries := make([]imported.Entry, 0, s.state.good.List.Len())
-	for p := range s.state.good.List.All() {
+	for p := range s.state.good.List.Prefixes() {
 		entries = append(entries, imported.Entry{Prefix: p, Until: s.state.until, Reason: reason, Wide: s.config.Wide})
 	}
 	s.state.outcome = s.Set.Replace(s.config.Name, entries, now)

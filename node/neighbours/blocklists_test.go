@@ -198,7 +198,7 @@ func TestFollows(t *testing.T) {
 		r.want(prefixesOf(1, 4) + " 9.9.9.9/32")
 		stop()
 
-		r.set.Drop("drop", time.Now())
+		r.set.DropSource("drop", time.Now())
 		r.play("", errors.New("no network"))
 		asked := len(r.asked)
 		stop = r.start()
@@ -305,7 +305,7 @@ func TestConfirmedTooLate(t *testing.T) {
 			t.Fatal("nothing awaits confirmation")
 		}
 		stop()
-		r.set.Drop("drop", time.Now())
+		r.set.DropSource("drop", time.Now())
 		if err := one.confirm(); err == nil || r.blocked() != "" {
 			t.Errorf("%v, blocked: %s", err, r.blocked())
 		}
@@ -472,7 +472,7 @@ func TestUntil(t *testing.T) {
 		ends := map[time.Time]bool{}
 		for range 30 * 24 {
 			time.Sleep(time.Hour)
-			b := r.set.Of(time.Now(), netip.MustParsePrefix("5.0.0.1/32"))
+			b := r.set.BlockOf(time.Now(), netip.MustParsePrefix("5.0.0.1/32"))
 			if b == nil {
 				t.Fatal("it ended")
 			}
@@ -570,7 +570,7 @@ func TestDisk(t *testing.T) {
 		time.Sleep(firstWithin)
 		r.want(prefixesOf(0, 4))
 		stop()
-		r.set.Drop("drop", time.Now())
+		r.set.DropSource("drop", time.Now())
 		file := filepath.Join(r.state, "blocklist.drop")
 		b, err := os.ReadFile(file)
 		if err != nil {

@@ -159,7 +159,7 @@ func (w *twin) wrong(r *rig) string {
 		return fmt.Sprintf("awaits %+v, want %v", f.Awaits, w.waits)
 	}
 	addr := netip.MustParseAddr("5.0.0.3")
-	if standing, _ := r.set.Ask(now, addr); (standing.String() == "blocked") != strings.Contains(want+" ", "5.0.0.3/32 ") {
+	if standing, _ := r.set.FindHit(now, addr); (standing.String() == "blocked") != strings.Contains(want+" ", "5.0.0.3/32 ") {
 		return "5.0.0.3 is " + standing.String()
 	}
 	return ""

@@ -143,7 +143,7 @@ func (f *bouncerFeed) pass() (whole bool) {
 	}
 	for p := range pending {
 		b := f.Blocks.At(p, now, served, true) // what all bouncers may have, where there is both
-		f.journal.Set(now, decision(&b), !b.Lifted)
+		f.journal.SetDecision(now, decision(&b), !b.Lifted)
 	}
 	return false
 }

@@ -64,7 +64,7 @@ func (s *CrowdSecClient) Settle(ctx context.Context, c *config.Config) {
 	}
 	s.decisions.Settle(ctx, take)
 	if take == nil {
-		s.Set.Drop(crowdSecSource, s.Clock.Now())
+		s.Set.DropSource(crowdSecSource, s.Clock.Now())
 	}
 	var report []*ownAlerts
 	if c.CrowdSec.Alerts != nil {

@@ -106,7 +106,7 @@ func (s *ownAlerts) rest(c *crowdsec.Client) {
 // send reports what waits, or that the node lives if beat is set. It reports whether it did one.
 func (s *ownAlerts) send(ctx context.Context, c *crowdsec.Client, beat bool) (did bool, err error) {
 	now := s.deps.Clock.Now()
-	all := s.queue.Take(mostSent, now)
+	all := s.queue.TakeOldest(mostSent, now)
 	if len(all) == 0 && !beat {
 		return false, nil
 	}
@@ -114,7 +114,7 @@ func (s *ownAlerts) send(ctx context.Context, c *crowdsec.Client, beat bool) (di
 	var refused *crowdsec.RefusedError
 	switch {
 	case err == nil:
-		s.queue.Sent(len(all))
+		s.queue.CountAccepted(len(all))
 	case errors.As(err, &refused) && !later(refused):
 		s.queue.Refused(len(all))
 	default:

@@ -35,7 +35,7 @@ func newDecisions(d CrowdSecDeps, c config.CrowdSecDecisions, kept *decisionsFil
 	return &decisions{
 		deps: d, settings: c, kept: kept, figures: crowdsec.Incoming{URL: c.URL},
 		filter: crowdsec.Filter{Origins: c.Origins, Containing: c.Containing, NotContaining: c.NotContaining, Most: c.Most,
-			Holds: func(p netip.Prefix) bool { return d.Set.Of(d.Clock.Now(), p) != nil }},
+			Holds: func(p netip.Prefix) bool { return d.Set.BlockOf(d.Clock.Now(), p) != nil }},
 	}
 }
 
@@ -116,11 +116,11 @@ func (s *decisions) pull(ctx context.Context, c *crowdsec.Client, follower *crow
 	case crowdsec.Replace:
 		out = s.deps.Set.Replace(crowdSecSource, answer.Add, now)
 	case crowdsec.Apply:
-		answer.Fit(has)
+		answer.DropBeyondRoom(has)
 		out = s.deps.Set.Apply(crowdSecSource, answer.Add, answer.Gone, now)
 	case crowdsec.AddOnly:
 		answer.Gone = nil
-		answer.Fit(has)
+		answer.DropBeyondRoom(has)
 		out = s.deps.Set.Apply(crowdSecSource, answer.Add, nil, now)
 	}
 	s.note(answer, &out, now)
@@ -134,7 +134,7 @@ func (s *decisions) ask(ctx context.Context, c *crowdsec.Client, whole bool) (*c
 		return nil, &ownError{fmt.Errorf("key_file: %w", err)}
 	}
 	answer := s.filter.Answer(s.deps.Clock.Now(), whole)
-	return answer, c.Pull(ctx, key, whole, answer.Added, answer.Deleted)
+	return answer, c.PullDecisions(ctx, key, whole, answer.Added, answer.Deleted)
 }
 
 // note counts what an answer brought, and logs it if it changed something.

@@ -80,7 +80,7 @@ func (b *bench) until(what string, holds func() bool) {
 
 // blocks reports whether the set denies an address.
 func (b *bench) blocks(addr string) bool {
-	standing, _ := b.Set.Ask(b.Clock.Now(), netip.MustParseAddr(addr))
+	standing, _ := b.Set.FindHit(b.Clock.Now(), netip.MustParseAddr(addr))
 	return standing == blocklist.Blocked
 }
 

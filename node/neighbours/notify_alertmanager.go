@@ -59,10 +59,10 @@ func (a *alertmanager) next(now time.Time, active []notify.Condition, known, _ b
 	blocks := a.activity.Active(now, &a.names)
 	a.mu.Unlock()
 	if known {
-		a.book.Note(now, append(active, blocks...))
+		a.book.SetActive(now, append(active, blocks...))
 	}
 	a.held.Store(int64(a.book.Len()))
-	a.due, a.at = a.book.Due(now), now
+	a.due, a.at = a.book.DueAlerts(now), now
 	return len(a.due) > 0
 }
 
@@ -75,7 +75,7 @@ func (a *alertmanager) post(ctx context.Context, now time.Time) answer {
 	if err != nil {
 		return answer{Error: err, Refused: true}
 	}
-	return a.opened.Load().Post(ctx, now, "", body)
+	return a.opened.Load().PostBody(ctx, now, "", body)
 }
 
 func (a *alertmanager) arrived(now time.Time) {

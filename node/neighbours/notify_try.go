@@ -38,7 +38,7 @@ func (t *NotifyTrials) Webhook(ctx context.Context, now time.Time, w *config.Web
 		return trial
 	}
 	names := t.names()
-	return trial.of(opened.Host(), opened.send(ctx, now, names.Test(now, w.Name)))
+	return trial.of(opened.Host(), opened.send(ctx, now, names.TestBatch(now, w.Name)))
 }
 
 // Alertmanager tries an Alertmanager, with an alert that ends after a minute.
@@ -50,12 +50,12 @@ func (t *NotifyTrials) Alertmanager(ctx context.Context, now time.Time, a *confi
 		return trial
 	}
 	book := notify.AlertBook{Node: t.Node, Epoch: t.names().Epoch}
-	body, err := notify.AlertsJSON(book.Test(now))
+	body, err := notify.AlertsJSON(book.TestAlert(now))
 	if err != nil {
 		trial.Error = err
 		return trial
 	}
-	return trial.of(opened.Host(), opened.Post(ctx, now, "", body))
+	return trial.of(opened.Host(), opened.PostBody(ctx, now, "", body))
 }
 
 func (t NotifyTrial) of(host string, a answer) NotifyTrial {

@@ -84,7 +84,7 @@ func (o *openWebhook) send(ctx context.Context, now time.Time, b *notify.Batch) 
 	if err != nil {
 		return answer{Error: fmt.Errorf("the template does not make a text of this message: %w", err), Refused: true}
 	}
-	return o.Post(ctx, now, b.ID, body)
+	return o.PostBody(ctx, now, b.ID, body)
 }
 
 func (w *webhook) read(version string) error {
@@ -99,14 +99,14 @@ func (w *webhook) block(now time.Time, b *edgeguard.Block) { w.desk.Block(now, b
 
 func (w *webhook) next(now time.Time, active []notify.Condition, known, monitor bool) bool {
 	if w.batch == nil {
-		w.batch = w.desk.Next(now, active, known, monitor)
+		w.batch = w.desk.NextBatch(now, active, known, monitor)
 	}
 	return w.batch != nil
 }
 
 func (w *webhook) last(now time.Time, monitor bool) bool {
 	if w.batch == nil {
-		w.batch = w.desk.Last(now, monitor)
+		w.batch = w.desk.LastBatch(now, monitor)
 	}
 	return w.batch != nil
 }
@@ -121,10 +121,10 @@ func (w *webhook) arrived(time.Time) {
 }
 
 func (w *webhook) drop() int {
-	lost := w.desk.Drop(w.batch)
+	lost := w.desk.GiveUp(w.batch)
 	w.batch = nil
 	return lost
 }
 
-func (w *webhook) made() time.Time { return w.batch.Made() }
+func (w *webhook) made() time.Time { return w.batch.MadeAt() }
 func (w *webhook) waiting() int    { return w.desk.Waiting() }

@@ -28,8 +28,8 @@ type Shared struct {
 // SharedIn returns what a state folder has of the fleet's thresholds.
 func SharedIn(folder string) (all []Shared, err error) {
 	book, err := readFleet(filepath.Join(folder, fleetName))
-	for _, e := range book.All() {
-		if l := (layer{ThresholdEntry: e, inForce: e.InForce}); !e.Undo() || e.Held {
+	for _, e := range book.Entries() {
+		if l := (layer{ThresholdEntry: e, inForce: e.InForce}); !e.IsUndo() || e.Held {
 			all = append(all, Shared{e.Rule, l.shown()})
 		}
 	}
@@ -72,7 +72,7 @@ type layer struct {
 // where the config has what it replaced, and else not: all nodes with one config do
 // the same, also after a config went back.
 func lay(base *config.Config, specs []rules.Spec, book fleet.ThresholdBook) (layers []layer) {
-	for _, e := range book.All() {
+	for _, e := range book.Entries() {
 		l := layer{ThresholdEntry: e}
 		i := slices.IndexFunc(specs, func(s rules.Spec) bool { return s.Name == e.Rule })
 		if r := e.Decides(); r != nil {
@@ -136,7 +136,7 @@ func (o *Control) Shown(rule string) (decides *admin.Overlay, nodes *admin.Fleet
 	}
 	for i := range now.fleet {
 		l := &now.fleet[i]
-		if l.Rule != rule || l.Undo() && !l.Held {
+		if l.Rule != rule || l.IsUndo() && !l.Held {
 			continue
 		}
 		shown := l.shown()
@@ -185,7 +185,7 @@ func (f FleetPart) Take(ctx context.Context, news []fleet.ThresholdRecord) {
 	err := o.from.Replace(func() (*config.Config, error) {
 		book := o.book
 		for i, r := range news {
-			book = book.With(r, held[i], shares[i])
+			book = book.WithRecord(r, held[i], shares[i])
 		}
 		m := merge(o.base, o.kept, book)
 		o.mark(&m)
@@ -209,7 +209,7 @@ func (o *Control) taken(news []fleet.ThresholdRecord, held []bool) {
 	for i := range news {
 		r := &news[i]
 		what := fmt.Sprintf("%d → %d", r.Base, r.Threshold)
-		if r.Undo() {
+		if r.IsUndo() {
 			what = fmt.Sprintf("undone: %d again", r.Base)
 		}
 		what += ", on " + r.Node
@@ -236,7 +236,7 @@ func (o *Control) weigh(ctx context.Context, r *fleet.ThresholdRecord) (held boo
 	base, live := specOf(now.base, r.Rule), &now.config.Rules.Rules[i]
 	next := base.Threshold
 	at := slices.IndexFunc(now.base.Specs, func(s rules.Spec) bool { return s.Name == r.Rule })
-	if !r.Undo() && unfit(now.base, at, r) == "" {
+	if !r.IsUndo() && unfit(now.base, at, r) == "" {
 		next = r.Threshold
 	}
 	if next >= live.Threshold {

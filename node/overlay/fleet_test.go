@@ -26,7 +26,7 @@ func TestMergeFleet(t *testing.T) {
 	record := func(threshold uint32, at int64) fleet.ThresholdRecord {
 		return fleet.ThresholdRecord{Rule: "site", Meter: fingerprint(first, 0), Base: 2000, Threshold: threshold, At: at, Node: "b"}
 	}
-	book := fleet.ThresholdBook{}.With(record(800, 1), false, 0)
+	book := fleet.ThresholdBook{}.WithRecord(record(800, 1), false, 0)
 	own := &config.Overlay{Rules: []config.RuleOverlay{{Name: "site", Meter: fingerprint(first, 0), Threshold: 900, Base: 2000}}}
 	beside := &config.Overlay{Rules: []config.RuleOverlay{{Name: "site", Meter: fingerprint(first, 0), Candidates: []config.CandidateOverlay{{Threshold: 700}}}}}
 	none := &config.Overlay{}
@@ -41,17 +41,17 @@ func TestMergeFleet(t *testing.T) {
 		{name: "in force", base: first, own: none, book: book, want: "800"},
 		{name: "with a candidate of the node", base: first, own: beside, book: book, want: "800 700"},
 		{name: "the node goes before", base: first, own: own, book: book, want: "900 800"},
-		{name: "undone", base: first, own: none, book: book.With(record(0, 2), false, 0), want: "2000 800"},
-		{name: "a later one", base: first, own: none, book: book.With(record(700, 2), false, 0), want: "700 800"},
-		{name: "a later one that waits", base: first, own: none, book: book.With(record(700, 2), true, 0.3), want: "800"},
-		{name: "an undo that waits", base: first, own: none, book: book.With(record(0, 2), true, 0.3), want: "800"},
-		{name: "the first one waits", base: first, own: none, book: fleet.ThresholdBook{}.With(record(700, 2), true, 0.3), want: "2000 800"},
+		{name: "undone", base: first, own: none, book: book.WithRecord(record(0, 2), false, 0), want: "2000 800"},
+		{name: "a later one", base: first, own: none, book: book.WithRecord(record(700, 2), false, 0), want: "700 800"},
+		{name: "a later one that waits", base: first, own: none, book: book.WithRecord(record(700, 2), true, 0.3), want: "800"},
+		{name: "an undo that waits", base: first, own: none, book: book.WithRecord(record(0, 2), true, 0.3), want: "800"},
+		{name: "the first one waits", base: first, own: none, book: fleet.ThresholdBook{}.WithRecord(record(700, 2), true, 0.3), want: "2000 800"},
 		{name: "another base", base: joined(t, "{name: site, threshold: 1500}", ""), own: none, book: book, want: "1500", why: "threshold 1500 here, and not 2000"},
 		{name: "another count", base: joined(t, "{name: site, threshold: 2000, window: 1h}", ""), own: none, book: book, want: "2000", why: "counts something else"},
 		{name: "another rule", base: joined(t, "{name: page, threshold: 2000}", ""), own: none, book: book, want: "2000", why: "no rule of this name"},
 		{name: "forbidden", base: joined(t, site, "overlay: false\n"), own: none, book: book, want: "2000 800", why: "overlay: false"},
 		{name: "without signatures", base: parse(t, site), own: none, book: book, want: "2000 800", why: "key_mode: require"},
-		{name: "too high for another guard", base: joined(t, "{name: site, threshold: 2000, guard: 1}", ""), own: none, book: fleet.ThresholdBook{}.With(record(68000, 1), false, 0), want: "2000", why: "greater counts are not exact"},
+		{name: "too high for another guard", base: joined(t, "{name: site, threshold: 2000, guard: 1}", ""), own: none, book: fleet.ThresholdBook{}.WithRecord(record(68000, 1), false, 0), want: "2000", why: "greater counts are not exact"},
 	} {
 		before := shown(test.base, 0)
 		m := merge(test.base, test.own, test.book)

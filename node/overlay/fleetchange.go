@@ -40,7 +40,7 @@ func (o *Control) record(rule, by string, next func(now *merged, last fleet.Thre
 		if p := offered(o.base); p != nil {
 			return m, p
 		}
-		last, known := o.book.Of(rule)
+		last, known := o.book.EntryOf(rule)
 		r, p := next(o.now.Load(), last, known)
 		if p != nil {
 			return m, p
@@ -50,7 +50,7 @@ func (o *Control) record(rule, by string, next func(now *merged, last fleet.Thre
 		if _, err := r.Encode(); err != nil {
 			return m, call.NewProblem(http.StatusUnprocessableEntity, "threshold", err.Error(), "")
 		}
-		m = merge(o.base, o.kept, o.book.With(r, false, 0))
+		m = merge(o.base, o.kept, o.book.WithRecord(r, false, 0))
 		o.mark(&m)
 		after = m
 		return m, nil
@@ -85,7 +85,7 @@ func (o *Control) setFleet(rule, by string, request admin.ThresholdRequest) (was
 			return r, o.outdatedFleet(spec, last, request.IfThreshold)
 		case request.Threshold == was && !last.Held:
 			return refuse("threshold", fmt.Sprintf("%d is in force already", was), "")
-		case known && !last.Undo() && (last.Meter != r.Meter || last.Base != r.Base):
+		case known && !last.IsUndo() && (last.Meter != r.Meter || last.Base != r.Base):
 			return refuse("scope", fmt.Sprintf("the fleet has a threshold of another rule of this name, or of another base: %d instead of %d, by %s on %s", last.Threshold, last.Base, last.By, last.Node), "undo that one first (scope fleet)")
 		}
 		if _, problems := rules.Compile([]rules.Spec{applied(*base, config.RuleOverlay{Threshold: r.Threshold})}); len(problems) > 0 {
@@ -121,14 +121,14 @@ func meterOf(c *config.Config, rule string) string {
 // EndFleet implements admin.Tuner. An undo that waits here is confirmed by another.
 func (o *Control) EndFleet(rule, by string, force bool) (was, now uint32, p *call.Problem) {
 	after, p := o.record(rule, by, func(m *merged, last fleet.ThresholdEntry, known bool) (r fleet.ThresholdRecord, p *call.Problem) {
-		if !known || last.Undo() && !last.Held {
+		if !known || last.IsUndo() && !last.Held {
 			return r, call.NewProblem(http.StatusNotFound, "name", "the fleet has no threshold of rule "+call.Clip(rule)+": there is nothing to undo", "")
 		}
 		if spec := specOf(m.config, rule); spec != nil {
 			was = spec.Threshold
 		}
 		r = last.ThresholdRecord
-		r.Threshold, r.Note, r.Forced = 0, "", force || last.Undo()
+		r.Threshold, r.Note, r.Forced = 0, "", force || last.IsUndo()
 		return r, nil
 	})
 	if p == nil {

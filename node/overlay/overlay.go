@@ -104,8 +104,8 @@ func (o *Control) readFiles() {
 
 // write writes the files of which m has others than are there.
 func (o *Control) write(m *merged) error {
-	book, err := m.book.Text()
-	if before, _ := o.book.Text(); err != nil || o.path == "" {
+	book, err := m.book.FileText()
+	if before, _ := o.book.FileText(); err != nil || o.path == "" {
 		return err
 	} else if !bytes.Equal(book, before) {
 		if err := replace(fleetFile(o.path), book); err != nil {

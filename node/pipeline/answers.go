@@ -136,7 +136,7 @@ func (p *Pipeline) answered(g *Generation, now time.Time, to *answers, events []
 		ripe := false
 		if hit != nil {
 			// A line may be read long after it was written, or be ahead of the clock.
-			at, since := earlier(ev.Time, now), later(hit.Block().Since, later(hit.Came(), g.enforced))
+			at, since := earlier(ev.Time, now), later(hit.Block().Since, later(hit.FirstInForce(), g.enforced))
 			switch {
 			case answer == edgeguard.TurnedAway:
 				hit.TurnedAway()

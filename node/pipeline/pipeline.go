@@ -198,7 +198,7 @@ func (p *Pipeline) Decide(now time.Time, event *edgeguard.Event) edgeguard.Verdi
 	p.reload.RLock()
 	defer p.reload.RUnlock() // also when a decision panics
 	g := p.current.Load()
-	g.Crawlers.Mark(now, event)
+	g.Crawlers.MarkClient(now, event)
 	return g.Detector.Decide(now, event)
 }
 
@@ -208,8 +208,8 @@ func (p *Pipeline) LookUp(now time.Time, event *edgeguard.Event) edgeguard.Verdi
 	p.reload.RLock()
 	defer p.reload.RUnlock()
 	g := p.current.Load()
-	if len(g.Config.Rules.Asked().Rules) > 0 {
-		g.Crawlers.Mark(now, event)
+	if len(g.Config.Rules.Unanswered().Rules) > 0 {
+		g.Crawlers.MarkClient(now, event)
 	}
 	return g.Detector.LookUpVerdict(now, event)
 }
@@ -268,7 +268,7 @@ func (p *Pipeline) Forget(now time.Time, tombstone edgeguard.Block) {
 func (p *Pipeline) Over(now time.Time, k aggregator.Key, peak uint32, split []aggregator.NodeCount) {
 	p.reload.RLock()
 	defer p.reload.RUnlock()
-	p.current.Load().Member.Over(now, k, peak, split)
+	p.current.Load().Member.ApplyFleetCount(now, k, peak, split)
 }
 
 // Batches returns a decider of batches for one source, which calls it from one
@@ -290,7 +290,7 @@ func (p *Pipeline) Batches(source string, refuses ...uint16) func(now time.Time,
 		defer p.reload.RUnlock()
 		g := p.current.Load()
 		for i := range events {
-			g.Crawlers.Mark(now, &events[i])
+			g.Crawlers.MarkClient(now, &events[i])
 			events[i].Source = number
 			events[i].TurnedAway = treatment(&events[i], refuses) == edgeguard.TurnedAway
 		}

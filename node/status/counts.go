@@ -28,7 +28,7 @@ func (s *Status) Rules() []admin.Rule {
 		m := &set.Meters[r.Meter]
 		shown := admin.Rule{
 			Name: r.Name, Kind: m.Kind.String(), Key: keyName(m), Window: int(m.Window / time.Second),
-			Threshold: r.Threshold, Guard: r.Guard.String(), Limit: r.Limit, Unit: m.Unit(), Action: r.Action.String(),
+			Threshold: r.Threshold, Guard: r.Guard.String(), Limit: r.Limit, Unit: m.MeasureOf(), Action: r.Action.String(),
 			Scope: scope(g.Config, i), Distinct: m.Distinct.String(),
 		}
 		if r.Action == edgeguard.ActionBlock {
@@ -37,7 +37,7 @@ func (s *Status) Rules() []admin.Rule {
 		shown.Crossings, shown.Guarded, shown.Held = s.crossingsOf(r, 0), m.SparesOutages(), g.Detector.UncountedInOutage(i)
 		for k := range r.Widths {
 			w := &r.Widths[k]
-			shown.Wide = append(shown.Wide, admin.Wide{Bits: int(w.Bits), Limit: w.Limit, Times: w.Times, Action: w.Does(), Crossings: s.crossingsOf(r, w.Bits)})
+			shown.Wide = append(shown.Wide, admin.Wide{Bits: int(w.Bits), Limit: w.Limit, Times: w.Times, Action: w.ActionName(), Crossings: s.crossingsOf(r, w.Bits)})
 		}
 		s.addOverlay(&shown, g.Detector.Tallies(i))
 		out = append(out, shown)
@@ -98,7 +98,7 @@ func (s *Status) Counts(now time.Time, rule string, n int) (admin.Counts, bool) 
 	words := tuning.ConfigOf(m)
 	words.Live, words.Top, words.Events = true, max(n, tuning.DefaultTop), words.Unit.Many
 	out := admin.Counts{Tally: tuning.NewTally(words), LimitOf: r.Guard.Limit, People: r.People}
-	proven(g.Tables(), m, s.from.Clock.Local(now), out.Tally.Count, func(e *shard.Entry) { out.Tally.Lead(keyOf(m, e), e.Count) })
+	proven(g.Tables(), m, s.from.Clock.Local(now), out.Tally.Count, func(e *shard.Entry) { out.Tally.RecordLeader(keyOf(m, e), e.Count) })
 	return out, true
 }
 
@@ -108,7 +108,7 @@ func (s *Status) Top(now time.Time, n int) []admin.KeyCount {
 	top, blocked := leaders{most: n}, s.blocked(s.from.Clock.Local(now))
 	for m := range g.Config.Rules.Meters {
 		meter := &g.Config.Rules.Meters[m]
-		set, unit := g.Config.Rules.Rules, meter.Unit()
+		set, unit := g.Config.Rules.Rules, meter.MeasureOf()
 		leads := func(count uint32) bool {
 			return count > 0 && slices.ContainsFunc(meter.Rules, func(i int) bool { return top.takes(count, set[i].Limit) })
 		}

@@ -46,14 +46,14 @@ func (s *Status) Glance(now time.Time, addr netip.Addr) (standing string, counts
 // ruleCount returns one rule's count of an address as the API shows it.
 func ruleCount(set *rules.Set, r *detector.RuleExplanation) admin.RuleCount {
 	out := admin.RuleCount{
-		Rule: r.Rule, Key: r.Key.String(), Action: r.Action, Asked: r.Asked, Count: r.Count, Limit: r.Limit, Threshold: r.Threshold, Unit: set.Unit(r.Rule),
+		Rule: r.Rule, Key: r.Key.String(), Action: r.Action, Asked: r.Asked, Count: r.Count, Limit: r.Limit, Threshold: r.Threshold, Unit: set.MeasureOf(r.Rule),
 		Distinct: r.Distinct.String(), Window: int(r.Window / time.Second), Slots: r.Slots[:], Under: seconds(r.Under),
 	}
 	if r.Count == 0 && r.Forgeable > 0 {
 		out.Count, out.Forgeable = r.Forgeable, true
 	}
 	for _, w := range r.Wide {
-		out.Wide = append(out.Wide, admin.WideCount{Prefix: w.Prefix, Count: w.Count, Limit: w.Limit, Times: w.Times, Action: w.Does()})
+		out.Wide = append(out.Wide, admin.WideCount{Prefix: w.Prefix, Count: w.Count, Limit: w.Limit, Times: w.Times, Action: w.ActionName()})
 	}
 	for _, c := range r.Candidates {
 		out.Candidates = append(out.Candidates, admin.CandidateCount{Threshold: c.Threshold, Limit: c.Limit, Over: c.Over})

@@ -57,7 +57,7 @@ func (s *Status) listOf(b *edgeguard.Block) (list List, isImported bool) {
 		return s.from.List, false
 	}
 	now := s.from.Clock.Now()
-	own, other := s.from.List.Of(now, b.Prefix), others.Of(now, b.Prefix)
+	own, other := s.from.List.BlockOf(now, b.Prefix), others.BlockOf(now, b.Prefix)
 	if other != nil && other.Rule == b.Rule && (own == nil || own.Rule != b.Rule) {
 		return others, true
 	}

@@ -19,7 +19,7 @@ func (s *Status) KeepHistory(now time.Time) {
 	for i := range meters {
 		all[i] = kept(&meters[i])
 	}
-	due, ok := s.from.History.Next(now, all)
+	due, ok := s.from.History.NextDue(now, all)
 	if !ok {
 		return
 	}
@@ -31,7 +31,7 @@ func (s *Status) KeepHistory(now time.Time) {
 		return false
 	}
 	proven(g.Tables(), &meters[slices.Index(all, due)], now, add, nil)
-	s.from.History.Note(now, due, &counts)
+	s.from.History.NoteCounts(now, due, &counts)
 }
 
 // kept returns what the history knows a meter by.

@@ -99,7 +99,7 @@ type List interface {
 	Refusals(prefix netip.Prefix) (events uint32, last time.Time, ok bool)
 	Became(prefix netip.Prefix) blocklist.Became
 	Around(now time.Time, prefix netip.Prefix) []edgeguard.Block
-	Of(now time.Time, prefix netip.Prefix) *edgeguard.Block
+	BlockOf(now time.Time, prefix netip.Prefix) *edgeguard.Block
 	Allowances(now time.Time) iter.Seq[edgeguard.Block]
 	Allowance(now time.Time, prefix netip.Prefix) (edgeguard.Block, bool)
 	ProtectedIn(prefix netip.Prefix, most int) []netip.Prefix
@@ -108,7 +108,7 @@ type List interface {
 
 // Quarantine is what is read of the blocks that await confirmation.
 type Quarantine interface {
-	All() []quarantine.Held
+	HeldRecords() []quarantine.Held
 	Stats() quarantine.Stats
 }
 

@@ -85,7 +85,7 @@ func (s *Status) Unit(rule, origin string) words.Measure {
 	if origin != c.Node && !s.from.Alike(rule, origin) {
 		return words.Measure{}
 	}
-	return c.Rules.Unit(rule)
+	return c.Rules.MeasureOf(rule)
 }
 
 // Blocklist implements admin.Reader.
@@ -112,7 +112,7 @@ func (s *Status) Find(now time.Time, prefix netip.Prefix) []edgeguard.Block {
 
 // Exact implements admin.Reader.
 func (s *Status) Exact(now time.Time, prefix netip.Prefix) (edgeguard.Block, bool) {
-	if b := s.from.List.Of(s.from.Clock.Local(now), prefix); b != nil {
+	if b := s.from.List.BlockOf(s.from.Clock.Local(now), prefix); b != nil {
 		return s.Outward(*b), true
 	}
 	return edgeguard.Block{}, false
@@ -131,7 +131,7 @@ func heldKind(b *edgeguard.Block) string {
 
 // Held implements admin.Reader.
 func (s *Status) Held() []admin.HeldBlock {
-	all := s.from.Quarantine.All()
+	all := s.from.Quarantine.HeldRecords()
 	out := make([]admin.HeldBlock, len(all))
 	for i, one := range all {
 		out[i] = admin.HeldBlock{Block: s.block(s.Outward(one.Block)), Share: one.Share, Held: s.from.Clock.Epoch(one.At).UTC(),

@@ -186,7 +186,7 @@ func (h *realHAProxy) kinds() (all []peers.Kind) {
 	h.t.Helper()
 	b := h.take()
 	for len(b) > 0 {
-		m, n, err := peers.Next(b)
+		m, n, err := peers.NextMessage(b)
 		if err != nil || n == 0 {
 			h.t.Fatalf("%x: %v", b, err)
 		}
@@ -375,7 +375,7 @@ func TestAcknowledge(t *testing.T) {
 		}
 		h.send(b)
 		h.settle()
-		m, _, err := peers.Next(h.take())
+		m, _, err := peers.NextMessage(h.take())
 		if err != nil || m.Kind != peers.Acknowledge {
 			t.Fatalf("%v, %v", m.Kind, err)
 		}

@@ -184,7 +184,7 @@ func (s *session) messages(b []byte, n int) (used int, err error) {
 	now := s.server.config.Now()
 	s.tally.Round(now, s.taken(n))
 	for {
-		m, size, err := peers.Next(b[used:])
+		m, size, err := peers.NextMessage(b[used:])
 		if err == nil && size > 0 {
 			err = s.message(now, m)
 		}
@@ -201,7 +201,7 @@ func (s *session) messages(b []byte, n int) (used int, err error) {
 	if used > 0 {
 		s.figures.Last = now
 	}
-	ask := s.tally.Ask(now)
+	ask := s.tally.AskResync(now)
 	if s.out.ask = s.out.ask || ask; used == 0 && !ask {
 		return 0, nil
 	}

@@ -32,13 +32,13 @@ func (s *Server) answer(out []byte, f spop.Frame, q *question, proxied bool) ([]
 	if verdict.Action != edgeguard.ActionDeny {
 		s.stats.passed.Add(1)
 		ack.SetUint(varAction, actionPass)
-		return ack.End(), nil
+		return ack.FrameBytes(), nil
 	}
 	s.stats.refused.Add(1)
 	ack.SetUint(varAction, actionDeny)
 	ack.SetUint(varRetry, seconds(verdict.RetryAfter))
 	ack.SetText(varRule, visible(verdict.Rule))
-	return ack.End(), nil
+	return ack.FrameBytes(), nil
 }
 
 // ask returns the verdict on a request.

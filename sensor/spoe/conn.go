@@ -93,7 +93,7 @@ func (c *conn) greet() (spop.Hello, error) {
 			return spop.Hello{}, err
 		}
 		var err error
-		if f, size, err = spop.Next(c.in[:c.have], c.most); err != nil {
+		if f, size, err = spop.NextFrame(c.in[:c.have], c.most); err != nil {
 			return spop.Hello{}, fault{alarmProtocol, err}
 		}
 		if size > 0 && (f.Type != spop.TypeHello || size < c.have) { // it must wait for ours
@@ -151,7 +151,7 @@ func (c *conn) answerAll(now time.Time) (moved bool, err error) {
 	rest := c.in[:c.have]
 	var stop error
 	for {
-		f, size, err := spop.Next(rest, c.most)
+		f, size, err := spop.NextFrame(rest, c.most)
 		if err != nil {
 			stop = fault{alarmProtocol, err}
 		}

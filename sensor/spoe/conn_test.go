@@ -149,7 +149,7 @@ func FuzzConversation(f *testing.F) {
 		c := &tape{in: bytes.NewReader(sent)}
 		play(s, c)
 		for out := c.out.Bytes(); len(out) > 0; {
-			frame, size, err := spop.Next(out, spop.UsualFrame)
+			frame, size, err := spop.NextFrame(out, spop.UsualFrame)
 			if err != nil || size == 0 || frame.Type < spop.TypeAgentHello {
 				t.Fatalf("%+v, %d, %v", frame, size, err)
 			}

@@ -49,8 +49,8 @@ func (q *question) header(name string) (string, bool) {
 func (q *question) take(f spop.Frame) error {
 	q.event, q.headers = edgeguard.Event{}, q.headers[:0]
 	n := spop.ReadNotify(f.Payload)
-	for n.Next() {
-		q.argument(unsafetext.String(n.Name()), n.Value())
+	for n.NextArg() {
+		q.argument(unsafetext.String(n.ArgName()), n.Value())
 	}
 	return n.Err()
 }
@@ -87,7 +87,7 @@ func usable(addr netip.Addr) bool { return addr.IsValid() && !addr.IsUnspecified
 // have is known to be empty.
 func (q *question) text(field *string, known edgeguard.Field, v spop.Value) {
 	text, ok := v.Text()
-	if !ok && !v.Null() {
+	if !ok && !v.IsNull() {
 		return
 	}
 	*field = unsafetext.String(text)

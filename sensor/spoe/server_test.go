@@ -124,7 +124,7 @@ func (h *haproxy) send(frames ...[]byte) {
 func (h *haproxy) next() spop.Frame {
 	h.t.Helper()
 	for {
-		f, size, err := spop.Next(h.in, spop.UsualFrame)
+		f, size, err := spop.NextFrame(h.in, spop.UsualFrame)
 		if err != nil {
 			h.t.Fatal(err)
 		}

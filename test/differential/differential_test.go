@@ -304,7 +304,7 @@ func (c *counted) take(set *rules.Set, events []edgeguard.Event) {
 			}
 			if len(m.Attributes) == 0 {
 				c.logins[ev.Addr]++
-			} else if with, ok := m.With(ev, nil); ok {
+			} else if with, ok := m.AppendAttributes(ev, nil); ok {
 				c.paths[ev.Addr] = append(c.paths[ev.Addr], string(with))
 				c.targets[ev.Addr] = strings.Clone(ev.Path)
 			}
@@ -343,7 +343,7 @@ func (s *server) compare(all []string) {
 		}
 		for _, addr := range order {
 			is, n := verdicts[addr], numberOf(addr)
-			want, _ := keys.With(&edgeguard.Event{Path: spelled(is.path), Known: edgeguard.FieldPath}, nil)
+			want, _ := keys.AppendAttributes(&edgeguard.Event{Path: spelled(is.path), Known: edgeguard.FieldPath}, nil)
 			switch got := c.paths[addr]; {
 			case len(got) == 0:
 				tell(&uncounted, "request %d was served as %.80q and is not counted: %q", n, is.path, short(all[n]))

@@ -27,7 +27,7 @@ func TestLeastPrivilege(t *testing.T) {
 	notUnderRace(t)
 	t.Parallel()
 	server := redistest.Start(t, redistest.Options{TLS: true, Password: "operator", Users: []string{
-		userLine(redis.ACL("edge", namespace), "node"),
+		userLine(redis.ACLLine("edge", namespace), "node"),
 		userLine(redis.LoaderACL("loader"), "loader"),
 		"user stranger on >stranger ~other:* &other:* +@all -@dangerous",
 	}})

@@ -121,7 +121,7 @@ func (g *guarded) launch(nodes int, extra string, crowd func(*guardedNode)) {
 func newGuarded(t *testing.T) *guarded {
 	t.Helper()
 	g := &guarded{t: t, rules: fmt.Sprintf("\n  - {name: %s, threshold: %d, guard: 1, window: 5m, block_for: 1h}", guardedRule.Name, guardedLimit), server: redistest.Start(t, redistest.Options{Password: "operator", Users: []string{
-		userLine(redis.ACL("edge", namespace), "node"),
+		userLine(redis.ACLLine("edge", namespace), "node"),
 	}})}
 	g.redis = g.server.Client()
 	return g

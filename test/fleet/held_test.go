@@ -121,14 +121,14 @@ func TestForgedClients(t *testing.T) {
 	// A word for some of them, on one node, is one for both.
 	one := f.nodes[0]
 	var meant []netip.Prefix
-	for _, held := range one.quarantine.All()[:100] {
+	for _, held := range one.quarantine.HeldRecords()[:100] {
 		meant = append(meant, held.Prefix)
 		if _, ok, err := one.quarantine.Confirm(one.now(), held.Prefix); !ok || err != nil {
 			t.Fatal(held.Prefix, ok, err)
 		}
 	}
 	// The others of them are taken back.
-	for _, held := range one.quarantine.All()[:100] {
+	for _, held := range one.quarantine.HeldRecords()[:100] {
 		if _, ok := one.quarantine.Withdraw(one.now(), held.Prefix, "forged", one.name); !ok {
 			t.Fatal(held.Prefix)
 		}

@@ -75,7 +75,7 @@ func newNode(f *fleet, i int, c redis.Config) *node {
 	if f.Way != nil {
 		f.Way(i, &c)
 	}
-	n.quarantine = quarantine.New(n.list, func(b edgeguard.Block) { n.link.Ask(b) })
+	n.quarantine = quarantine.New(n.list, func(b edgeguard.Block) { n.link.PushCountsOf(b) })
 	n.id = aggregator.NodeID(n.name, n.boot)
 	n.wire(f)
 	var err error
@@ -144,14 +144,14 @@ func (p peer) Over(k aggregator.Key, peak uint32, split []aggregator.NodeCount) 
 	if held, ok := p.Held(k.Prefix); ok && held == k {
 		p.quarantine.Release(p.now(), k.Prefix)
 	}
-	p.member.Over(p.now(), k, peak, split)
+	p.member.ApplyFleetCount(p.now(), k, peak, split)
 	if p.member.Blocked(p.now(), k) {
 		p.quarantine.Found(p.now(), k.Prefix)
 	}
 }
 
 func (p peer) Weighs(k aggregator.Key) bool {
-	_, held := p.quarantine.Of(k.Prefix)
+	_, held := p.quarantine.HeldBlock(k.Prefix)
 	return held || p.quarantine.Charged(k.Prefix) > 0
 }
 func (p peer) Settled(k aggregator.Key, peak uint32) bool {
@@ -165,15 +165,15 @@ func (p peer) Merge(b edgeguard.Block, t blocklist.Trust) (bool, error) {
 }
 
 func (p peer) Held(prefix netip.Prefix) (key aggregator.Key, held bool) {
-	b, held := p.quarantine.Of(prefix)
+	b, held := p.quarantine.HeldBlock(prefix)
 	if !held {
 		return key, false
 	}
-	return p.member.Key(b.Rule, b.Prefix)
+	return p.member.KeyOfBlock(b.Rule, b.Prefix)
 }
 
 func (p peer) Block(prefix netip.Prefix) (_ edgeguard.Block, t blocklist.Trust, ok bool) {
-	if b := p.list.Of(p.now(), prefix); b != nil {
+	if b := p.list.BlockOf(p.now(), prefix); b != nil {
 		return *b, p.list.Trust(prefix), true
 	}
 	return edgeguard.Block{}, t, false

@@ -53,7 +53,7 @@ func TestPartedFailover(t *testing.T) {
 		told := old.link.Stats().Keys
 		s.Replaced(s.Master)
 		for _, n := range others {
-			f.eventually(n.name+" to be at the new master", func() bool { return n.link.Stats().Reconnects > 1 && n.link.Up() })
+			f.eventually(n.name+" to be at the new master", func() bool { return n.link.Stats().Reconnects > 1 && n.link.IsJoined() })
 		}
 		there, here := manual(3, old), manual(4, others[0])
 		f.block(old, there)

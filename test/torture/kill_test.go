@@ -144,7 +144,7 @@ func (n *node) savedIn(folder string, at time.Time) savedState {
 	if n.As != nil { // root reads no state from a folder of somebody else's
 		file = n.copied(file)
 	}
-	_, err := snapshot.Load(file, at, snapshot.Sink{
+	_, err := snapshot.LoadFile(file, at, snapshot.Sink{
 		Meter: func(snapshot.Meter) func(*snapshot.Window) { return nil },
 		Block: func(b *snapshot.Block) { s.blocks = append(s.blocks, b.Block.Prefix) },
 		Position: func(p snapshot.Position) {

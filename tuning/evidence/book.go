@@ -58,10 +58,10 @@ type Record struct {
 }
 
 // Paths returns what the address asked for most, with the method.
-func (r *Record) Paths() []Often { return most(r.paths[:]) }
+func (r *Record) Paths() []Often { return mostOften(r.paths[:]) }
 
 // Agents returns what it said to be.
-func (r *Record) Agents() []Often { return most(r.agents[:]) }
+func (r *Record) Agents() []Often { return mostOften(r.agents[:]) }
 
 // Book is what all addresses did. Make one with [NewBook].
 type Book struct {
@@ -135,11 +135,11 @@ func (b *Book) Add(e *edgeguard.Event) {
 		r.Last = e.Time
 	}
 	for i := range b.watched {
-		b.watched[i].note(e)
+		b.watched[i].noteSuccess(e)
 	}
 	r.Requests++
 	b.requests++
-	path := rules.Path(e.Path)
+	path := rules.NormalPath(e.Path)
 	b.line = append(append(append(b.line[:0], e.Method...), ' '), path...)
 	count(r.paths[:], unsafetext.String(b.line), pathBytes) // count copies what it keeps
 	if e.Known&edgeguard.FieldAgent != 0 {
@@ -255,7 +255,7 @@ func (b *Book) record(p netip.Prefix) *Record {
 // makeRoom drops the half with the fewest requests; of equals, those seen least
 // recently.
 func (b *Book) makeRoom() {
-	all := b.All()
+	all := b.Records()
 	for _, r := range all[len(all)/2:] {
 		delete(b.records, r.Prefix)
 		b.dropped++
@@ -266,8 +266,8 @@ func (b *Book) makeRoom() {
 // Len returns how many addresses are known.
 func (b *Book) Len() int { return len(b.records) }
 
-// All returns the records, those with the most requests first.
-func (b *Book) All() []*Record { return b.reading().all }
+// Records returns the records, those with the most requests first.
+func (b *Book) Records() []*Record { return b.reading().all }
 
 // Record returns what is known of a key's prefix: of the address, or the sum of
 // those inside a wider one. It is nil if nothing is known.
@@ -278,7 +278,7 @@ func (b *Book) Record(p netip.Prefix) *Record {
 	if own := Prefix(p.Addr()); p.Bits() >= own.Bits() {
 		return b.records[own]
 	}
-	among := b.All()
+	among := b.Records()
 	if network(p) == p {
 		among = b.reading().networks[p]
 	}
@@ -317,8 +317,8 @@ func (r *Record) merge(o *Record) {
 	r.failing.merge(&o.failing)
 	r.odd.merge(&o.odd)
 	r.secret.merge(&o.secret)
-	join(r.paths[:], o.paths[:])
-	join(r.agents[:], o.agents[:])
+	addTexts(r.paths[:], o.paths[:])
+	addTexts(r.agents[:], o.agents[:])
 }
 
 // Neighbour is another address of the same network.

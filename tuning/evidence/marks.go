@@ -43,8 +43,8 @@ func (m *marks) String() string {
 	return fmt.Sprint(m.different())
 }
 
-// join adds the texts of other slots.
-func join(to, from []slot) {
+// addTexts adds the texts of other slots.
+func addTexts(to, from []slot) {
 	all := slices.Clone(to)
 	for _, s := range from {
 		if s.n == 0 {

@@ -36,9 +36,9 @@ func count(slots []slot, text string, most int) {
 	*rarest = slot{text: strings.Clone(text), n: rarest.n + 1, over: rarest.n}
 }
 
-// most returns the texts that came most often, the first first, as far as they are
+// mostOften returns the texts that came most often, the first first, as far as they are
 // known to have come at all.
-func most(slots []slot) []Often {
+func mostOften(slots []slot) []Often {
 	var out []Often
 	for _, s := range slots {
 		if s.n > s.over {

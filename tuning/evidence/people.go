@@ -97,8 +97,8 @@ func needOf(spec *rules.Spec, m *rules.Meter) need {
 	return needSuccesses
 }
 
-// note notes a success.
-func (w *watched) note(e *edgeguard.Event) {
+// noteSuccess notes a success.
+func (w *watched) noteSuccess(e *edgeguard.Event) {
 	if w.need != needSuccesses || e.Status == 0 || e.Status >= 400 || len(w.succeeded)+len(w.redirected) >= mostWatched {
 		return
 	}

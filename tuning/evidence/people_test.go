@@ -103,7 +103,7 @@ func asked(spec rules.Spec, people, members int, status uint16, guesses uint32) 
 	book.Watch([]rules.Spec{spec})
 	q := Question{Rule: &set.Rules[0], Tally: tuning.NewTally(tuning.ConfigOf(&set.Meters[0]))}
 	count := func(addr netip.Addr, n uint32) {
-		q.Tally.Key(edgeguard.Key{Prefix: netip.PrefixFrom(addr, 32)}, n)
+		q.Tally.RecordPeak(edgeguard.Key{Prefix: netip.PrefixFrom(addr, 32)}, n)
 		q.Tally.Events.AddN(n, uint64(n))
 	}
 	for i := range people {
@@ -172,7 +172,7 @@ func TestCheck(t *testing.T) {
 			addr := netip.AddrFrom4([4]byte{198, 51, 100, byte(i)})
 			v := visitor{book: b, addr: addr, agent: chrome, now: time.Unix(1780000000, 0)}
 			v.reads(9)
-			of.Tally.Key(edgeguard.Key{Prefix: netip.PrefixFrom(addr, 32)}, n)
+			of.Tally.RecordPeak(edgeguard.Key{Prefix: netip.PrefixFrom(addr, 32)}, n)
 		}
 		return Portion{of.Tally, b}
 	}

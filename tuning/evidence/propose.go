@@ -121,7 +121,7 @@ func (d *Draft) says(above tuning.Caught) string {
 // in a preset, whose limits leave people room that a log may not show. A path where nobody's rule looks has
 // the room of those that count what is sent elsewhere.
 func Drafts(book *Book, have []rules.Spec) []Draft {
-	all, people := book.All(), peopleWhoSend(have)
+	all, people := book.Records(), peopleWhoSend(have)
 	names := make(map[string]bool)
 	for _, spec := range have {
 		names[spec.Name] = true
@@ -147,7 +147,7 @@ func peopleWhoSend(have []rules.Spec) []rules.People {
 		if spec.People.Count == 0 || !m.Sends || spec.Match.Path == nil || spec.Distinct != "" || spec.Key.V4 != 0 {
 			continue
 		}
-		unit := m.Unit().Each
+		unit := m.MeasureOf().Each
 		count := (spec.People.Count + unit - 1) / unit
 		for w, window := range windows {
 			if m.Window <= window && count > most[w].Count {

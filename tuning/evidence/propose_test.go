@@ -40,10 +40,10 @@ func site(paths ...string) *Book {
 func tally(attackers int, peak uint32) *tuning.Tally {
 	t := tuning.NewTally(tuning.Config{})
 	for i := range byte(30) {
-		t.Key(edgeguard.Key{Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 0, 2, i}), 32)}, 1)
+		t.RecordPeak(edgeguard.Key{Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 0, 2, i}), 32)}, 1)
 	}
 	for i := range attackers {
-		t.Key(edgeguard.Key{Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{203, 0, 113, byte(i)}), 32)}, peak)
+		t.RecordPeak(edgeguard.Key{Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{203, 0, 113, byte(i)}), 32)}, peak)
 	}
 	return t
 }
@@ -102,7 +102,7 @@ func TestHostilePaths(t *testing.T) {
 			t.Errorf("%q: no rule", path)
 			continue
 		}
-		text := "rules:\n" + rule.YAML()
+		text := "rules:\n" + rule.RuleText()
 		if i := strings.IndexFunc(text, func(r rune) bool { return r > '~' || r < ' ' && r != '\n' }); i >= 0 {
 			t.Errorf("%q: byte %d of %q", path, i, text)
 		}

@@ -31,8 +31,8 @@ func pattern(path string) string {
 	return encode(path)
 }
 
-// YAML returns a rule as lines for the list of rules in a config.
-func (r *Proposed) YAML() string {
+// RuleText returns a rule as lines for the list of rules in a config.
+func (r *Proposed) RuleText() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "  # %s\n", r.Says)
 	fmt.Fprintf(&out, "  - name: %s\n    match:\n%s", quote(r.Spec.Name), match(&r.Spec.Match, "      "))

@@ -32,9 +32,9 @@ func (x *examination) fleetKey(c *config.Config) {
 	case err != nil:
 		x.note(wrong, about, "%s: %v", c.Fleet.KeyFile, err)
 	case !c.Fleet.RequireKey:
-		x.note(doubt, about, "key %s signs, and unsigned records are accepted: set key_mode: require when `edgeguard fleet status` shows none", keys.ID())
+		x.note(doubt, about, "key %s signs, and unsigned records are accepted: set key_mode: require when `edgeguard fleet status` shows none", keys.KeyID())
 	default:
-		x.note(fine, about, "key %s signs, and only signed records are accepted", keys.ID())
+		x.note(fine, about, "key %s signs, and only signed records are accepted", keys.KeyID())
 	}
 }
 
@@ -46,7 +46,7 @@ func (x *examination) fleetRedis(ctx context.Context, c *config.Config) {
 	}
 	const about = "fleet Redis"
 	rc := fleetlink.RedisConfig(c, "doctor")
-	client, err := redis.Dial(rc)
+	client, err := redis.NewClient(rc)
 	if err != nil {
 		x.note(wrong, about, "%v", err)
 		return

@@ -59,7 +59,7 @@ func (x *examination) leftLists(c *config.Config) {
 func listPaths(c *config.Config) (files map[string]bool, folders []string) {
 	files = make(map[string]bool)
 	add := func(path string) {
-		file := enforce.Own(enforce.FileConfig{Path: path}, false).File
+		file := enforce.NewOwned(enforce.FileConfig{Path: path}, false).File
 		files[file] = true
 		folders = append(folders, filepath.Dir(file))
 	}

@@ -21,7 +21,7 @@ const drawWidth = 40
 func (t Text) histogram(d *tuning.Distribution, m *rules.Meter) {
 	var doublings [33]uint64
 	for b := range d.Buckets() {
-		doublings[bits.Len32((b.High-1)/m.Unit().Each+1)] += b.Count
+		doublings[bits.Len32((b.High-1)/m.MeasureOf().Each+1)] += b.Count
 	}
 	first, last, most := 33, 0, uint64(0)
 	for i, n := range doublings {
@@ -29,7 +29,7 @@ func (t Text) histogram(d *tuning.Distribution, m *rules.Meter) {
 			first, last, most = min(first, i), i, max(most, n)
 		}
 	}
-	fmt.Fprintf(t.Out, "  %15s  %9s\n", m.Unit().Many, "keys")
+	fmt.Fprintf(t.Out, "  %15s  %9s\n", m.MeasureOf().Many, "keys")
 	for i := first; i <= last; i++ {
 		low, high := uint64(1)<<i>>1, uint64(1)<<i-1
 		label := words.Number(low)

@@ -175,7 +175,7 @@ type wideJSON struct {
 
 func wideOf(rr *replay.RuleReport) (out []wideJSON) {
 	for _, w := range rr.Wide {
-		one := wideJSON{Bits: int(w.Bits), Peak: w.Peak, Limit: w.Limit, Times: w.Times, Action: w.Does()}
+		one := wideJSON{Bits: int(w.Bits), Peak: w.Peak, Limit: w.Limit, Times: w.Times, Action: w.ActionName()}
 		if w.Peak > 0 {
 			one.Key = w.Key.String()
 		}

@@ -156,7 +156,7 @@ func TestNothingCounted(t *testing.T) {
 	set, _ := rules.Compile(specs)
 	book := evidence.NewBook(0)
 	book.Watch(specs)
-	report, err := replay.Run(context.Background(), replay.Sort(&events{nil}, 0), replay.Config{Rules: set, Memory: shard.NewMemory(8 << 20), Tune: true, Seen: book.Add})
+	report, err := replay.Run(context.Background(), replay.SortByTime(&events{nil}, 0), replay.Config{Rules: set, Memory: shard.NewMemory(8 << 20), Tune: true, Seen: book.Add})
 	if err == nil {
 		t.Fatal("an empty source ended well")
 	}

@@ -14,7 +14,7 @@ func (t Text) Rules(proposed []evidence.Proposed) {
 	}
 	fmt.Fprintf(t.Out, "\nproposed: %s for the config; try it with `edgeguard replay` first\n\nrules:\n", words.Plural(len(proposed), "rule", "rules"))
 	for i := range proposed {
-		fmt.Fprint(t.Out, proposed[i].YAML())
+		fmt.Fprint(t.Out, proposed[i].RuleText())
 	}
 }
 
@@ -31,5 +31,5 @@ type ruleProposalJSON struct {
 
 func proposalOf(r *evidence.Proposed) ruleProposalJSON {
 	above := r.Suggestion.Above
-	return ruleProposalJSON{"proposal", r.Spec.Name, r.Spec.Threshold, above.Hostile, above.Unknown, r.Says, r.YAML()}
+	return ruleProposalJSON{"proposal", r.Spec.Name, r.Spec.Threshold, above.Hostile, above.Unknown, r.Says, r.RuleText()}
 }
