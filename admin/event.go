@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"slices"
 	"time"
 
 	"edgeguard/internal/words"
@@ -11,30 +10,32 @@ import (
 // lost to this reader, who must list the blocks again.
 const (
 	EventBlock   = "block"   // a block was made or changed
-	EventUnblock = "unblock" // one was removed; its end in time is not an event
+	EventUnblock = "unblock" // one was removed
+	EventEnd     = "end"     // one has ended in time
 	// The same of allowances.
 	EventAllow    = "allow"
 	EventDisallow = "disallow"
-	EventAlarm    = "alarm" // something an operator should look at
-	EventState    = "state" // the node changed: reloaded, degraded, stopping …
-	EventHeld     = "held"  // other records than before await confirmation
-	// EventWouldBlock is a key over a limit of which nothing came, because the site failed.
+	EventChange   = "change" // an operator's
+	EventAlarm    = "alarm"  // something an operator should look at
+	EventState    = "state"  // the node changed: reloaded, degraded, stopping …
+	EventHeld     = "held"   // other records than before await confirmation
+	// EventWouldBlock is a key over a limit of which nothing came, because the site failed, and
+	// EventCrossing one of which no block came.
 	EventWouldBlock = "would_block"
+	EventCrossing   = "crossing"
+	EventLeftOut    = "left_out" // so many events are not kept
 	EventGap        = "gap"
-	// These are kept and not sent: a block's end in time, an operator's change, a key over a
-	// limit of which no block came, and how many events were left out of what is kept.
-	EventEnd      = "end"
-	EventChange   = "change"
-	EventCrossing = "crossing"
-	EventLeftOut  = "left_out"
 )
 
-var eventKinds = []string{EventBlock, EventUnblock, EventAllow, EventDisallow, EventAlarm, EventState, EventHeld, EventWouldBlock}
+// EventKinds returns the kinds of events.
+func EventKinds() []string {
+	return []string{EventBlock, EventUnblock, EventEnd, EventAllow, EventDisallow, EventChange, EventAlarm, EventState, EventHeld, EventWouldBlock, EventCrossing, EventLeftOut}
+}
 
 // Event is one thing that happened on the node.
 type Event struct {
-	// ID is what Last-Event-ID goes on from; it holds for one run of the node.
-	// Of one that is read from the disk it is a number, which is a cursor.
+	// ID is a number, from which Last-Event-ID and cursors go on, over restarts. A block of an
+	// import has that of the event before: the change that lists it comes behind.
 	ID   string    `json:"id"`
 	Time time.Time `json:"time"`
 	Kind string    `json:"kind"`
@@ -76,13 +77,4 @@ type Crossed struct {
 	Fleet bool          `json:"fleet,omitempty"` // the count is of several nodes
 	// Stands is the rule of the block that was in force already.
 	Stands string `json:"stands,omitempty"`
-}
-
-// EventKinds returns the kinds of events that are sent as they happen, and KeptKinds those
-// that are kept.
-func EventKinds() []string { return slices.Clone(eventKinds) }
-
-// KeptKinds is the other of EventKinds.
-func KeptKinds() []string {
-	return append(EventKinds(), EventEnd, EventChange, EventCrossing, EventLeftOut)
 }

@@ -1,8 +1,11 @@
 package admin
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
+	"net/netip"
+	"strconv"
 	"sync"
 	"time"
 
@@ -10,6 +13,7 @@ import (
 	"edgeguard/admin/watch"
 	"edgeguard/blocklist"
 	"edgeguard/eventlog"
+	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
 )
 
@@ -20,9 +24,8 @@ const (
 	OtherLabel = "other"
 )
 
-// Events sends events to its streams, with the last ones in memory for those that come
-// back, and has them kept. Publishing never waits: see [watch.Hub]. It is safe for
-// concurrent use. Make one with [NewEvents].
+// Events has events kept, and sends them to its streams. Neither waits: see [watch.Hub] and
+// [eventlog.Log]. It is safe for concurrent use. Make one with [NewEvents].
 type Events struct {
 	node   string
 	log    *eventlog.Log
@@ -42,7 +45,7 @@ type MadeBy struct {
 	Origin string // "local", "manual" or "fleet"
 }
 
-// NewEvents makes an empty memory of events, which a log keeps. node is the name of this
+// NewEvents returns the events that a log keeps. node is the name of this
 // node, so that blocks made here can be told from the fleet's; unit returns what figures are
 // of, as [Reader] has it.
 func NewEvents(node string, log *eventlog.Log, unit func(rule, origin string) words.Measure) *Events {
@@ -79,10 +82,11 @@ func (e *Events) Block(now time.Time, b edgeguard.Block, ended *blocklist.Ended,
 		}
 		e.made[by]++
 	}
-	e.send(event)
-	if !imported {
-		e.keep(eventlog.Blocks, event, b.Rule, b.Prefix)
+	if imported {
+		e.send(event, func() uint64 { return e.log.Newest() })
+		return
 	}
+	e.keep(eventlog.Blocks, event, b.Rule, b.Prefix)
 }
 
 func (e *Events) allowance(now time.Time, b edgeguard.Block) {
@@ -90,9 +94,7 @@ func (e *Events) allowance(now time.Time, b edgeguard.Block) {
 	if b.Lifted {
 		kind = EventDisallow
 	}
-	event := Event{Time: now.UTC(), Kind: kind, Allowance: &shown}
-	e.send(event)
-	e.keep(eventlog.Blocks, event, b.Rule, b.Prefix)
+	e.keep(eventlog.Blocks, Event{Time: now.UTC(), Kind: kind, Allowance: &shown}, b.Rule, b.Prefix)
 }
 
 // Alarm publishes an alarm.
@@ -126,24 +128,35 @@ func (e *Events) Held(now time.Time, n int) {
 func (e *Events) WouldBlock(now time.Time, c *edgeguard.Crossing) {
 	event := Event{Time: now.UTC(), Kind: EventWouldBlock, Name: c.Rule,
 		Text: fmt.Sprintf("%s would be over the limit of rule %s (%s); the site fails", c.Key, c.Rule, e.unit(c.Rule, e.node).Beside(c.Count, c.Limit))}
-	e.send(event)
 	e.keep(eventlog.Crossings, event, c.Rule, c.Key.Prefix)
 }
 
 // Origin returns where a block was made, as in MadeBy.
 func (e *Events) Origin(b edgeguard.Block) string { return makerOf(&b, e.node) }
 
-// publish sends an event that has no prefix, and keeps it.
-func (e *Events) publish(event Event) {
-	e.send(event)
-	e.keep(eventlog.ByHand, event, "")
+// publish publishes an event that has no prefix.
+func (e *Events) publish(event Event) { e.keep(eventlog.ByHand, event, "") }
+
+// keep writes an event to the log, and sends it with its number to the streams.
+func (e *Events) keep(room eventlog.Room, event Event, rule string, prefixes ...netip.Prefix) {
+	event.Text = safetext.Cut(event.Text, 4*mostKept)
+	body, err := json.Marshal(event)
+	if err != nil { // only a node's odd time can do this
+		return
+	}
+	event.Change = event.Change.with(prefixes)
+	e.send(event, func() uint64 {
+		return e.log.Add(room, eventlog.Entry{Time: event.Time, Kind: event.Kind, Rule: rule, Prefixes: prefixes, Body: body})
+	})
 }
 
-// send sends an event to the streams.
-func (e *Events) send(event Event) {
-	e.hub.Publish(event.Kind, func(id string) *Event {
-		event.ID = id
-		return &event
+// send sends an event to the streams, in the order of the numbers.
+func (e *Events) send(event Event, number func() uint64) {
+	e.hub.Publish(event.Kind, func() (string, *Event) {
+		if n := number(); n > 0 { // else it found no room
+			event.ID = strconv.FormatUint(n, 10)
+		}
+		return event.ID, &event
 	})
 }
 
@@ -151,10 +164,11 @@ func (e *Events) send(event Event) {
 // open.
 func (e *Events) Place(reader watch.StreamReader) (release func()) { return e.places.Take(reader) }
 
-// Listen begins a stream of the kinds, nil for all, after the event with an ID. It ends
-// by Leave.
-func (e *Events) Listen(after string, kinds map[string]bool) (*watch.Stream[*Event], watch.StreamStart[*Event]) {
-	return e.hub.Listen(after, kinds)
+// Listen begins a stream of the kinds, nil for all, and returns the number of the event that it
+// begins behind. It ends by Leave.
+func (e *Events) Listen(kinds []string) (stream *watch.Stream[*Event], behind uint64) {
+	stream = e.hub.Listen(kinds, func() { behind = e.log.Newest() })
+	return stream, behind
 }
 
 // Leave ends a stream.

@@ -20,16 +20,6 @@ import (
 // mostKept is the longest text of a change that is kept: a proxy's header can name a user.
 const mostKept = 1 << 10
 
-// keep writes an event to the log.
-func (e *Events) keep(room eventlog.Room, event Event, rule string, prefixes ...netip.Prefix) {
-	event.Text = safetext.Cut(event.Text, 4*mostKept)
-	body, err := json.Marshal(event)
-	if err != nil { // only a node's odd time can do this
-		return
-	}
-	e.log.Add(room, eventlog.Entry{Time: event.Time, Kind: event.Kind, Rule: rule, Prefixes: prefixes, Body: body})
-}
-
 // End keeps that a block has ended, but for one that was lifted: its unblock says so.
 func (e *Events) End(now time.Time, b edgeguard.Block, ended *blocklist.Ended) {
 	shown := NewBlock(b)
@@ -81,6 +71,19 @@ func (e *Events) Change(a Audit) {
 	}
 }
 
+// with returns a change with the prefixes of its entry, without its target.
+func (a *Audit) with(prefixes []netip.Prefix) *Audit {
+	if a == nil {
+		return nil
+	}
+	listed := *a
+	if _, ofOne := keyPrefix(a.Target); ofOne && len(prefixes) > 0 {
+		prefixes = prefixes[:len(prefixes)-1]
+	}
+	listed.Prefixes = prefixes
+	return &listed
+}
+
 // PastPage is one page of what happened.
 type PastPage struct {
 	Events []Event `json:"events"`
@@ -97,7 +100,7 @@ const mostPage = 512 << 10
 // ended first.
 func (v *View) Past(ctx context.Context, q eventlog.Query, limit int) PastPage {
 	if v.discreet && q.Kinds == nil {
-		q.Kinds = KeptKinds()
+		q.Kinds = EventKinds()
 	}
 	if v.discreet {
 		q.Kinds = slices.DeleteFunc(slices.Clone(q.Kinds), func(kind string) bool { return kind == EventChange })
@@ -112,12 +115,7 @@ func (v *View) Past(ctx context.Context, q eventlog.Query, limit int) PastPage {
 		if json.Unmarshal(entry.Body, &event) != nil {
 			continue // of another version
 		}
-		if c := event.Change; c != nil {
-			c.Prefixes = entry.Prefixes
-			if _, ofOne := keyPrefix(c.Target); ofOne && len(c.Prefixes) > 0 {
-				c.Prefixes = c.Prefixes[:len(c.Prefixes)-1] // the target
-			}
-		}
+		event.Change = event.Change.with(entry.Prefixes)
 		event.ID = strconv.FormatUint(entry.Number, 10)
 		if v.discreet {
 			event = *event.WithoutNote()
@@ -126,6 +124,30 @@ func (v *View) Past(ctx context.Context, q eventlog.Query, limit int) PastPage {
 	}
 	page.Newest = strconv.FormatUint(newest, 10)
 	return page
+}
+
+// Recent returns at most n events of some kinds, the newest first.
+func (v *View) Recent(ctx context.Context, n int, kinds []string) []Event {
+	return v.Past(ctx, eventlog.Query{Kinds: kinds, Newest: true}, n).Events
+}
+
+// Since returns the number of the event of an ID, or of the last event where that is no ID, with
+// a gap: where events behind it are gone, or are in the list of an import alone, and blocks are
+// among the kinds, nil for all. It reads the log up to an event.
+func (v *View) Since(ctx context.Context, id string, upTo uint64, kinds []string) (number uint64, gap bool) {
+	number, err := strconv.ParseUint(id, 10, 64)
+	if err != nil || number > upTo || !v.events.log.Whole(number) {
+		return upTo, true
+	}
+	if kinds == nil || slices.Contains(kinds, EventBlock) {
+		for entry := range v.events.log.Find(ctx, eventlog.Query{After: number, Before: upTo + 1, Kinds: []string{EventChange}}) {
+			var event Event
+			if json.Unmarshal(entry.Body, &event) == nil && event.Change != nil && event.Change.Action == "import" && len(entry.Prefixes) > 0 {
+				return upTo, true
+			}
+		}
+	}
+	return number, false
 }
 
 // Audits returns a page of what operators changed, the newest first, from before a number
@@ -149,7 +171,7 @@ const (
 func (v *View) historyOf(ctx context.Context, addr netip.Addr) []Event {
 	q := eventlog.Query{Within: netip.PrefixFrom(addr, addr.BitLen()), Newest: true}
 	crossings := []string{EventCrossing, EventWouldBlock}
-	q.Kinds = slices.DeleteFunc(KeptKinds(), func(kind string) bool { return slices.Contains(crossings, kind) })
+	q.Kinds = slices.DeleteFunc(EventKinds(), func(kind string) bool { return slices.Contains(crossings, kind) })
 	all := slices.DeleteFunc(v.Past(ctx, q, historyLength).Events, func(e Event) bool { // of one prefix, its block tells
 		return e.Change != nil && len(e.Change.Prefixes) == 0
 	})

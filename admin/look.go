@@ -8,6 +8,7 @@ import (
 
 	"edgeguard/admin/call"
 	"edgeguard/admin/watch"
+	"edgeguard/blocklist"
 	"edgeguard/tuning"
 )
 
@@ -194,35 +195,17 @@ func (v *View) Nearest(ctx context.Context, n int) []KeyCount {
 	return keys
 }
 
-// Newest returns at most n of the active blocks, as they are now, in the order in
-// which they were last made, the newest first.
+// Newest returns at most n of the active blocks, in the order in which they were last made,
+// the newest first.
 func (v *View) Newest(n int) []Block {
-	now := v.reader.Now()
-	blocks, seen := []Block{}, make(map[netip.Prefix]bool)
-	v.events.hub.Newest(n, func(e *Event) bool {
-		if e.Kind != EventBlock || seen[e.Block.Prefix] {
-			return false
+	blocks := []Block{}
+	for b := range v.reader.Newest(v.reader.Now(), blocklist.Only{}, blocklist.Place{}) {
+		if len(blocks) == n {
+			break
 		}
-		seen[e.Block.Prefix] = true
-		b, active := v.reader.Exact(now, e.Block.Prefix)
-		if active {
-			one := NewBlock(b)
-			one.Unit = v.reader.Unit(b.Rule, b.Origin)
-			blocks = append(blocks, one)
-		}
-		return active
-	})
-	return blocks
-}
-
-// Recent returns at most n events, of one kind unless it is empty, the newest first.
-func (v *View) Recent(n int, kind string) []Event {
-	recent := []Event{}
-	for _, e := range v.events.hub.Newest(n, func(e *Event) bool { return kind == "" || e.Kind == kind }) {
-		if v.discreet {
-			e = e.WithoutNote()
-		}
-		recent = append(recent, *e)
+		one := NewBlock(b)
+		one.Unit = v.reader.Unit(b.Rule, b.Origin)
+		blocks = append(blocks, one)
 	}
-	return recent
+	return blocks
 }

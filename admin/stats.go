@@ -285,8 +285,7 @@ type RateDay struct {
 type Top struct {
 	// Keys are those nearest to a limit or furthest above it.
 	Keys []KeyCount `json:"keys"`
-	// Newest are the active blocks made last, as far back as the node's memory of
-	// events goes, the newest first.
+	// Newest are the active blocks made last, the newest first.
 	Newest []Block `json:"newest"`
 }
 

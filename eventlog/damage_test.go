@@ -175,6 +175,47 @@ func TestNumbersAfterAKill(t *testing.T) {
 	}
 }
 
+// A reader that goes on behind a number misses something only where entries behind it were
+// removed, in this run or in one before, or where its numbers are not of this log.
+func TestWhole(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "events")
+	l := opened(t, folder, 1<<20, month)
+	check := func(when string, want map[uint64]bool) {
+		t.Helper()
+		for number, whole := range want {
+			if l.Whole(number) != whole {
+				t.Errorf("%s: behind %d: %v", when, number, !whole)
+			}
+		}
+	}
+	check("empty", map[uint64]bool{0: true, 1: false})
+	number := uint64(0)
+	for range 200 {
+		if number = l.Add(Blocks, Entry{Time: noon, Body: make([]byte, MaxBody/10)}); number%5 > 0 {
+			continue
+		}
+		if err := l.Flush(noon); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := found(l, Query{})[0].Number
+	want := map[uint64]bool{0: false, first - 2: false, first - 1: true, number: true, number + 1: false}
+	check("some were removed", want)
+	if err := l.Close(noon); err != nil {
+		t.Fatal(err)
+	}
+	l = opened(t, folder, 1<<20, month)
+	delete(want, number+1)
+	check("the next run", want)
+
+	l = New(Config{})
+	for l.Whole(0) {
+		number = l.Add(ByHand, Entry{Time: noon, Body: make([]byte, 1000)})
+	}
+	first = found(l, Query{})[0].Number
+	check("in memory", map[uint64]bool{first - 2: false, first - 1: true, number: true})
+}
+
 // Bytes without end are a log without end.
 func TestMostBytes(t *testing.T) {
 	c := Config{Bytes: 1<<63 - 1}

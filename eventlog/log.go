@@ -33,6 +33,7 @@ type Log struct {
 
 	mu     sync.Mutex // guards the fields below
 	number uint64     // of the last entry
+	gone   uint64     // number up to which some were removed, or are of another row of numbers
 	rooms  [rooms]room
 	lost   uint64
 }
@@ -75,9 +76,13 @@ func (l *Log) open() error {
 		for _, s := range r.segments {
 			last = max(last, s.Last)
 		}
+		if len(r.segments) > 0 && r.segments[0].number > 1 {
+			l.gone = max(l.gone, r.segments[0].First, 1) - 1
+		}
 	}
 	if last > 0 {
 		last += mostUnwritten
+		l.gone = max(l.gone, l.number) // who has a number of before would be told all
 	}
 	l.renumber(last)
 	if err != nil {
@@ -103,18 +108,18 @@ func (l *Log) renumber(last uint64) {
 }
 
 // Add adds an entry. It never waits for the disk: what finds no room among the bytes that
-// wait for it is lost, and counted.
-func (l *Log) Add(to Room, e Entry) {
+// wait for it is lost, and counted. It returns the entry's number, 0 for one that is lost.
+func (l *Log) Add(to Room, e Entry) uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := &l.rooms[to]
 	switch {
 	case len(r.pending) < mostPending[to]:
 	case l.config.Folder == "" || l.refuse != nil:
-		r.trim()
+		l.gone = max(l.gone, r.trim())
 	default:
 		l.lost++
-		return
+		return 0
 	}
 	l.number++
 	e.Number = l.number
@@ -125,6 +130,14 @@ func (l *Log) Add(to Room, e Entry) {
 		default:
 		}
 	}
+	return e.Number
+}
+
+// Whole reports whether all is kept that was added behind a number of this log.
+func (l *Log) Whole(after uint64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.gone <= after && after <= l.number
 }
 
 // Newest returns the number of the last entry.
@@ -196,13 +209,17 @@ func (l *Log) Close(now time.Time) error {
 	return err
 }
 
-// trim keeps the newest of a room that is in memory: half of what may wait. It needs mu.
-func (r *room) trim() {
+// trim keeps the newest of a room that is in memory: half of what may wait. It returns the
+// number of the last one that is not kept. It needs mu.
+func (r *room) trim() (gone uint64) {
 	rest := r.pending
 	for len(rest) > mostPending[r.which]/2 {
-		rest = rest[frameSize(rest):]
+		size := frameSize(rest)
+		e, _ := readFrame(rest[:size])
+		gone, rest = e.Number, rest[size:]
 	}
 	r.pending = append([]byte(nil), rest...)
+	return gone
 }
 
 // writeRoom writes what waits in a room. It needs disk.
@@ -258,6 +275,9 @@ func (l *Log) turn(r *room, now time.Time, passed time.Duration) (err error) {
 	n := r.surplus(now, passed, &l.config)
 	gone := r.segments[:n:n]
 	r.segments = r.segments[n:]
+	for _, s := range gone {
+		l.gone = max(l.gone, s.Last)
+	}
 	l.mu.Unlock()
 	for _, s := range gone {
 		if one := l.root.Remove(s.name); one != nil && !os.IsNotExist(one) {

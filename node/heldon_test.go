@@ -64,7 +64,7 @@ func TestHeldOnOneOfThree(t *testing.T) {
 		t.Errorf("after the confirmation: %+v", held)
 	}
 	b.eventually("the streams of edge-b have both changes", func() bool {
-		all := b.admin.view.Recent(10, admin.EventHeld)
+		all := b.admin.view.Recent(t.Context(), 10, []string{admin.EventHeld})
 		return len(all) >= 2 && strings.HasSuffix(all[1].Text, ": 1") && strings.HasPrefix(all[0].Text, "no record")
 	})
 }

@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"edgeguard/admin"
@@ -61,8 +62,11 @@ type activityPage struct {
 
 func (p *nodeHandlers) activity(_ http.ResponseWriter, r *http.Request) (string, any) {
 	shown := &activityPage{frame: p.frames.of(r, "activity", "Activity"), Kind: r.URL.Query().Get("kind"), Kinds: admin.EventKinds()}
-	now := p.reader.Now()
-	for _, e := range p.view.Recent(activityLength, shown.Kind) {
+	now, kinds := p.reader.Now(), []string{shown.Kind}
+	if shown.Kind == "" { // of crossings there are too many beside others
+		kinds = slices.DeleteFunc(admin.EventKinds(), func(kind string) bool { return kind == admin.EventCrossing || kind == admin.EventLeftOut })
+	}
+	for _, e := range p.view.Recent(r.Context(), activityLength, kinds) {
 		shown.Events = append(shown.Events, happened(&e, now))
 	}
 	return "activity.html", shown

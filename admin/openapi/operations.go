@@ -140,5 +140,5 @@ var parameters = map[string]object{
 	"?scope":       {"description": "node, which is the default, or fleet: all nodes", "schema": object{"type": "string", "enum": []string{"node", "fleet"}}},
 	"?force":       {"description": "no node waits for a confirmation", "schema": object{"type": "boolean"}},
 	"?seconds":     {"description": "for how long", "schema": object{"type": "integer", "minimum": 1}},
-	"?after":       {"description": "continues behind the event of this ID, as the header Last-Event-ID; oldest begins with all that is kept", "schema": object{"type": "string"}},
+	"?after":       {"description": "continues behind the event of this ID, as the header Last-Event-ID; 0 begins with all that is kept", "schema": object{"type": "string"}},
 }

@@ -12,7 +12,6 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/server"
-	"edgeguard/admin/watch"
 )
 
 func TestAllowDisallow(t *testing.T) {
@@ -136,7 +135,7 @@ func TestAllowanceEvents(t *testing.T) {
 	if len(page.Blocks) != 1 {
 		t.Errorf("%+v", page)
 	}
-	for e, err := range s.stream(t.Context(), watch.Oldest, admin.EventDisallow) {
+	for e, err := range s.stream(t.Context(), "0", admin.EventDisallow) {
 		if err != nil || e.Kind != admin.EventDisallow || e.Allowance.Reason != "over" {
 			t.Errorf("%+v, %v", e, err)
 		}

@@ -1,9 +1,7 @@
 package server
 
 import (
-	"maps"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
@@ -58,12 +56,8 @@ func (s *reads) listPast(w http.ResponseWriter, r *http.Request) *call.Problem {
 	if wanted.Within, p = q.Prefix("prefix"); p != nil {
 		return p
 	}
-	kinds, p := readKinds(q["kind"], admin.KeptKinds())
-	if p != nil {
+	if wanted.Kinds, p = readKinds(q["kind"]); p != nil {
 		return p
-	}
-	if kinds != nil {
-		wanted.Kinds = slices.Collect(maps.Keys(kinds))
 	}
 	cursor, p := readNumber(q)
 	if p != nil {

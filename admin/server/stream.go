@@ -2,14 +2,17 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"edgeguard/admin"
 	"edgeguard/admin/call"
 	"edgeguard/admin/watch"
+	"edgeguard/eventlog"
 )
 
 // streamEvents sends events as they happen (text/event-stream) until the
@@ -21,7 +24,7 @@ func (s *reads) streamEvents(w http.ResponseWriter, r *http.Request) *call.Probl
 	if p != nil {
 		return p
 	}
-	kinds, p := readKinds(q["kind"], admin.EventKinds())
+	kinds, p := readKinds(q["kind"])
 	if p != nil {
 		return p
 	}
@@ -31,7 +34,7 @@ func (s *reads) streamEvents(w http.ResponseWriter, r *http.Request) *call.Probl
 // streamed is what a stream sends: events of some kinds, nil for all, and the
 // figures of keys. After is the parameter of its name.
 type streamed struct {
-	kinds map[string]bool
+	kinds []string
 	keys  []watch.Key
 	after string
 }
@@ -43,10 +46,11 @@ func (s *reads) stream(w http.ResponseWriter, r *http.Request, wanted streamed) 
 		return call.NewProblem(http.StatusServiceUnavailable, "", fmt.Sprintf("the %d streams of the node, or those of its browsers or guests, are all open", watch.MostStreams), "close one, or use the unix socket")
 	}
 	defer release()
-	stream, start := s.Events().Listen(cmp.Or(r.Header.Get("Last-Event-ID"), wanted.after), wanted.kinds)
+	stream, behind := s.Events().Listen(wanted.kinds)
 	defer s.Events().Leave(stream)
-	out := eventWriter{watch.NewStreamWriter(w), s.Discreet()}
-	if r.Method == http.MethodHead || !out.catchUp(start) {
+	out := eventWriter{watch.NewStreamWriter(w), s.View}
+	wanted.after = cmp.Or(r.Header.Get("Last-Event-ID"), wanted.after)
+	if r.Method == http.MethodHead || !out.catchUp(r.Context(), &wanted, behind) {
 		return nil
 	}
 	var figures <-chan watch.Message
@@ -61,47 +65,62 @@ func (s *reads) stream(w http.ResponseWriter, r *http.Request, wanted streamed) 
 	return nil
 }
 
-// eventWriter writes one client's stream.
+// eventWriter writes one client's stream of what a view shows.
 type eventWriter struct {
 	*watch.StreamWriter
-	// discreet leaves out the notes.
-	discreet bool
+	view *admin.View
 }
 
-// catchUp sends where a stream begins and what was missed. It returns false once
-// the client does not accept it.
-func (o *eventWriter) catchUp(from watch.StreamStart[*admin.Event]) bool {
-	lost := admin.Event{Kind: admin.EventGap, Text: "the events after that ID are no longer stored"}
-	if from.Gap && !o.Event("", admin.EventGap, lost) || !o.Begin(from.ID) {
-		return false
-	}
-	for _, m := range from.Missed {
-		if !o.event(m) {
+// missedPage is how many events that a stream missed are read at once.
+const missedPage = 100
+
+// catchUp sends where a stream begins, and what was missed up to an event. It returns false
+// once the client does not accept it.
+func (o *eventWriter) catchUp(ctx context.Context, wanted *streamed, upTo uint64) bool {
+	from := upTo
+	if wanted.after != "" {
+		var gap bool
+		lost := admin.Event{Kind: admin.EventGap, Text: "events after that ID are no longer stored, or are an import's"}
+		if from, gap = o.view.Since(ctx, wanted.after, upTo, wanted.kinds); gap && !o.Event("", admin.EventGap, lost) {
 			return false
 		}
+	}
+	if !o.Begin(strconv.FormatUint(from, 10)) {
+		return false
+	}
+	for more := from < upTo; more; {
+		page := o.view.Past(context.WithoutCancel(ctx), eventlog.Query{After: from, Before: upTo + 1, Kinds: wanted.kinds}, missedPage)
+		for i := range page.Events {
+			if !o.Event(page.Events[i].ID, page.Events[i].Kind, &page.Events[i]) {
+				return false
+			}
+		}
+		from, _ = strconv.ParseUint(page.Next, 10, 64)
+		more = page.Next != "" && ctx.Err() == nil
 	}
 	return true
 }
 
 func (o *eventWriter) event(m watch.StreamMessage[*admin.Event]) bool {
 	e := m.Value
-	if o.discreet {
-		e = e.WithoutNote()
+	if o.view.Discreet() {
+		if e = e.WithoutNote(); e.Change != nil {
+			return true
+		}
 	}
 	return o.Event(m.ID, m.Kind, e)
 }
 
 // readKinds reads a list of some kinds; nil stands for all.
-func readKinds(text string, all []string) (map[string]bool, *call.Problem) {
+func readKinds(text string) ([]string, *call.Problem) {
 	if text == "" {
 		return nil, nil
 	}
-	kinds := make(map[string]bool)
-	for name := range strings.SplitSeq(text, ",") {
+	kinds, all := strings.Split(text, ","), admin.EventKinds()
+	for _, name := range kinds {
 		if !slices.Contains(all, name) {
 			return nil, call.NewProblem(http.StatusBadRequest, "kind", call.Clip(name)+" is not a kind of event", "use "+strings.Join(all, ", "))
 		}
-		kinds[name] = true
 	}
 	return kinds, nil
 }

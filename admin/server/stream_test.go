@@ -156,46 +156,63 @@ func TestEventsAsTheyHappen(t *testing.T) {
 
 func TestStreamGoesOnFromAnID(t *testing.T) {
 	s := serve(t, newNode(), server.Config{})
-	for i := range 10 {
+	const all = 250 // of more than one page
+	for i := range all {
 		s.block(i)
+		s.events.State(start, "reloaded", "")
 	}
-	events, errs := take(t, t.Context(), s, 6, admin.NewView(s.node, s.events).Recent(7, "")[6].ID)
-	if len(events) != 6 || errs != nil {
+	events, errs := take(t, t.Context(), s, all-3, "6", admin.EventBlock)
+	if len(events) != all-3 || errs != nil {
 		t.Fatalf("%d events, %v", len(events), errs)
 	}
 	for i, event := range events {
-		if event.Block.Prefix != numbered(uint32(4+i)) {
-			t.Errorf("event %d is of %v", i, event.Block.Prefix)
+		if event.Block.Prefix != numbered(uint32(3+i)) || event.ID != strconv.Itoa(2*(3+i)+1) {
+			t.Errorf("event %d is %s, of %v", i, event.ID, event.Block.Prefix)
 		}
 	}
-	for _, id := range []string{"other-3", "nonsense", events[0].ID + "0000"} {
+	for _, id := range []string{"other-3", "nonsense", "-1", "501", "99999999999999999999"} {
 		if _, errs := take(t, t.Context(), s, 1, id); len(errs) != 1 || !errors.Is(errs[0], errGap) {
 			t.Errorf("%q: %v, want a gap", id, errs)
 		}
 	}
+	if events, _ := take(t, t.Context(), s, 1, "0"); len(events) != 1 || events[0].ID != "1" {
+		t.Errorf("of all that is kept: %+v", events)
+	}
 	for i := range 5000 {
 		s.block(i)
 	}
-	if _, errs := take(t, t.Context(), s, 1, events[5].ID); len(errs) != 1 || !errors.Is(errs[0], errGap) {
+	if _, errs := take(t, t.Context(), s, 1, "6"); len(errs) != 1 || !errors.Is(errs[0], errGap) {
 		t.Errorf("an ID that is forgotten: %v, want a gap", errs)
 	}
 }
 
-// With oldest in the place of an ID a stream begins with all that the node keeps, and
-// never with a gap.
-func TestStreamOfAllThatIsKept(t *testing.T) {
+// The blocks of an import are sent, and kept in its change alone: a stream that missed them
+// has to list the blocks. One of other kinds missed nothing.
+func TestStreamThatMissedAnImport(t *testing.T) {
 	s := serve(t, newNode(), server.Config{})
-	for i := range watch.StreamMemory + 2 {
-		s.events.State(start, strconv.Itoa(i), "")
+	s.block(1)
+	type result struct {
+		events []admin.Event
+		errs   []error
 	}
-	events, errs := take(t, t.Context(), s, watch.StreamMemory, watch.Oldest)
-	if errs != nil || events[0].Name != "2" || events[watch.StreamMemory-1].Name != strconv.Itoa(watch.StreamMemory+1) {
-		t.Errorf("%v: from %+v to %+v", errs, events[0], events[len(events)-1])
+	live := make(chan result, 1)
+	go func() {
+		e, errs := take(t, t.Context(), s, 2, "")
+		live <- result{e, errs}
+	}()
+	s.listening(t, 1)
+	imported := edgeguard.Block{Prefix: numbered(2), Rule: edgeguard.ManualRule, Origin: "n1", Since: start, Until: start.Add(time.Hour)}
+	s.events.Block(start, imported, nil, true)
+	s.events.Change(admin.Audit{Time: start, Who: "uid 0", Action: "import", Result: "ok", Prefixes: []netip.Prefix{imported.Prefix}})
+	got := <-live
+	if got.errs != nil || got.events[0].Kind != admin.EventBlock || got.events[0].ID != "1" || got.events[1].ID != "2" || !slices.Equal(got.events[1].Change.Prefixes, []netip.Prefix{imported.Prefix}) {
+		t.Errorf("as it happens: %+v", got)
 	}
-	none := serve(t, newNode(), server.Config{})
-	none.events.State(start, "first", "")
-	if events, _ := take(t, t.Context(), none, 1, watch.Oldest); len(events) != 1 || events[0].Name != "first" {
-		t.Errorf("of a node that began: %+v", events)
+	for kinds, gap := range map[string]bool{"": true, "block,unblock": true, "change": false} {
+		events, errs := take(t, t.Context(), s, 1, "1", kinds)
+		if gap != (len(errs) == 1 && errors.Is(errs[0], errGap)) || !gap && len(events) != 1 {
+			t.Errorf("%q: %+v, %v", kinds, events, errs)
+		}
 	}
 }
 
@@ -293,9 +310,8 @@ func TestStreamsInParallel(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				_, number, _ := strings.Cut(e.ID, "-")
-				var n int
-				if _, err := fmt.Sscan(number, &n); err != nil || seen != 0 && n != seen+1 {
+				n, err := strconv.Atoi(e.ID)
+				if err != nil || seen != 0 && n != seen+1 {
 					t.Errorf("%d after %d, %v", n, seen, err)
 				}
 				if seen = n; seen >= 150 {

@@ -3,7 +3,6 @@ package server
 import (
 	"net/http"
 
-	"edgeguard/admin"
 	"edgeguard/admin/call"
 	"edgeguard/admin/watch"
 )
@@ -16,9 +15,9 @@ func (s *reads) watch(w http.ResponseWriter, r *http.Request) *call.Problem {
 	if p != nil {
 		return p
 	}
-	wanted := streamed{kinds: map[string]bool{}, after: asked.After, keys: asked.Keys}
+	wanted := streamed{kinds: []string{}, after: asked.After, keys: asked.Keys}
 	if asked.Kinds != "" {
-		if wanted.kinds, p = readKinds(asked.Kinds, admin.EventKinds()); p != nil {
+		if wanted.kinds, p = readKinds(asked.Kinds); p != nil {
 			return p
 		}
 	}

@@ -154,7 +154,7 @@ func TestHeldIsAnEvent(t *testing.T) {
 	n := newNode()
 	n.events.Held(start, 3)
 	n.events.Held(start, 0)
-	recent := admin.NewView(n, n.events).Recent(10, admin.EventHeld)
+	recent := admin.NewView(n, n.events).Recent(t.Context(), 10, []string{admin.EventHeld})
 	if len(recent) != 2 || recent[0].Text != "no record of the fleet awaits confirmation any more" || recent[1].Text != "records of the fleet that await confirmation: 3" {
 		t.Errorf("%+v", recent)
 	}

@@ -4,8 +4,7 @@
 // A [Board] sends the figures of the keys that pages show, once in five seconds; a
 // [Hub] what happens, to the streams of all readers; [Shared] is one look at all keys
 // for all who ask, and [Copies] are a long list in an order of theirs; [Rates] is
-// what the node did lately, and a [Ring] what happened last. While nobody looks
-// there is no timer and no goroutine.
+// what the node did lately. While nobody looks there is no timer and no goroutine.
 package watch
 
 import (

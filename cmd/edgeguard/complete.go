@@ -55,7 +55,7 @@ func completeValues(root *cobra.Command) {
 	}
 	flags := map[string]values{
 		"blocks --rule": e.rules, "blocks list --rule": e.rules, "blocks remove --rule": e.rules, "events --rule": e.rules,
-		"events --kind":                   fixed(admin.KeptKinds()),
+		"events --kind":                   fixed(admin.EventKinds()),
 		"import aws-waf --search-strings": fixed(awswaf.Encodings()),
 		"bouncers add --kernel":           fixed([]string{"auto", "yes", "no"}),
 	}

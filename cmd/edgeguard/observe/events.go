@@ -61,7 +61,7 @@ A network finds its addresses, and an address the networks around it.`,
 		},
 	}
 	f := c.Flags()
-	f.StringSliceVar(&o.kinds, "kind", nil, "only events of the `KIND`: "+strings.Join(admin.KeptKinds(), ", ")+" (may be repeated)")
+	f.StringSliceVar(&o.kinds, "kind", nil, "only events of the `KIND`: "+strings.Join(admin.EventKinds(), ", ")+" (may be repeated)")
 	f.StringVar(&o.rule, "rule", "", "only blocks, ends and crossings of the rule `NAME`")
 	f.StringVar(&o.address, "address", "", "only events of this `ADDRESS` or inside or around this prefix")
 	f.StringVar(&o.since, "since", "", "the events since `TIME`: how long ago, such as 10m, 24h or 30d, or a time, such as 2026-03-01T12:00:00Z")
@@ -75,8 +75,8 @@ A network finds its addresses, and an address the networks around it.`,
 // read reads what the flags choose.
 func (o *chosen) read(now time.Time) (err error) {
 	for _, kind := range o.kinds {
-		if !slices.Contains(admin.KeptKinds(), kind) {
-			return fmt.Errorf("events: --kind %s: use one of %s", kind, strings.Join(admin.KeptKinds(), ", "))
+		if !slices.Contains(admin.EventKinds(), kind) {
+			return fmt.Errorf("events: --kind %s: use one of %s", kind, strings.Join(admin.EventKinds(), ", "))
 		}
 	}
 	if o.address != "" {

@@ -11,7 +11,6 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
-	"edgeguard/admin/watch"
 	"edgeguard/internal/program"
 )
 
@@ -106,7 +105,7 @@ func (n *node) joined(ctx context.Context, nodes int) error {
 
 // listen notes blocks as they come, until ctx ends.
 func (n *node) listen(ctx context.Context) {
-	after := watch.Oldest // also what came before this was heard
+	after := "0" // also what came before this was heard
 	for event, err := range n.api.Events(ctx, admin.EventBlock, &after) {
 		n.mu.Lock()
 		if err != nil && ctx.Err() == nil {
