@@ -15,7 +15,7 @@ type Audit struct {
 	User string    `json:"user,omitempty"`
 	Role string    `json:"role,omitempty"`
 	Way  string    `json:"way,omitempty"`
-	// Action is "block", "import", "extend", "unblock", "restore", "confirm", "allow", "disallow",
+	// Action is "block", "import", "extend", "unblock", "unblock rule", "restore", "confirm", "allow", "disallow",
 	// "add client", "remove client", "threshold", "end overlay", "add candidate", "remove candidate", "sign",
 	// "reload", "login", "logout", "login link" or "end sessions".
 	Action string `json:"action"`

@@ -88,6 +88,7 @@ var least = map[string]Role{
 	"POST /api/v1/kernel/resume":          Operator,
 	"POST /api/v1/fleet/sign":             Operator,
 	"POST /api/v1/blocks":                 Operator,
+	"DELETE /api/v1/blocks":               Operator,
 	"POST /api/v1/blocks/import":          Operator,
 	"PATCH /api/v1/blocks/{prefix...}":    Operator,
 	"DELETE /api/v1/blocks/{prefix...}":   Operator,

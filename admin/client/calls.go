@@ -69,6 +69,15 @@ func (c *Client) Unblock(ctx context.Context, prefix, reason string) (admin.Bloc
 	return ask[admin.Block](ctx, c, http.MethodDelete, "/api/v1/blocks/"+escaped(prefix), because(reason), nil)
 }
 
+// UnblockRule removes all blocks of a rule, and resets the counts of their addresses.
+func (c *Client) UnblockRule(ctx context.Context, rule, reason string) (admin.BulkLifted, error) {
+	query := url.Values{"rule": {rule}}
+	if reason != "" {
+		query.Set("reason", reason)
+	}
+	return ask[admin.BulkLifted](ctx, c, http.MethodDelete, "/api/v1/blocks", query, nil)
+}
+
 // UnblockOwned removes the block of exactly this prefix that an owner made on the node,
 // and returns it. Counts stay. A block of another is a problem with the status 409.
 func (c *Client) UnblockOwned(ctx context.Context, prefix, owner, reason string) (admin.Block, error) {

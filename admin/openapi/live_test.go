@@ -245,6 +245,8 @@ func TestAnswers(t *testing.T) {
 		{"GET /api/v1/blocks", "/api/v1/blocks?owner=fail2ban", "", 200},
 		{"POST /api/v1/blocks/import", "/api/v1/blocks/import", `{"blocks":[{"prefix":"203.0.113.80","for":"1h"},{"prefix":"127.0.0.1"},{"prefix":"x"}]}`, 200},
 		{"POST /api/v1/blocks/import", "/api/v1/blocks/import", `{"blocks":[]}`, 400},
+		{"DELETE /api/v1/blocks", "/api/v1/blocks?rule=gone&reason=test", "", 200},
+		{"DELETE /api/v1/blocks", "/api/v1/blocks", "", 400},
 		{"POST /api/v1/blocks/import", "/api/v1/blocks/import", strings.Repeat(" ", 1<<20) + "{}", 413},
 		{"DELETE " + block, "/api/v1/blocks/203.0.113.77?owner=fail2ban", "", 409},
 		{"DELETE " + block, "/api/v1/blocks/203.0.113.79?owner=fail2ban", "", 200},

@@ -47,6 +47,8 @@ var operations = map[string]operation{
 		exports: []string{"text/csv", "application/x-ndjson"}, fails: []int{400}},
 	"POST /api/v1/blocks": {id: "addBlock", summary: "Blocks a prefix",
 		body: admin.BlockRequest{}, status: 201, answer: admin.Block{}, fails: []int{400, 409, 413, 422}},
+	"DELETE /api/v1/blocks": {id: "removeBlocks", summary: "Lifts all blocks of a rule and resets the counts of their addresses: one change, with their list",
+		query: []string{"rule", "reason"}, answer: admin.BulkLifted{}, fails: []int{400}},
 	"POST /api/v1/blocks/import": {id: "importBlocks", summary: "Blocks up to 500 prefixes, with a result for each",
 		body: admin.BulkRequest{}, answer: admin.BulkDone{}, fails: []int{400, 413}},
 	"GET /api/v1/blocks/{prefix...}": {id: "getBlock", summary: "The active block of exactly this prefix", answer: admin.ActiveBlock{}, fails: []int{400, 404}},

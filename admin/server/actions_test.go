@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/admin"
 	"edgeguard/admin/access"
 	"edgeguard/admin/server"
 	"edgeguard/internal/lobby"
@@ -381,5 +382,35 @@ func TestPageSaysWhatABlockDoes(t *testing.T) {
 	b.open("/block?prefix=203.0.113.8").submit("/block", "reason", "x").submit("/undo").says(200, "203.0.113.8 is unblocked, and its counts are cleared.")
 	for i := range 3 { // each of its own
 		b.open(fmt.Sprintf("/block?prefix=203.0.113.%d", 20+i)).submit("/block", "reason", "x").says(200, "is blocked until")
+	}
+}
+
+// All blocks of a rule are lifted by one request, which is one change with their list. Without
+// a rule nothing is.
+func TestUnblockRule(t *testing.T) {
+	n := newNode()
+	s := serve(t, n, server.Config{})
+	for i := range 30 {
+		s.mustBlock(t, numbered(uint32(i)).String(), []string{"site", "login", "site"}[i%3], []string{"n1", "n2"}[i%2])
+	}
+	if status, _ := s.write(t, "DELETE", "/api/v1/blocks", ""); status != 400 || n.list.Len() != 30 {
+		t.Errorf("without a rule: %d, %d blocks are left", status, n.list.Len())
+	}
+	lift := func(query string) (int, []byte) {
+		return s.ask(t, request{method: "DELETE", path: "/api/v1/blocks?" + query, unix: true})
+	}
+	status, body := lift("rule=site&reason=wrong+limit")
+	if status != 200 || strings.TrimSpace(string(body)) != `{"lifted":20}` || n.list.Len() != 10 {
+		t.Errorf("%d %s, %d blocks are left", status, body, n.list.Len())
+	}
+	all := n.allAudits()
+	if a := all[len(all)-1]; len(all) != 2 || a.Action != "unblock rule" || a.Target != "site" || a.Detail != "20 lifted: wrong limit" || len(a.Prefixes) != 20 {
+		t.Errorf("%d changes: %+v", len(all), a)
+	}
+	if page := decode[admin.PastPage](t, s, "/api/v1/history?kind=change&prefix="+numbered(2).String()); len(page.Events) != 1 || len(page.Events[0].Change.Prefixes) != 20 {
+		t.Errorf("of one of them: %+v", page)
+	}
+	if _, body := lift("rule=site"); strings.TrimSpace(string(body)) != `{"lifted":0}` {
+		t.Errorf("again: %s", body)
 	}
 }

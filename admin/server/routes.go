@@ -33,7 +33,7 @@ func (s *Server) resources(view *admin.View) map[string]methods {
 		"/api/v1/fleet":                  {"GET": reads.getFleet},
 		"/api/v1/fleet/held":             {"GET": reads.getFleetHeld},
 		"/api/v1/fleet/sign":             {"POST": changes.sign},
-		"/api/v1/blocks":                 {"GET": reads.listBlocks, "POST": changes.addBlock},
+		"/api/v1/blocks":                 {"GET": reads.listBlocks, "POST": changes.addBlock, "DELETE": changes.removeBlocks},
 		"/api/v1/blocks/import":          {"POST": changes.importBlocks},
 		"/api/v1/blocks/{prefix...}":     {"GET": reads.getBlock, "PATCH": changes.extendBlock, "DELETE": changes.removeBlock},
 		"/api/v1/held":                   {"GET": reads.listHeld},

@@ -98,6 +98,7 @@ var routes = map[string]sort{
 	"POST /api/v1/kernel/clear":           change,
 	"POST /api/v1/kernel/resume":          change,
 	"POST /api/v1/blocks":                 change,
+	"DELETE /api/v1/blocks":               change,
 	"POST /api/v1/blocks/import":          change,
 	"PATCH /api/v1/blocks/{prefix...}":    change,
 	"DELETE /api/v1/blocks/{prefix...}":   change,

@@ -73,6 +73,16 @@ func (s writes) removeBlock(w http.ResponseWriter, r *http.Request) *call.Proble
 	return answered(w, http.StatusOK, lifted, p)
 }
 
+// removeBlocks lifts the blocks of a rule.
+func (s writes) removeBlocks(w http.ResponseWriter, r *http.Request) *call.Problem {
+	q, p := s.parameters(r, "unblock rule", "rule", "reason")
+	if p != nil {
+		return p
+	}
+	lifted, p := s.UnblockRule(access.CallerOf(r), q["rule"], q["reason"])
+	return answered(w, http.StatusOK, lifted, p)
+}
+
 func (s writes) addAllowance(w http.ResponseWriter, r *http.Request) *call.Problem {
 	var request admin.AllowRequest
 	if p := s.body(w, r, "allow", &request); p != nil {

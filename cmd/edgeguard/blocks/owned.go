@@ -105,12 +105,12 @@ func removeAllOwned(ctx context.Context, e *command.Env, node *client.Client, ow
 
 // removeAllOfRule takes back all blocks of a rule.
 func removeAllOfRule(ctx context.Context, e *command.Env, node *client.Client, rule, reason string) error {
-	removed, err := removeAll(ctx, node, client.Filter{Rule: rule}, func(prefix string) error {
-		_, err := node.Unblock(ctx, prefix, reason)
+	done, err := node.UnblockRule(ctx, rule, reason)
+	if err != nil {
 		return err
-	})
-	fmt.Fprintf(e.Stdout, "%s of rule %s removed, and the counts of their addresses restart at 0\n", words.Plural(removed, "block", "blocks"), safetext.Strip(rule))
-	return err
+	}
+	fmt.Fprintf(e.Stdout, "%s of rule %s removed, and the counts of their addresses restart at 0\n", words.Plural(done.Lifted, "block", "blocks"), safetext.Strip(rule))
+	return nil
 }
 
 // removeAll removes the blocks that a filter matches. One that has ended meanwhile, or became
