@@ -29,10 +29,14 @@ type part struct {
 // the other, so that who is told of something is there before it happens.
 type parts []part
 
-func (all parts) load() {
+func (all parts) load()  { all.call(func(p part) func() { return p.load }) }
+func (all parts) again() { all.call(func(p part) func() { return p.again }) }
+func (all parts) stop()  { all.call(func(p part) func() { return p.stop }) }
+
+func (all parts) call(function func(part) func()) {
 	for _, p := range all {
-		if p.load != nil {
-			p.load()
+		if f := function(p); f != nil {
+			f()
 		}
 	}
 }
@@ -41,14 +45,6 @@ func (all parts) settle(ctx context.Context, c *config.Config) {
 	for _, p := range slices.Backward(all) {
 		if p.settle != nil {
 			p.settle(ctx, c)
-		}
-	}
-}
-
-func (all parts) again() {
-	for _, p := range all {
-		if p.again != nil {
-			p.again()
 		}
 	}
 }
@@ -73,14 +69,6 @@ func (all parts) checkSeldom(now time.Time) {
 	for _, p := range all {
 		if p.seldom != nil {
 			p.seldom(now)
-		}
-	}
-}
-
-func (all parts) stop() {
-	for _, p := range all {
-		if p.stop != nil {
-			p.stop()
 		}
 	}
 }

@@ -24,7 +24,7 @@ func (s *Server) answer(ctx *fasthttp.RequestCtx) {
 	if !ctx.Conn().(*conn).Asks(ctx.Time()) {
 		return // it was closed for another: what is not answered is not counted
 	}
-	if s.draining.Load() {
+	if s.conns.Draining() {
 		ctx.SetConnectionClose()
 	}
 	p, rest := protocolOf(unsafetext.String(ctx.Request.Header.RequestURI()))

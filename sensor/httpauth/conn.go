@@ -80,10 +80,7 @@ func (s *Server) converse(c *conn) {
 		if c.tooLate() {
 			s.asker.stats.late.Add(1)
 		}
-		_ = c.Close()
-		s.mu.Lock()
-		delete(s.conns, c)
-		s.mu.Unlock()
+		s.conns.Close(c)
 		c.Leave()
 	}()
 	// The error is the peer's hanging up or a request that unreadable has
@@ -109,18 +106,7 @@ func (s *Server) connState(nc net.Conn, state fasthttp.ConnState) {
 		runtime.Gosched()
 	}
 	c.written = false
-	if s.draining.Load() { // it went idle after the drain looked at it
+	if s.conns.Draining() { // it went idle after the drain looked at it
 		_ = c.Close()
-	}
-}
-
-// closeConns closes the idle connections, or all.
-func (s *Server) closeConns(all bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for c := range s.conns {
-		if all || !c.busy.Load() {
-			_ = c.Close()
-		}
 	}
 }

@@ -2,13 +2,9 @@ package httpauth
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"log"
 	"net"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -39,12 +35,7 @@ type Server struct {
 	realIP *clientaddr.Finder // for nginx
 	recent *recent
 	http   *fasthttp.Server
-
-	draining atomic.Bool
-	mu       sync.Mutex // guards what is below
-	listener *lobby.Listener
-	conns    map[*conn]struct{}
-	ended    chan struct{} // closed when Serve has returned
+	conns  *lobby.Serving[*conn]
 }
 
 // New makes a server.
@@ -57,7 +48,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{asker: a, realIP: realIP, recent: newRecent(), conns: map[*conn]struct{}{}, ended: make(chan struct{})}
+	s := &Server{asker: a, realIP: realIP, recent: newRecent(), conns: lobby.NewServing[*conn]("forward auth", a.config.Connections, full)}
 	s.http = &fasthttp.Server{
 		Handler:      s.answer,
 		ErrorHandler: s.unreadable,
@@ -86,66 +77,22 @@ func New(c Config) (*Server, error) {
 func (s *Server) Stats() Stats { return s.asker.stats.read() }
 
 // Connections says what was done to keep the connections within their bound.
-func (s *Server) Connections() lobby.Stats {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.listener == nil {
-		return lobby.Stats{}
-	}
-	return s.listener.Stats()
-}
+func (s *Server) Connections() lobby.Stats { return s.conns.Stats() }
 
 // Serve answers on a listener, TCP or unix, until Shutdown, and then returns
 // nil; or until the listener fails for good, with the reason. All its
 // connections have ended and it is closed when it returns.
-func (s *Server) Serve(nl net.Listener) error {
-	l := lobby.Listen(nl, s.asker.config.Connections, full)
-	s.mu.Lock()
-	if s.listener != nil {
-		s.mu.Unlock()
-		return errors.New("forward auth: this server was used before: make one for each listener")
-	}
-	s.listener = l
-	s.mu.Unlock()
-	defer close(s.ended)
-	defer l.Close()
+func (s *Server) Serve(nl net.Listener) error { return s.conns.Serve(nl, begin, s.converse) }
 
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	if err := l.Each(s.draining.Load, func(c *lobby.Conn) { s.welcome(c, &wg) }); err != nil {
-		s.closeConns(true)
-		return fmt.Errorf("forward auth: accept on %v: %w", l.Addr(), err)
-	}
-	return nil
-}
-
-// welcome serves a connection on its own goroutine.
-func (s *Server) welcome(lc *lobby.Conn, wg *sync.WaitGroup) {
-	c := &conn{Conn: lc, peer: peerOf(lc.RemoteAddr())}
-	s.mu.Lock()
-	s.conns[c] = struct{}{}
-	s.mu.Unlock()
-	wg.Go(func() { s.converse(c) })
-}
+func begin(lc *lobby.Conn) *conn { return &conn{Conn: lc, peer: peerOf(lc.RemoteAddr())} }
 
 // Shutdown closes the listener and the idle connections, lets the others end
 // their request, and returns when Serve is about to. When ctx ends first, it
 // closes what is left and says so.
 func (s *Server) Shutdown(ctx context.Context) error {
-	s.draining.Store(true)
-	s.mu.Lock()
-	l := s.listener
-	s.mu.Unlock()
-	if l == nil {
-		return nil // Serve, if it is called, returns immediately
-	}
-	_ = l.Close()
-	s.closeConns(false)
-	select {
-	case <-s.ended:
-		return nil
-	case <-ctx.Done():
-		s.closeConns(true)
-		return fmt.Errorf("forward auth: drain: %w", ctx.Err())
-	}
+	return s.conns.Shutdown(ctx, func(c *conn) {
+		if !c.busy.Load() {
+			_ = c.Close()
+		}
+	})
 }

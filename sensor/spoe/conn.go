@@ -139,7 +139,7 @@ func (c *conn) fill() error {
 	if n > 0 {
 		return nil
 	}
-	if c.server.draining.Load() {
+	if c.server.conns.Draining() {
 		return errDrained
 	}
 	return err
@@ -238,7 +238,7 @@ func (c *conn) await(now time.Time, moved bool) error {
 		}
 		c.timed = false
 	}
-	if c.server.draining.Load() { // after the deadline, which a drain sets, too
+	if c.server.conns.Draining() { // after the deadline, which a drain sets, too
 		return errDrained
 	}
 	return nil

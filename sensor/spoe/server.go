@@ -7,8 +7,6 @@ import (
 	"net"
 	"net/netip"
 	"runtime/debug"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"edgeguard/haproxy/spop"
@@ -20,12 +18,7 @@ import (
 type Server struct {
 	config Config
 	stats  counters
-
-	draining atomic.Bool
-	mu       sync.Mutex // guards what is below
-	listener *lobby.Listener
-	conns    map[*conn]struct{}
-	ended    chan struct{} // closed when Serve has returned
+	conns  *lobby.Serving[*conn]
 }
 
 // New makes a server.
@@ -34,69 +27,40 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Server{config: c, conns: map[*conn]struct{}{}, ended: make(chan struct{})}, nil
+	return &Server{config: c, conns: lobby.NewServing[*conn]("SPOE", c.Connections, "")}, nil
 }
 
 // Stats reads the counters.
 func (s *Server) Stats() Stats { return s.stats.read() }
 
 // Connections says what was done to keep the connections within their bound.
-func (s *Server) Connections() lobby.Stats {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.listener == nil {
-		return lobby.Stats{}
-	}
-	return s.listener.Stats()
-}
+func (s *Server) Connections() lobby.Stats { return s.conns.Stats() }
 
 // Serve answers on a listener, TCP or unix, until Shutdown, and then returns nil; or
 // until the listener fails for good, with the reason. All its connections have ended
 // and it is closed when it returns.
-func (s *Server) Serve(nl net.Listener) error {
-	l := lobby.Listen(nl, s.config.Connections, "")
-	s.mu.Lock()
-	if s.listener != nil {
-		s.mu.Unlock()
-		return errors.New("SPOE: this server was used before: make one for each listener")
-	}
-	s.listener = l
-	s.mu.Unlock()
-	defer close(s.ended)
-	defer l.Close()
+func (s *Server) Serve(nl net.Listener) error { return s.conns.Serve(nl, s.begin, s.serve) }
 
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	if err := l.Each(s.draining.Load, func(c *lobby.Conn) { wg.Go(func() { s.serve(c) }) }); err != nil {
-		s.closeConns()
-		return fmt.Errorf("SPOE: accept on %v: %w", l.Addr(), err)
-	}
-	return nil
+func (s *Server) begin(lc *lobby.Conn) *conn {
+	return &conn{Conn: lc, wire: lc, server: s, asked: newQuestion(), proxied: s.config.Fronted || !onThisHost(lc.RemoteAddr())}
 }
 
 // serve serves one connection to its end.
-func (s *Server) serve(lc *lobby.Conn) {
-	c := &conn{Conn: lc, wire: lc, server: s, asked: newQuestion(), proxied: s.config.Fronted || !onThisHost(lc.RemoteAddr())}
-	s.mu.Lock()
-	s.conns[c] = struct{}{}
-	s.mu.Unlock()
+func (s *Server) serve(c *conn) {
 	defer func() {
 		if v := recover(); v != nil {
 			s.stats.panics.Add(1)
 			s.config.Alarm(alarmPanic, fmt.Sprintf("a connection panicked and was closed: %v\n%s", v, debug.Stack()))
 		}
-		_ = c.Close()
-		s.mu.Lock()
-		delete(s.conns, c)
-		s.mu.Unlock()
+		s.conns.Close(c)
 		c.Leave()
 	}()
 	_ = c.SetDeadline(time.Now().Add(ioFor)) // until the first words were exchanged
-	if s.draining.Load() {                   // after the deadline, which a drain sets, too
+	if s.conns.Draining() {                  // after the deadline, which a drain sets, too
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), ioFor)
-	admitted, err := s.config.Admit(ctx, lc)
+	admitted, err := s.config.Admit(ctx, c.Conn)
 	cancel()
 	if err != nil {
 		s.stats.strangers.Add(1)
@@ -166,33 +130,5 @@ const (
 // returns when Serve is about to. When ctx ends first, it closes what is left and says
 // so.
 func (s *Server) Shutdown(ctx context.Context) error {
-	s.draining.Store(true)
-	s.mu.Lock()
-	l := s.listener
-	s.mu.Unlock()
-	if l == nil {
-		return nil // Serve, if it is called, returns immediately
-	}
-	_ = l.Close()
-	s.mu.Lock()
-	for c := range s.conns {
-		_ = c.SetReadDeadline(time.Unix(1, 0)) // a connection that waits looks up
-	}
-	s.mu.Unlock()
-	select {
-	case <-s.ended:
-		return nil
-	case <-ctx.Done():
-		s.closeConns()
-		return fmt.Errorf("SPOE: drain: %w", ctx.Err())
-	}
-}
-
-// closeConns closes all connections.
-func (s *Server) closeConns() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for c := range s.conns {
-		_ = c.Close()
-	}
+	return s.conns.Shutdown(ctx, func(c *conn) { _ = c.SetReadDeadline(time.Unix(1, 0)) }) // one that waits looks up
 }
