@@ -18,6 +18,11 @@ var otherLines = map[string][]string{
 		`Sun Nov 22 10:00:00 2026 [pid 17] [bob] FTP command: Client "192.0.2.1", "STAT x] FAIL LOGIN: Client "9.9.9.9"`,
 		`Sun Nov 22 10:00:00 2026 [pid 17] [bob] OK DELETE: Client "192.0.2.1", "/x] FAIL LOGIN: Client "9.9.9.9"`,
 	},
+	"nginx-error": {
+		`2026/11/22 10:00:00 [error] 17#0: *7 NAXSI_FMT: ip=192.0.2.1&server=h&uri=/&learning=0&vers=0.52&total_processed=4&total_blocked=2&block=0&cscore0=$UWA&score0=8, client: 192.0.2.1, server: h`,
+		`2026/11/22 10:00:00 [error] 17#0: *7 NAXSI_FMT: ip=192.0.2.1&server=h&uri=/&learning=1&vers=0.52&total_processed=4&total_blocked=2&block=1&cscore0=$UWA&score0=8, client: 192.0.2.1, server: h`,
+		`2026/11/22 10:00:00 [error] 17#0: *7 NAXSI_FMT: ip=192.0.2.1&server=h&uri=/&vers=1.6&total_processed=4&total_blocked=2&config=learning&cscore0=$UWA&score0=8, client: 192.0.2.1, server: h`,
+	},
 	// Before it said "from ip", the second word was all that it wrote: the Host.
 	"adguardhome": {"2026/11/22 10:00:00.233208 [error] POST 9.9.9.9 /control/login: invalid username or password"},
 }

@@ -41,6 +41,7 @@ var serviceLines = map[string][]string{
 		`2026/11/22 10:00:00 [error] 17#0: *7 access forbidden by rule, client: ADDR, server: _, request: "GET /USER HTTP/1.1"`,
 		`2026/11/22 10:00:00 [error] 17#17: *7 [client ADDR] ModSecurity: Access denied with code 403 (phase 2). Matched "x" (Value: USER' ) [uri "/USER"], client: ADDR, server: h, request: "GET /USER HTTP/1.1"`,
 		`2026/11/22 10:00:00 [error] 17#0: *7 NAXSI_FMT: ip=ADDR&server=h&uri=/a&learning=0&vers=1.3&total_processed=4&total_blocked=2&block=1&cscore0=$SQL&score0=8&zone0=ARGS&id0=1000&var_name0=USER, client: ADDR, server: h, request: "GET /USER HTTP/1.1"`,
+		`2026/11/22 10:00:00 [error] 17#0: *7 NAXSI_FMT: ip=ADDR&server=h&uri=/a&vers=1.6&total_processed=4&total_blocked=2&config=block&zone0=BODY&id0=11&var_name0=USER, client: ADDR, server: h, request: "GET /USER HTTP/1.1"`,
 		`2026/11/22 10:00:00 [error] 17#0: *7 NAXSI_FMT: ip=ADDR&server=h&uri=/a&config=block&rid=1a&cscore0=$SQL&score0=8, client: ADDR, server: h, request: "GET /USER HTTP/1.1"`,
 		`2026/11/22 10:00:00 [info] 17#0: *7 client login failed: "AUTH not supported" while in http auth state, client: ADDR, server: 0.0.0.0:25, login: "USER"`,
 	},

@@ -42,8 +42,9 @@ func (p *expressionsParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason 
 	if len(line) > maxText {
 		return tooLong
 	}
+	before := p.Clock.Settle(scan.Instant{})
 	at, stamp := p.stamp(line)
-	before := p.Clock.Settle(at)
+	p.Clock.Settle(at)
 	why := p.match(line, at, stamp, ev)
 	p.Clock.Unsettle(before)
 	return why
@@ -166,9 +167,8 @@ func (p *expressionsParser) stamp(line []byte) (at scan.Instant, n int) {
 	if n = scan.AfterMark(line, n+stream); stream == 0 && container == 0 && scan.Container(line) == 0 {
 		return at, n
 	}
-	before := p.Clock.Settle(at)
-	own, m := p.stampAt(line, n)
-	if p.Clock.Unsettle(before); m > 0 {
+	p.Clock.Settle(at) // also what an expression reads as a time
+	if own, m := p.stampAt(line, n); m > 0 {
 		return own, m
 	}
 	return at, n

@@ -55,7 +55,7 @@ var errorLogServices = []service{
 			// ModSecurity 3 (ModSecurity-nginx, ngx_http_modsecurity_log), and NAXSI where it does
 			// not learn (naxsi_runtime.c ngx_http_nx_log).
 			nginxHead + `\[client ADDR\] ModSecurity: Access denied `,
-			nginxHead + `NAXSI_FMT: ip=ADDR&server=[^&]*&uri=[^&]*&(?:learning=0|config=(?:block|drop))&`,
+			nginxHead + `NAXSI_FMT: ip=ADDR&server=[^&]*&uri=[^&]*&(?:learning=0&)?(?:(?:vers|total_processed|total_blocked)=[^&]*&)*(?:block=1|config=(?:block|drop))&`,
 		},
 	},
 	{name: "zoneminder", failures: []string{apache24 + `(?:WAR|ERR) \[(?:Login denied for user|Could not retrieve user)`}},

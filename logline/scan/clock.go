@@ -158,11 +158,11 @@ func isoZone(b []byte) (offset, n int) {
 	return 0, 0
 }
 
-// numericZone reads ±hhmm, in seconds east of Greenwich.
+// numericZone reads ±hhmm, which no place on earth has beyond 14 hours, in seconds east of Greenwich.
 func numericZone(b []byte) (offset int, ok bool) {
 	h, ok1 := digits2(b[1:])
 	m, ok2 := digits2(b[3:])
-	if !ok1 || !ok2 || h > 24 || m > 59 || b[0] != '+' && b[0] != '-' {
+	if !ok1 || !ok2 || h > eastmost/3600 || m > 59 || b[0] != '+' && b[0] != '-' {
 		return 0, false
 	}
 	offset = h*3600 + m*60
