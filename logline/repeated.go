@@ -180,8 +180,6 @@ func (l *Parser) keepLast(c *Chunk, line []byte, firstEvent uint64) {
 	}
 	l.lastText = bytes.Clone(line[:min(len(line), mostKept)])
 	ev := c.Events[n-1]
-	for _, text := range []*string{&ev.Host, &ev.Method, &ev.Path, &ev.Agent, &ev.Node, &ev.Referer, &ev.FetchSite} {
-		*text = strings.Clone(*text)
-	}
+	ev.KeepTexts(strings.Clone)
 	l.last = &ev
 }

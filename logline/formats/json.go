@@ -166,7 +166,14 @@ func (p *jsonParser) take(name jsonMeaning, value []byte) {
 	p.rank[name.part] = name.rank
 	switch name.part {
 	case scan.PartAddr, jsonPeer:
-		p.takeAddr(name.part, value)
+		addr, ok := scan.AddrMaybePort(value)
+		if !ok {
+			p.why = scan.BadAddr
+		} else if name.part == jsonPeer {
+			p.f.Peer = addr
+		} else {
+			p.f.Addr = addr
+		}
 	case scan.PartTime:
 		at, ok := p.Clock.Any(value)
 		if !ok {
@@ -184,17 +191,5 @@ func (p *jsonParser) take(name jsonMeaning, value []byte) {
 		p.headVal = value
 	default:
 		p.f.Set(name.part, value)
-	}
-}
-
-func (p *jsonParser) takeAddr(part scan.Part, value []byte) {
-	addr, ok := scan.AddrMaybePort(value)
-	switch {
-	case !ok:
-		p.why = scan.BadAddr
-	case part == jsonPeer:
-		p.f.Peer = addr
-	default:
-		p.f.Addr = addr
 	}
 }

@@ -64,7 +64,7 @@ func (p *w3cParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
 		return notColumns
 	}
 	f := scan.Fields{Raw: true}
-	client := p.value[colAddr].of(line)
+	client := p.value[scan.PartAddr].of(line)
 	addr, n, ok := scan.AddrAt(client)
 	if !ok || n != len(client) {
 		return scan.BadAddr
@@ -73,8 +73,8 @@ func (p *w3cParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
 	if f.At, ok = p.instant(line); !ok {
 		return scan.BadTime
 	}
-	f.Set(scan.PartStatus, p.value[colStatus].of(line))
-	f.Set(scan.PartPort, p.value[colPort].of(line))
+	f.Set(scan.PartStatus, p.value[scan.PartStatus].of(line))
+	f.Set(scan.PartPort, p.value[scan.PartPort].of(line))
 	p.texts(&f, line, sep)
 	return f.Event(ev)
 }
@@ -133,34 +133,34 @@ func (p *w3cParser) instant(line []byte) (scan.Instant, bool) {
 // as a plus.
 func (p *w3cParser) texts(f *scan.Fields, line []byte, sep byte) {
 	target := p.target(line) // first: it moves values
-	decoded := func(c w3cColumn) []byte {
+	decoded := func(c scan.Part) []byte {
 		b := p.value[c].of(line)
 		if sep == '\t' {
 			return unpercent(b)
 		}
 		return b
 	}
-	f.SetMethod(p.value[colMethod].of(line))
+	f.SetMethod(p.value[scan.PartMethod].of(line))
 	if sep == '\t' {
 		target = unpercent(target)
 	}
 	f.SetPath(target)
 	if host := decoded(colSentHost); len(host) > 0 && string(host) != "-" {
 		f.SetHost(host)
-	} else if host = decoded(colHost); len(host) > 0 {
+	} else if host = decoded(scan.PartHost); len(host) > 0 {
 		f.SetHost(host)
 	}
-	if agent := decoded(colAgent); len(agent) > 0 {
+	if agent := decoded(scan.PartAgent); len(agent) > 0 {
 		if sep == ' ' {
 			unplus(agent)
 		}
 		f.SetAgent(agent)
 	}
-	if referer := decoded(colReferer); len(referer) > 0 {
+	if referer := decoded(scan.PartReferer); len(referer) > 0 {
 		f.SetReferer(referer)
 	}
-	if node := p.value[colNode].of(line); len(node) > 0 {
-		f.SetNode(node)
+	if node := p.value[scan.PartNode].of(line); len(node) > 0 {
+		f.Set(scan.PartNode, node)
 	}
 }
 

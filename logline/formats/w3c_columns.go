@@ -8,27 +8,16 @@ import (
 	"edgeguard/logline/scan"
 )
 
-// w3cColumn is what a column holds.
-type w3cColumn uint8
-
+// What a column may hold beside a [scan.Part].
 const (
-	colNothing w3cColumn = iota // passed over
-	colDate
-	colTime
+	colDate = scan.Parts + iota
+	colTime // of day
 	colSeconds
 	colMillis
-	colAddr
-	colMethod
 	colURI
 	colStem
 	colQuery
-	colHost
 	colSentHost // in CloudFront the viewer's: cs(Host) is the distribution's name
-	colStatus
-	colAgent
-	colReferer
-	colPort
-	colNode
 	columns
 )
 
@@ -36,19 +25,19 @@ const (
 // as x-forwarded-for, is not among them: clients write it.
 // (https://learn.microsoft.com/en-us/windows/win32/http/w3c-logging,
 // https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/standard-logs-reference.html)
-var w3cColumnNames = map[string]w3cColumn{
+var w3cColumnNames = map[string]scan.Part{
 	"date": colDate, "time": colTime, "timestamp": colSeconds, "timestamp(ms)": colMillis,
-	"c-ip": colAddr, "cs-method": colMethod,
+	"c-ip": scan.PartAddr, "cs-method": scan.PartMethod,
 	"cs-uri": colURI, "cs-uri-stem": colStem, "cs-uri-query": colQuery,
-	"cs-host": colHost, "cs(host)": colHost, "x-host-header": colSentHost,
-	"sc-status": colStatus, "cs(user-agent)": colAgent, "cs-user-agent": colAgent,
-	"cs(referer)": colReferer, "cs-referer": colReferer,
-	"s-port": colPort, "s-computername": colNode,
+	"cs-host": scan.PartHost, "cs(host)": scan.PartHost, "x-host-header": colSentHost,
+	"sc-status": scan.PartStatus, "cs(user-agent)": scan.PartAgent, "cs-user-agent": scan.PartAgent,
+	"cs(referer)": scan.PartReferer, "cs-referer": scan.PartReferer,
+	"s-port": scan.PartPort, "s-computername": scan.PartNode,
 }
 
 // w3cLayout is the columns of the rows, in their order.
 type w3cLayout struct {
-	columns []w3cColumn
+	columns []scan.Part
 	why     scan.Reason // why no row of these columns can be read
 }
 
@@ -70,7 +59,7 @@ func parseW3CLayout(names string) w3cLayout {
 		if i == 0 && strings.HasPrefix(name, "cs") {
 			l.why = clientRow
 		}
-		if c != colNothing && seen[c] {
+		if c != scan.PartNone && seen[c] {
 			l.why = w3cTwice
 		}
 		seen[c] = true
@@ -78,7 +67,7 @@ func parseW3CLayout(names string) w3cLayout {
 	}
 	switch {
 	case l.why != scan.Read:
-	case !seen[colAddr]:
+	case !seen[scan.PartAddr]:
 		l.why = w3cNoClient
 	case !(seen[colDate] && seen[colTime] || seen[colSeconds] || seen[colMillis]):
 		l.why = w3cNoTime

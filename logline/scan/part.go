@@ -1,5 +1,7 @@
 package scan
 
+import "edgeguard"
+
 // Part is what a value in a line may say, whatever the format calls it. Formats whose values
 // say more go on from Parts.
 type Part uint8
@@ -22,11 +24,13 @@ const (
 	Parts
 )
 
-// Set keeps a value. Time and address are read by each format in its own way, and are not set here.
+// Set keeps a value; the dash is as in SetHost. Time and address are read by each format in its own
+// way, and are not set here.
 func (f *Fields) Set(part Part, b []byte) {
 	switch part {
 	case PartNode:
-		f.SetNode(b)
+		f.node = undash(b)
+		f.Known |= edgeguard.FieldNode
 	case PartHost:
 		f.SetHost(b)
 	case PartMethod:
@@ -46,7 +50,8 @@ func (f *Fields) Set(part Part, b []byte) {
 	case PartReferer:
 		f.SetReferer(b)
 	case PartFetchSite:
-		f.SetFetchSite(b)
+		f.fetchSite = undash(b)
+		f.Known |= edgeguard.FieldFetchSite
 	case PartRequest:
 		f.Request = b
 	}

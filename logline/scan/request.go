@@ -175,18 +175,6 @@ func (f *Fields) SetReferer(b []byte) {
 	f.Known |= edgeguard.FieldReferer
 }
 
-// SetFetchSite keeps what a browser says of that page; the dash is as in SetHost.
-func (f *Fields) SetFetchSite(b []byte) {
-	f.fetchSite = undash(b)
-	f.Known |= edgeguard.FieldFetchSite
-}
-
-// SetNode keeps the name of the server; the dash is as in SetHost.
-func (f *Fields) SetNode(b []byte) {
-	f.node = undash(b)
-	f.Known |= edgeguard.FieldNode
-}
-
 // SetStatus keeps a status of three digits.
 func (f *Fields) SetStatus(v int) {
 	f.Known &^= edgeguard.FieldStatus
