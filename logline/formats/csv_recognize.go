@@ -75,7 +75,7 @@ func recognizeColumns(columns []string) string {
 // hostColumn returns what a column "host" holds: beside a path what a client asked
 // for, and beside ports the sensor. Otherwise nobody knows, and time is returned,
 // which is taken already.
-func hostColumn(found *[scan.Parts]bool) scan.Part {
+func hostColumn(found *[scan.Parts]bool) scan.LinePart {
 	switch {
 	case found[scan.PartPath]:
 		return scan.PartHost

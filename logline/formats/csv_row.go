@@ -16,8 +16,8 @@ import (
 type csvParser struct {
 	format *CSVColumns
 	scan.Clock
-	part  []scan.Part // of each column
-	width int         // of a row: what a header has
+	part  []scan.LinePart // of each column
+	width int             // of a row: what a header has
 	// open counts the bytes of a quoted field that began on an earlier line;
 	// 0 outside. Its lines are a client's, and are not rows.
 	open int
@@ -39,7 +39,7 @@ func (p *csvParser) Bind(line []byte) error {
 		names = append(names, strings.Trim(strings.TrimSpace(string(name)), `"`))
 	}
 	p.width = len(names)
-	p.part = make([]scan.Part, len(names))
+	p.part = make([]scan.LinePart, len(names))
 	var missing []error
 	for f, column := range p.format.columns {
 		if column == "" {
@@ -54,7 +54,7 @@ func (p *csvParser) Bind(line []byte) error {
 		if p.part[i] != scan.PartNone {
 			missing = append(missing, fmt.Errorf("column %q cannot be both %s and %s", column, csvFieldNames[p.part[i]], csvFieldNames[f]))
 		}
-		p.part[i] = scan.Part(f)
+		p.part[i] = scan.LinePart(f)
 	}
 	return errors.Join(missing...)
 }
@@ -190,7 +190,7 @@ func undouble(b []byte) []byte {
 }
 
 // set keeps a column's value.
-func (p *csvParser) set(f *scan.Fields, part scan.Part, b []byte) scan.Reason {
+func (p *csvParser) set(f *scan.Fields, part scan.LinePart, b []byte) scan.Reason {
 	ok := true
 	switch part {
 	case scan.PartTime:

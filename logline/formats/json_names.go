@@ -6,7 +6,7 @@ import (
 	"edgeguard/logline/scan"
 )
 
-// What a JSON member may hold beside a [scan.Part]; that of an address is the client's.
+// What a JSON member may hold beside a [scan.LinePart]; that of an address is the client's.
 const (
 	jsonPeer       = scan.Parts + iota // who is connected: the client, or a proxy before it
 	jsonArgs                           // the query, apart from the path
@@ -19,7 +19,7 @@ const (
 // jsonMeaning is what a key means; of several for one part the least rank
 // counts, whatever their order. Rank 0 means nothing.
 type jsonMeaning struct {
-	part scan.Part
+	part scan.LinePart
 	rank uint8
 }
 

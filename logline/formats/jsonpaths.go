@@ -89,7 +89,7 @@ func (p *pathsParser) member(b []byte, n *pathNode) int {
 
 // take keeps a value. Of two the first counts, except that no address does: a
 // server writes it once.
-func (p *pathsParser) take(part scan.Part, value []byte) {
+func (p *pathsParser) take(part scan.LinePart, value []byte) {
 	if p.found[part] {
 		if part == scan.PartAddr {
 			p.why = pathsAddrTwice

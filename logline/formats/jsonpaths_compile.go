@@ -42,7 +42,7 @@ type pathNode struct {
 	next []*pathNode
 	// Of a path that ends here: the part that is here, and the values that make a
 	// line an event of a kind.
-	part  scan.Part
+	part  scan.LinePart
 	marks []pathMark
 }
 
@@ -56,7 +56,7 @@ type pathMark struct {
 
 // pathParts are the parts that a path can lead to, and pathPartNames their names, in the same order.
 var (
-	pathParts = []scan.Part{scan.PartAddr, scan.PartTime, scan.PartRequest, scan.PartMethod, scan.PartPath, scan.PartHost,
+	pathParts = []scan.LinePart{scan.PartAddr, scan.PartTime, scan.PartRequest, scan.PartMethod, scan.PartPath, scan.PartHost,
 		scan.PartAgent, scan.PartStatus, scan.PartPort, scan.PartNode}
 	pathPartNames = []string{"addr", "time", "request_line", "method", "path", "host", "user_agent", "status", "port", "node"}
 )

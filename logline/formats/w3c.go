@@ -133,7 +133,7 @@ func (p *w3cParser) instant(line []byte) (scan.Instant, bool) {
 // as a plus.
 func (p *w3cParser) texts(f *scan.Fields, line []byte, sep byte) {
 	target := p.target(line) // first: it moves values
-	decoded := func(c scan.Part) []byte {
+	decoded := func(c scan.LinePart) []byte {
 		b := p.value[c].of(line)
 		if sep == '\t' {
 			return unpercent(b)

@@ -8,7 +8,7 @@ import (
 	"edgeguard/logline/scan"
 )
 
-// What a column may hold beside a [scan.Part].
+// What a column may hold beside a [scan.LinePart].
 const (
 	colDate = scan.Parts + iota
 	colTime // of day
@@ -25,7 +25,7 @@ const (
 // as x-forwarded-for, is not among them: clients write it.
 // (https://learn.microsoft.com/en-us/windows/win32/http/w3c-logging,
 // https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/standard-logs-reference.html)
-var w3cColumnNames = map[string]scan.Part{
+var w3cColumnNames = map[string]scan.LinePart{
 	"date": colDate, "time": colTime, "timestamp": colSeconds, "timestamp(ms)": colMillis,
 	"c-ip": scan.PartAddr, "cs-method": scan.PartMethod,
 	"cs-uri": colURI, "cs-uri-stem": colStem, "cs-uri-query": colQuery,
@@ -37,7 +37,7 @@ var w3cColumnNames = map[string]scan.Part{
 
 // w3cLayout is the columns of the rows, in their order.
 type w3cLayout struct {
-	columns []scan.Part
+	columns []scan.LinePart
 	why     scan.Reason // why no row of these columns can be read
 }
 

@@ -47,8 +47,8 @@ const (
 	closes             // the number alone
 )
 
-// group is what a named group holds: a [scan.Part], or one of these.
-type group = scan.Part
+// group is what a named group holds: a [scan.LinePart], or one of these.
+type group = scan.LinePart
 
 const (
 	groupForgeable = scan.Parts + iota

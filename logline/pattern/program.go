@@ -42,8 +42,8 @@ type step struct {
 	unsure bool
 }
 
-// what a field holds: a [scan.Part], or one of these.
-type what = scan.Part
+// what a field holds: a [scan.LinePart], or one of these.
+type what = scan.LinePart
 
 const (
 	whatAddrPort = scan.Parts + iota

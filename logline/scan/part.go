@@ -2,13 +2,13 @@ package scan
 
 import "edgeguard"
 
-// Part is what a value in a line may say, whatever the format calls it. Formats whose values
+// LinePart is what a value in a line may say, whatever the format calls it. Formats whose values
 // say more go on from Parts.
-type Part uint8
+type LinePart uint8
 
 // The parts that formats have in common. The first says nothing.
 const (
-	PartNone Part = iota
+	PartNone LinePart = iota
 	PartTime
 	PartAddr
 	PartNode
@@ -26,7 +26,7 @@ const (
 
 // Set keeps a value; the dash is as in SetHost. Time and address are read by each format in its own
 // way, and are not set here.
-func (f *Fields) Set(part Part, b []byte) {
+func (f *Fields) Set(part LinePart, b []byte) {
 	switch part {
 	case PartNode:
 		f.node = undash(b)
