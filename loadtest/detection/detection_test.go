@@ -92,18 +92,6 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-func TestLabels(t *testing.T) {
-	for _, test := range []struct{ text, want string }{
-		{"a\t192.0.2.1\tscan\n", "line 1: 3 columns"},
-		{"# a\na\t192.0.2\tscan\t1\n", "line 2:"},
-		{"a\t192.0.2.1\tscan\tmany\n", "line 1:"},
-	} {
-		if _, err := readLabels(strings.NewReader(test.text)); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%q: error %v, want %q", test.text, err, test.want)
-		}
-	}
-}
-
 func TestUsage(t *testing.T) {
 	for _, args := range [][]string{{"-list", "all"}, {"-rules", filepath.Join(t.TempDir(), "none.yaml")}} {
 		if err := run(context.Background(), args, &bytes.Buffer{}, &bytes.Buffer{}); err == nil {

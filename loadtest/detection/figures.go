@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"edgeguard/loadtest/scenes"
+	"edgeguard/loadtest/tuned"
 	"edgeguard/replay"
 )
 
@@ -75,17 +76,17 @@ type ruleFigures struct {
 type row struct {
 	log   string
 	addr  netip.Addr
-	who   who // zero for an unknown
+	who   tuned.Who // zero for an unknown
 	rules []string
 	visitor
 }
 
 // judgeLogs judges every labelled log, and returns the figures by log and the sum.
-func judgeLogs(ctx context.Context, r ruleset, data string, l labels) (byLog []split, all split, err error) {
+func judgeLogs(ctx context.Context, r ruleset, data string, l tuned.Labels) (byLog []split, all split, err error) {
 	all = newSplit()
-	for _, folder := range l.folders {
+	for _, folder := range l.Folders {
 		s := newSplit()
-		if err := s.judgeLog(ctx, r, filepath.Join(data, folder), l.of[folder]); err != nil {
+		if err := s.judgeLog(ctx, r, filepath.Join(data, folder), l.Of[folder]); err != nil {
 			return nil, all, fmt.Errorf("%s: %w", folder, err)
 		}
 		byLog = append(byLog, s)
@@ -112,7 +113,7 @@ func (f *figures) rule(name string) *ruleFigures {
 
 // judgeLog judges one log, and then the benign addresses of each half alone: their
 // peaks say how far they are from each limit.
-func (s *split) judgeLog(ctx context.Context, r ruleset, folder string, of map[netip.Addr]who) error {
+func (s *split) judgeLog(ctx context.Context, r ruleset, folder string, of map[netip.Addr]tuned.Who) error {
 	log := filepath.Base(folder)
 	o, err := judgeFile(ctx, r, folder, nil)
 	if err != nil {
@@ -124,7 +125,7 @@ func (s *split) judgeLog(ctx context.Context, r ruleset, folder string, of map[n
 	for h := range s {
 		o, err := judgeFile(ctx, r, folder, func(a netip.Addr) bool {
 			w := of[a]
-			return w.label != "" && !w.attacker() && halfOf(log+"/"+a.String()) == half(h)
+			return w.Label != "" && !w.Attacker() && halfOf(log+"/"+a.String()) == half(h)
 		})
 		if err != nil {
 			return err
@@ -151,7 +152,7 @@ func judgeFile(ctx context.Context, r ruleset, folder string, keep func(netip.Ad
 }
 
 // count counts one address of a log.
-func (f *figures) count(log string, addr netip.Addr, w who, v *visitor) {
+func (f *figures) count(log string, addr netip.Addr, w tuned.Who, v *visitor) {
 	after, isBlocked := v.since()
 	var names []string
 	for name, at := range v.by[blocked] {
@@ -160,9 +161,9 @@ func (f *figures) count(log string, addr netip.Addr, w who, v *visitor) {
 	}
 	slices.Sort(names)
 	switch {
-	case w.attacker():
+	case w.Attacker():
 		f.countAttacker(w, v, after, isBlocked)
-	case w.label != "":
+	case w.Label != "":
 		f.benign++
 		switch {
 		case v.stopped():
@@ -176,18 +177,18 @@ func (f *figures) count(log string, addr netip.Addr, w who, v *visitor) {
 	f.rows = append(f.rows, row{log, addr, w, names, *v})
 }
 
-func (f *figures) countAttacker(w who, v *visitor, after time.Duration, isBlocked bool) {
+func (f *figures) countAttacker(w tuned.Who, v *visitor, after time.Duration, isBlocked bool) {
 	f.attackers++
 	f.attacks += v.events
 	f.letIn += v.events - v.refused
-	if w.requests >= busy {
+	if w.Requests >= busy {
 		f.busy++
 	}
 	switch {
 	case isBlocked:
 		f.found++
 		f.times = append(f.times, after)
-		if w.requests >= busy {
+		if w.Requests >= busy {
 			f.busyFound++
 		}
 	case len(v.by[denied]) > 0:
@@ -197,15 +198,15 @@ func (f *figures) countAttacker(w who, v *visitor, after time.Duration, isBlocke
 	}
 }
 
-func (r *ruleFigures) count(w who, after time.Duration, alone bool) {
+func (r *ruleFigures) count(w tuned.Who, after time.Duration, alone bool) {
 	switch {
-	case w.attacker():
+	case w.Attacker():
 		r.found++
 		r.times = append(r.times, after)
 		if alone {
 			r.alone++
 		}
-	case w.label != "":
+	case w.Label != "":
 		r.blocked++
 	default:
 		r.unknown++

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"edgeguard"
+	"edgeguard/loadtest/tuned"
 	"edgeguard/sensor/accesslog"
 )
 
@@ -18,18 +19,18 @@ const labelsFile = "labels-web.tsv"
 var errNoData = errors.New("no labelled logs")
 
 // openLabels reads the labels of a data folder.
-func openLabels(data string) (labels, error) {
+func openLabels(data string) (tuned.Labels, error) {
 	file, err := os.Open(filepath.Join(data, labelsFile))
 	if errors.Is(err, os.ErrNotExist) {
-		return labels{}, fmt.Errorf("%w: %v: name a folder with -data", errNoData, err)
+		return tuned.Labels{}, fmt.Errorf("%w: %v: name a folder with -data", errNoData, err)
 	}
 	if err != nil {
-		return labels{}, err
+		return tuned.Labels{}, err
 	}
 	defer file.Close()
-	l, err := readLabels(file)
+	l, err := tuned.ReadLabels(file)
 	if err != nil {
-		return labels{}, fmt.Errorf("%s: %w", file.Name(), err)
+		return tuned.Labels{}, fmt.Errorf("%s: %w", file.Name(), err)
 	}
 	return l, nil
 }

@@ -34,6 +34,7 @@ import (
 	"os/signal"
 	"slices"
 
+	"edgeguard/loadtest/tuned"
 	"edgeguard/packaging"
 )
 
@@ -95,13 +96,13 @@ func run(ctx context.Context, args []string, out, notes io.Writer) (err error) {
 		return err
 	}
 	if *tune {
-		return printTune(ctx, out, *data, l.folders)
+		return printTune(ctx, out, *data, l)
 	}
 	return printJudged(ctx, out, sets, *data, l, *seeds, *every, *list)
 }
 
 // printJudged judges logs and scenes, and prints it.
-func printJudged(ctx context.Context, out io.Writer, sets []ruleset, data string, l labels, seeds int, every bool, list string) error {
+func printJudged(ctx context.Context, out io.Writer, sets []ruleset, data string, l tuned.Labels, seeds int, every bool, list string) error {
 	all, err := judgeAll(ctx, sets, data, l, seeds)
 	if err != nil {
 		return err
@@ -109,7 +110,7 @@ func printJudged(ctx context.Context, out io.Writer, sets []ruleset, data string
 	first := &all[0]
 	printGoals(out, first)
 	printSummary(out, all)
-	printLogs(out, first, l.folders)
+	printLogs(out, first, l.Folders)
 	if every {
 		printRules(out, first)
 	}
@@ -183,7 +184,7 @@ func named(names []string) (sets []ruleset, err error) {
 }
 
 // judgeAll judges each set of rules by the labelled logs and by the scenes.
-func judgeAll(ctx context.Context, sets []ruleset, data string, l labels, seeds int) ([]judged, error) {
+func judgeAll(ctx context.Context, sets []ruleset, data string, l tuned.Labels, seeds int) ([]judged, error) {
 	var all []judged
 	for _, r := range sets {
 		byLog, sum, err := judgeLogs(ctx, r, data, l)

@@ -171,7 +171,7 @@ func printRows(out io.Writer, s *judged, which string) {
 	slices.SortFunc(rows, func(a, b row) int { return cmp.Or(b.events-a.events, a.addr.Compare(b.addr)) })
 	fmt.Fprintf(out, "\n%s, by %s, of the half that is tuned on: %d\n", which, s.name, len(rows))
 	for _, r := range rows {
-		fmt.Fprintf(out, "%s %s %s %d requests [%s]\n", r.log, r.addr, cmp.Or(r.who.label, "?"), r.events, strings.Join(r.rules, " "))
+		fmt.Fprintf(out, "%s %s %s %d requests [%s]\n", r.log, r.addr, cmp.Or(r.who.Label, "?"), r.events, strings.Join(r.rules, " "))
 		for _, target := range r.targets {
 			fmt.Fprintf(out, "    %s\n", safetext.Strip(target))
 		}
@@ -181,11 +181,11 @@ func printRows(out io.Writer, s *judged, which string) {
 // kind returns which list an address is on, or an empty text.
 func (r *row) kind() string {
 	switch {
-	case r.who.attacker() && len(r.rules) == 0:
+	case r.who.Attacker() && len(r.rules) == 0:
 		return "missed"
-	case r.who.label == "" && len(r.rules) > 0:
+	case r.who.Label == "" && len(r.rules) > 0:
 		return "unknown"
-	case r.who.label != "" && !r.who.attacker() && len(r.rules) > 0:
+	case r.who.Label != "" && !r.who.Attacker() && len(r.rules) > 0:
 		return "benign"
 	}
 	return ""

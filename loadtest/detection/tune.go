@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 
 	"edgeguard/loadtest/tuned"
 	"edgeguard/rules"
@@ -12,17 +11,13 @@ import (
 
 // printTune prints what `edgeguard tune` proposes for the labelled logs, beside the
 // rules as they are.
-func printTune(ctx context.Context, out io.Writer, data string, folders []string) error {
-	labels, err := tuned.ReadLabels(filepath.Join(data, "labels-web.tsv"))
-	if err != nil {
-		return err
-	}
+func printTune(ctx context.Context, out io.Writer, data string, labels tuned.Labels) error {
 	presets, err := tuned.Presets()
 	if err != nil {
 		return err
 	}
 	for _, specs := range [][]rules.Spec{tuned.Rules(), presets} {
-		pairs, err := tuned.Measure(ctx, data, folders, labels, specs)
+		pairs, err := tuned.Measure(ctx, data, labels, specs)
 		if err != nil {
 			return err
 		}

@@ -4,13 +4,11 @@
 package tuned
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
-	"os"
+	"net/netip"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"edgeguard"
@@ -22,45 +20,6 @@ import (
 	"edgeguard/tuning"
 	"edgeguard/tuning/evidence"
 )
-
-// Label says what an address of a log is: an attacker, benign, or neither.
-type Label uint8
-
-// The labels.
-const (
-	none Label = iota
-	attacker
-	innocent
-)
-
-// Labels are those of many logs, by log and address.
-type Labels map[string]map[string]Label
-
-// ReadLabels reads lines of log, address, label and number. Of the labels, scan and
-// brute are attackers; all others are benign.
-func ReadLabels(file string) (Labels, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	all := make(Labels)
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		fields := strings.Split(lines.Text(), "\t")
-		if len(fields) < 3 || strings.HasPrefix(fields[0], "#") {
-			continue
-		}
-		if all[fields[0]] == nil {
-			all[fields[0]] = make(map[string]Label)
-		}
-		all[fields[0]][fields[1]] = innocent
-		if fields[2] == "scan" || fields[2] == "brute" {
-			all[fields[0]][fields[1]] = attacker
-		}
-	}
-	return all, lines.Err()
-}
 
 // Refused is how many labelled addresses a limit refuses.
 type Refused struct{ Attackers, Benign int }
@@ -109,12 +68,12 @@ func Presets() ([]rules.Spec, error) {
 
 // Measure returns a pair for each rule that counts something in one of the logs, which
 // are folders with an access.log.gz.
-func Measure(ctx context.Context, folder string, logs []string, labels Labels, specs []rules.Spec) ([]Pair, error) {
+func Measure(ctx context.Context, folder string, labels Labels, specs []rules.Spec) ([]Pair, error) {
 	var pairs []Pair
-	for _, log := range logs {
+	for _, log := range labels.Folders {
 		some, err := one(ctx, log, func() (replay.Source, error) {
 			return accesslog.Open(filepath.Join(folder, log, "access.log.gz"), nil, accesslog.Options{})
-		}, specs, labels[log])
+		}, specs, labels.Of[log])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", log, err)
 		}
@@ -124,7 +83,7 @@ func Measure(ctx context.Context, folder string, logs []string, labels Labels, s
 }
 
 // one returns the pairs of one log.
-func one(ctx context.Context, log string, open func() (replay.Source, error), specs []rules.Spec, labels map[string]Label) ([]Pair, error) {
+func one(ctx context.Context, log string, open func() (replay.Source, error), specs []rules.Spec, labels map[netip.Addr]Who) ([]Pair, error) {
 	report, book, err := read(ctx, open, specs, func(time.Time) bool { return true })
 	if err != nil {
 		return nil, err
@@ -220,15 +179,15 @@ func (d *during) Next() ([]edgeguard.Event, error) {
 	return kept, err
 }
 
-func caught(t *tuning.Tally, labels map[string]Label, limit uint32) (c Refused) {
+func caught(t *tuning.Tally, labels map[netip.Addr]Who, limit uint32) (c Refused) {
 	for _, p := range t.Top.Sorted() {
 		if p.Peak <= limit {
 			break
 		}
-		switch labels[edgeguard.Key{Prefix: p.Key.Prefix}.String()] {
-		case attacker:
+		switch w := labels[p.Key.Prefix.Addr()]; {
+		case w.Attacker():
 			c.Attackers++
-		case innocent:
+		case w.Label != "":
 			c.Benign++
 		}
 	}

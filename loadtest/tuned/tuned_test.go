@@ -7,7 +7,9 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/netip"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,7 +29,12 @@ var weblogs = []string{"weblog-wordpress-2016", "weblog-joomla-almhuette-2019", 
 // TestRealLogs compares the proposals with the rules as they are, by the labels.
 func TestRealLogs(t *testing.T) {
 	fulltest.Only(t)
-	labels, err := ReadLabels(realdata.Path(t, "labels-web.tsv"))
+	file, err := os.Open(realdata.Path(t, "labels-web.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	labels, err := ReadLabels(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +46,7 @@ func TestRealLogs(t *testing.T) {
 		specs         []rules.Spec
 		pairs, better int
 	}{{Rules(), 13, 2}, {presets, 55, 0}} {
-		pairs, err := Measure(context.Background(), realdata.Path(t), weblogs, labels, want.specs)
+		pairs, err := Measure(context.Background(), realdata.Path(t), labels, want.specs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,9 +127,9 @@ func TestNobodyIsProposed(t *testing.T) {
 }
 
 // wanted is a log of traffic that a site wants, and of one that attacks it as well.
-func wanted(t *testing.T, played []scenes.Scene, of map[string][]edgeguard.Event, attacked bool) (func() (replay.Source, error), map[string]Label) {
+func wanted(t *testing.T, played []scenes.Scene, of map[string][]edgeguard.Event, attacked bool) (func() (replay.Source, error), map[netip.Addr]Who) {
 	t.Helper()
-	labels := make(map[string]Label)
+	labels := make(map[netip.Addr]Who)
 	var all []edgeguard.Event
 	for i, scene := range played {
 		for _, ev := range of[scene.Name] {
@@ -132,7 +139,7 @@ func wanted(t *testing.T, played []scenes.Scene, of map[string][]edgeguard.Event
 	}
 	first := all[0].Time
 	for i := range all {
-		labels[edgeguard.Key{Prefix: evidence.Prefix(all[i].Addr)}.String()] = innocent
+		labels[evidence.Prefix(all[i].Addr).Addr()] = Who{Label: "visitor"}
 	}
 	if attacked {
 		var text bytes.Buffer
@@ -145,17 +152,19 @@ func wanted(t *testing.T, played []scenes.Scene, of map[string][]edgeguard.Event
 		}
 		all = append(all, parsed(t, text.Bytes())...)
 		for n := range 5 {
-			labels[fmt.Sprintf("203.0.113.%d", 200+n)], labels[fmt.Sprintf("203.0.113.%d", 210+n)] = attacker, attacker
+			for _, from := range []int{200, 210} {
+				labels[netip.AddrFrom4([4]byte{203, 0, 113, byte(from + n)})] = Who{Label: "scan"}
+			}
 		}
 	}
 	return func() (replay.Source, error) { return &once{slices.Clone(all)}, nil }, labels
 }
 
 // innocents returns events as a log all of whose addresses are benign.
-func innocents(all []edgeguard.Event) (func() (replay.Source, error), map[string]Label) {
-	labels := make(map[string]Label)
+func innocents(all []edgeguard.Event) (func() (replay.Source, error), map[netip.Addr]Who) {
+	labels := make(map[netip.Addr]Who)
 	for i := range all {
-		labels[edgeguard.Key{Prefix: evidence.Prefix(all[i].Addr)}.String()] = innocent
+		labels[evidence.Prefix(all[i].Addr).Addr()] = Who{Label: "visitor"}
 	}
 	return func() (replay.Source, error) { return &once{slices.Clone(all)}, nil }, labels
 }
@@ -234,4 +243,16 @@ func (o *once) Next() ([]edgeguard.Event, error) {
 		return all, nil
 	}
 	return nil, io.EOF
+}
+
+func TestLabels(t *testing.T) {
+	for _, test := range []struct{ text, want string }{
+		{"a\t192.0.2.1\tscan\n", "line 1: 3 columns"},
+		{"# a\na\t192.0.2\tscan\t1\n", "line 2:"},
+		{"a\t192.0.2.1\tscan\tmany\n", "line 1:"},
+	} {
+		if _, err := ReadLabels(strings.NewReader(test.text)); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%q: error %v, want %q", test.text, err, test.want)
+		}
+	}
 }
