@@ -92,6 +92,9 @@ bench loadtest-full: ## every figure of docs/benchmarks.md and docs/figures.md b
 	@scripts/need valgrind redis-server nginx:nginx-light haproxy fail2ban-server:fail2ban mawk goaccess tcpdump nft:nftables ip:iproute2 unshare:util-linux
 	go run ./loadtest report -full
 
+mutants: ## 100 mistakes in the code that counts and decides, which the tests have found, are found still: some half an hour
+	go test -count=1 -v -timeout 100m -tags mutants -run TestDrawn ./internal/mutanttest
+
 torture: ## the fault tests at full length, some hours
 	TORTURE=1 go test -count=1 -v -timeout 100m ./test/torture ./test/differential ./test/fleet ./test/haproxypeers ./aggregator
 	TORTURE=1 go test -count=1 -v -timeout 30m -run TestFleet ./replay
@@ -100,4 +103,4 @@ torture: ## the fault tests at full length, some hours
 clean:
 	rm -rf edgeguard dist
 
-.PHONY: build install dist dist-test test test-box bare race lint generate console-test console-test-short console-vendor envoy-test fuzz instructions instructions-check loadtest bench loadtest-full torture clean
+.PHONY: build install dist dist-test test test-box bare race lint generate console-test console-test-short console-vendor envoy-test fuzz instructions instructions-check loadtest bench loadtest-full mutants torture clean

@@ -3,12 +3,11 @@
 package aggregator_test
 
 import (
-	"encoding/json"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"edgeguard/internal/mutanttest"
 )
 
 // TestMutants checks that the model finds each of these mistakes within 2,000
@@ -88,35 +87,19 @@ func TestRefusalMutants(t *testing.T) {
 
 // mutate runs tests with one text of one file replaced.
 func mutate(t *testing.T, file, text, mistake string, args ...string) {
-	path, err := filepath.Abs(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	source, err := os.ReadFile(path)
+	source, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if strings.Count(string(source), text) != 1 {
 		t.Fatalf("%s has %q not once: the mutant is out of date", file, text)
 	}
-	mutant := filepath.Join(t.TempDir(), "mutant.go")
-	if err := os.WriteFile(mutant, []byte(strings.Replace(string(source), text, mistake, 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {path: mutant}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	list := filepath.Join(t.TempDir(), "overlay.json")
-	if err := os.WriteFile(list, overlay, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	run := exec.CommandContext(t.Context(), "go", append([]string{"test", "-overlay", list, "-timeout", "20m"}, args...)...)
-	run.Env = append(os.Environ(), "SEED=1", "RUNS=2000")
-	out, err := run.CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "--- FAIL: ") {
-		t.Errorf("survived, or did not build:\n%.2000s", out)
+	t.Setenv("SEED", "1")
+	t.Setenv("RUNS", "2000")
+	o := mutanttest.Run(t, file, []byte(strings.Replace(string(source), text, mistake, 1)), append([]string{"-timeout", "20m"}, args...)...)
+	if !o.Built || o.Failed == "" {
+		t.Errorf("survived, or did not build:\n%.2000s", o.Output)
 		return
 	}
-	t.Logf("%.400s", out)
+	t.Logf("%s: %.400s", o.Failed, o.Output)
 }
