@@ -9,6 +9,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/blocklist"
+	"edgeguard/internal/fulltest"
 )
 
 // sixteens are the IPv6 /16 in which registries have networks to hand out: of 2000::/3 a
@@ -45,9 +46,7 @@ func TestStolenSixteensOfIPv6(t *testing.T) {
 // Networks of a minute, with keys inside that last a year, would else refuse all clients
 // within the hour, and use none of the budget.
 func TestHiddenBehindAnother(t *testing.T) {
-	if underRace {
-		t.Skip("one goroutine: the race detector finds nothing here, and takes minutes")
-	}
+	fulltest.Only(t)
 	const year = 365 * 24 * time.Hour
 	for name, c := range map[string]struct {
 		allow    bool

@@ -58,9 +58,13 @@ func newRand(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, seed))
 }
 
-// quietly runs a test of a fleet that reports every key, and of a quiet one.
+// quietly runs a test of a fleet that reports every key, and of a quiet one: at full length of
+// both, else of the one under the race detector, and of the other without it.
 func quietly(t *testing.T, test func(t *testing.T, quiet bool)) {
 	for name, quiet := range map[string]bool{"all": false, "quiet": true} {
+		if !full && quiet == underRace {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, quiet)
