@@ -86,8 +86,9 @@ type Batch struct {
 	told map[messageSubject]told // what the book knew before of what is told here
 }
 
-// MadeAt returns when the batch was made, by the clock that made it.
-func (b *Batch) MadeAt() time.Time { return b.made }
+// Made returns when the batch was made, by the clock that made it. Operators' templates may
+// call it.
+func (b *Batch) Made() time.Time { return b.made }
 
 // JSON returns the batch in its documented form.
 func (b *Batch) JSON() ([]byte, error) { return json.Marshal(b) }

@@ -126,5 +126,5 @@ func (w *webhook) drop() int {
 	return lost
 }
 
-func (w *webhook) made() time.Time { return w.batch.MadeAt() }
+func (w *webhook) made() time.Time { return w.batch.Made() }
 func (w *webhook) waiting() int    { return w.desk.Waiting() }
