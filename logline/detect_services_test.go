@@ -124,7 +124,7 @@ func TestDetectHostile(t *testing.T) {
 
 // TestDetectAmbiguous: two services that read the same lines are both named.
 func TestDetectAmbiguous(t *testing.T) {
-	f, err := Detect([]byte(strings.Repeat("Sun Nov 22 10:00:00 2026 - AUTHERR - [192.0.2.1] bob 192.0.2.1 failed to login\n", 5)), nil)
+	f, err := Detect([]byte(strings.Repeat("2026-11-22 10:00:00 - AUTHERR - [192.0.2.1] bob 192.0.2.1 failed to login\n", 5)), nil)
 	if err == nil || !strings.Contains(err.Error(), "its lines may be of hestiacp or of monitorix: say which with --format hestiacp") {
 		t.Errorf("%v, %v", f, err)
 	}

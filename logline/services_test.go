@@ -220,8 +220,8 @@ var serviceLines = map[string][]string{
 
 // attack is what a client may send to a service whose lines are known to him.
 func attack(rng *rand.Rand, lines []string) string {
-	pieces := []string{"x", " ", hostileText(rng)}
-	for range 2 { // a line that is to be there, and another
+	pieces := []string{"x", " ", hostileText(rng), "-0500 ", "UTC "} // a zone, where the name is next to the stamp
+	for range 2 {                                                    // a line that is to be there, and another
 		line := lines[rng.IntN(len(lines))]
 		pieces = append(pieces, strings.NewReplacer("ADDR", victim, "USER", "x", "QUOTED", "x").Replace(line))
 		for part := range strings.SplitSeq(strings.NewReplacer("ADDR", victim, "QUOTED", "USER", "bob", "USER").Replace(line), "USER") {

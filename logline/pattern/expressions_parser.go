@@ -30,6 +30,9 @@ type expressionsParser struct {
 
 	byHeader bool // of the last line that was read
 
+	outer scan.Instant // what settles the line's own stamp: what a container's runtime wrote
+	inner bool         // and the own stamp was found behind it
+
 	// connections are those that are open, by their number. Nil until one opens.
 	connections map[uint64]netip.Addr
 }
@@ -43,8 +46,9 @@ func (p *expressionsParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason 
 		return tooLong
 	}
 	before := p.Clock.Settle(scan.Instant{})
+	p.inner = false
 	at, stamp := p.stamp(line)
-	p.Clock.Settle(at)
+	p.outer = p.Clock.Settle(at)
 	why := p.match(line, at, stamp, ev)
 	p.Clock.Unsettle(before)
 	return why
@@ -72,11 +76,17 @@ func (p *expressionsParser) match(line []byte, at scan.Instant, stamp int, ev *e
 			if pat.part != whole && !p.connection(pat, text, found) {
 				return scan.Aside
 			}
+			// A group that begins where the line's own stamp does is not settled by that: it may end before
+			// what looks like the stamp's zone, and that may be what a client wrote.
+			if i := slices.Index(pat.groups, scan.PartTime); i > 0 && found[2*i] == 0 && (p.inner || len(text) == len(line)) {
+				p.Clock.Unsettle(p.outer)
+			}
 			// What is no address by one expression may be one by another, as an IPv6 address
 			// is that has no port.
 			if why = p.event(pat, text, found, stamp > 0, ev); why != scan.BadAddr {
 				return why
 			}
+			p.Clock.Settle(at)
 		}
 	}
 	return why
@@ -169,6 +179,7 @@ func (p *expressionsParser) stamp(line []byte) (at scan.Instant, n int) {
 	}
 	p.Clock.Settle(at) // also what an expression reads as a time
 	if own, m := p.stampAt(line, n); m > 0 {
+		p.inner = true
 		return own, m
 	}
 	return at, n

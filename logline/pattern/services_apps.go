@@ -104,7 +104,8 @@ var webServices = []service{
 		`{Froxlor|froxlor}froxlor\.WARNING: (?:User tried to login with wrong password|Unknown user tried to login)\. \{"source":"login","action":"\d+","user":"(?P<addr>[^"]+)"\}`,
 	}},
 	{name: "directadmin", failures: []string{`{}'(?P<addr>[^']+)' \d+ failed login attempts?\. `}},
-	{name: "hestiacp", failures: []string{`{}.* ADDR failed to login$`}},
+	// HestiaCP: the stamp names no zone, and what follows it is what a client wrote, which may look like one.
+	{name: "hestiacp", failures: []string{`^(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) .* ADDR failed to login$`}},
 	// GitLab: app/controllers/sessions_controller.rb log_failed_login.
 	{name: "gitlab", forgeable: true, failures: []string{`{}(?:[A-Z], )?Failed Login: username=.* ip=ADDR$`}},
 	{name: "groupoffice", forgeable: true, failures: []string{`{}LOGIN FAILED for user: ".*" from IP: ADDR$`}},
