@@ -18,7 +18,10 @@ import (
 // with AM or PM. Other days and months in digits, which may be either, are none of these.
 func (c *Clock) Stamp(b []byte) (t Instant, n int, ok bool) {
 	if len(b) == 0 || b[0] != '[' {
-		return c.stamp(b)
+		if t, n, ok = c.stamp(b); !ok {
+			n = 0
+		}
+		return t, n, ok
 	}
 	t, n, ok = c.stamp(b[1:])
 	if !ok || n+1 >= len(b) || b[n+1] != ']' {
@@ -33,7 +36,7 @@ func (c *Clock) stamp(b []byte) (t Instant, n int, ok bool) {
 		return t, 0, false
 	case len(b) > 24 && b[3] == ' ' && IsDigit(b[4]) && weekday(b): // journalctl -o short-full
 		t, n, ok = c.yearFirst(b[4:])
-		if n += 4; ok && t.bare && b[n] == ' ' { // a zone by its letters: the host's
+		if n += 4; ok && t.bare && n < len(b) && b[n] == ' ' { // a zone by its letters: the host's
 			n += max(1+bytes.IndexByte(b[n+1:], ' '), 0)
 		}
 		return t, n, ok
