@@ -42,7 +42,7 @@ func (e *Events) Crossing(now time.Time, c *edgeguard.Crossing) {
 
 // LeftOut keeps that events are missing from what is kept.
 func (e *Events) LeftOut(now time.Time, n uint64) {
-	text := fmt.Sprintf("%d more in this second, most of them crossings or ends of blocks that refused nothing, are not kept", n)
+	text := fmt.Sprintf("%d more, most of them crossings or ends of blocks that refused nothing, are not kept", n)
 	e.keep(eventlog.Crossings, Event{Time: now.UTC(), Kind: EventLeftOut, Name: "left_out", Text: text}, "")
 }
 
@@ -133,17 +133,21 @@ func (v *View) Recent(ctx context.Context, n int, kinds []string) []Event {
 
 // Since returns the number of the event of an ID, or of the last event where that is no ID, with
 // a gap: where events behind it are gone, or are in the list of an import alone, and blocks are
-// among the kinds, nil for all. It reads the log up to an event.
+// among the kinds, nil for all. Of 0 it returns 0. It reads the log up to an event.
 func (v *View) Since(ctx context.Context, id string, upTo uint64, kinds []string) (number uint64, gap bool) {
 	number, err := strconv.ParseUint(id, 10, 64)
+	last := upTo
+	if err == nil && number == 0 {
+		last = 0
+	}
 	if err != nil || number > upTo || !v.events.log.Whole(number) {
-		return upTo, true
+		return last, true
 	}
 	if kinds == nil || slices.Contains(kinds, EventBlock) {
 		for entry := range v.events.log.Find(ctx, eventlog.Query{After: number, Before: upTo + 1, Kinds: []string{EventChange}}) {
 			var event Event
 			if json.Unmarshal(entry.Body, &event) == nil && event.Change != nil && event.Change.Action == "import" && len(entry.Prefixes) > 0 {
-				return upTo, true
+				return last, true
 			}
 		}
 	}

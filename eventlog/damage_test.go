@@ -214,6 +214,27 @@ func TestWhole(t *testing.T) {
 	}
 	first = found(l, Query{})[0].Number
 	check("in memory", map[uint64]bool{first - 2: false, first - 1: true, number: true})
+
+	l = New(Config{Behind: 1000})
+	number = l.Add(ByHand, Entry{Time: noon})
+	check("another run in memory", map[uint64]bool{0: true, 5: false, 999: false, 1000: true, 1001: true, 1002: false})
+	folder = filepath.Join(t.TempDir(), "a", "events") // is made later
+	for behind := uint64(1000); behind < 1e9; behind *= 1000 {
+		l = New(Config{Folder: folder, Bytes: 64 << 20, Keep: month, Behind: behind})
+		if err := l.Open(); (err == nil) != (behind > 1000) {
+			t.Fatal(err)
+		}
+		for l.Whole(0) && behind == 1000 {
+			l.Add(ByHand, Entry{Time: noon, Body: make([]byte, 1000)})
+		}
+		_ = os.Mkdir(filepath.Dir(folder), 0o700)
+		if err := l.Flush(noon); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := found(l, Query{})
+	first, number = all[0].Number, all[len(all)-1].Number
+	check("of a folder that came later", map[uint64]bool{0: true, 5: false, first - 2: false, first - 1: true, number: true, 1e6 + 1<<20: false})
 }
 
 // Bytes without end are a log without end.

@@ -3,6 +3,7 @@ package eventlog
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"sync"
 	"time"
@@ -12,6 +13,9 @@ import (
 type Config struct {
 	// Folder is for the log alone; empty keeps the newest in memory.
 	Folder string
+	// Behind is what the numbers of a log without entries begin behind. Where it grows from run to
+	// run, no reader takes one log's numbers for another's.
+	Behind uint64
 	Bytes  int64         // of all rooms together
 	Keep   time.Duration // how long
 }
@@ -33,14 +37,15 @@ type Log struct {
 
 	mu     sync.Mutex // guards the fields below
 	number uint64     // of the last entry
-	gone   uint64     // number up to which some were removed, or are of another row of numbers
+	behind uint64     // what the numbers of this log begin behind
+	gone   uint64     // number up to which some were removed
 	rooms  [rooms]room
 	lost   uint64
 }
 
 // New returns a log in memory, until [Log.Open].
 func New(c Config) *Log {
-	l := &Log{config: c, full: make(chan struct{}, 1)}
+	l := &Log{config: c, full: make(chan struct{}, 1), number: c.Behind, behind: c.Behind}
 	for i := range l.rooms {
 		l.rooms[i].which = Room(i)
 	}
@@ -69,22 +74,26 @@ func (l *Log) open() error {
 		return err
 	}
 	l.root, l.refuse = root, nil
-	last := uint64(0)
+	first, last, gone := uint64(math.MaxUint64), uint64(0), uint64(0) // first if it is kept
 	for i := range l.rooms {
 		r := &l.rooms[i]
 		err = errors.Join(err, r.open(root))
 		for _, s := range r.segments {
-			last = max(last, s.Last)
+			if last = max(last, s.Last); s.number == 1 && s.First > 0 {
+				first = min(first, s.First)
+			}
 		}
 		if len(r.segments) > 0 && r.segments[0].number > 1 {
-			l.gone = max(l.gone, r.segments[0].First, 1) - 1
+			gone = max(gone, r.segments[0].First-min(r.segments[0].First, 1))
 		}
 	}
 	if last > 0 {
-		last += mostUnwritten
-		l.gone = max(l.gone, l.number) // who has a number of before would be told all
+		l.renumber(last + mostUnwritten)
+		if l.behind = first - 1; first == math.MaxUint64 {
+			l.behind = 0
+		}
+		l.gone = max(l.gone, gone)
 	}
-	l.renumber(last)
 	if err != nil {
 		return fmt.Errorf("%s: %w", l.config.Folder, err)
 	}
@@ -100,11 +109,14 @@ func (l *Log) renumber(last uint64) {
 		for len(early) > 0 {
 			size := frameSize(early)
 			e, _ := readFrame(early[:size])
-			e.Number += last
+			e.Number += last - l.behind
 			r.pending, early = appendFrame(r.pending, &e), early[size:]
 		}
 	}
-	l.number += last
+	l.number += last - l.behind
+	if l.gone > l.behind {
+		l.gone += last - l.behind
+	}
 }
 
 // Add adds an entry. It never waits for the disk: what finds no room among the bytes that
@@ -133,11 +145,14 @@ func (l *Log) Add(to Room, e Entry) uint64 {
 	return e.Number
 }
 
-// Whole reports whether all is kept that was added behind a number of this log.
+// Whole reports whether all is kept that was added behind a number of this log, 0 for the first.
 func (l *Log) Whole(after uint64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.gone <= after && after <= l.number
+	if after == 0 {
+		after = l.behind
+	}
+	return l.behind <= after && l.gone <= after && after <= l.number
 }
 
 // Newest returns the number of the last entry.

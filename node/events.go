@@ -56,9 +56,9 @@ func (k *eventKeeper) flush() bool {
 		k.alarms.Begins(now, alarm.State, eventsFolder, "what happens is not written to the disk, and the newest of it waits in memory: "+err.Error())
 	} else {
 		k.alarms.Recovers(alarm.State, eventsFolder)
-	}
-	if n := k.log.Lost(); n > 0 {
-		k.leftOut(n)
+		if n := k.log.Lost(); n > 0 { // said now, since it has room: else that were lost, too, each second
+			k.leftOut(n)
+		}
 	}
 	return err == nil
 }

@@ -12,6 +12,9 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/clockguard"
+	"edgeguard/eventlog"
+	"edgeguard/node/alarm"
 )
 
 // past asks for what happened.
@@ -137,6 +140,39 @@ func TestFloodsMoveNothing(t *testing.T) {
 	}
 	if e := u.past("prefix=100.65.0.9"); len(e) != 1 || inShort(&e[0]) != "change import 500" {
 		t.Errorf("of an imported one: %+v", e)
+	}
+}
+
+// What finds no room while the disk refuses is said once it does not: where that is said has no
+// room before, either, and would be left out each second.
+func TestLeftOutIsSaidWhenThereIsRoom(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "events")
+	log, said := eventlog.New(eventlog.Config{Folder: folder, Bytes: 64 << 20, Keep: time.Hour}), uint64(0)
+	k := &eventKeeper{log: log, clock: clockguard.New(clockguard.Read(), clockguard.Config{}), alarms: alarm.New(func(edgeguard.Alarm) {}, func(string, string) {})}
+	k.leftOut = func(n uint64) { said += n }
+	k.open()
+	if err := os.RemoveAll(folder); err != nil {
+		t.Fatal(err)
+	}
+	lost := uint64(0)
+	for i := range 30 { // they wait for the disk
+		if log.Add(eventlog.Crossings, eventlog.Entry{Time: time.Now(), Body: make([]byte, 10_000+i)}) == 0 {
+			lost++
+		}
+	}
+	if k.flush(); said > 0 || lost == 0 {
+		t.Errorf("%d lost, and %d said to be while the disk refuses", lost, said)
+	}
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_ = log.Close(time.Now())
+	if err := log.Open(); err != nil {
+		t.Fatal(err)
+	}
+	if k.flush(); said != lost {
+		t.Errorf("%d of %d were said to be left out", said, lost)
 	}
 }
 

@@ -164,7 +164,7 @@ func (n *Node) listens() listeners.Deps {
 
 // wireAdmin makes what the admin API shows and changes.
 func (n *Node) wireAdmin(s supervisor.Config, c *config.Config) {
-	kept := eventlog.New(eventlog.Config{Folder: inState(c.State, eventsFolder), Bytes: c.KeepEvents, Keep: c.KeepEventsFor})
+	kept := eventlog.New(eventlog.Config{Folder: inState(c.State, eventsFolder), Behind: uint64(n.clock.Epoch(n.clock.Now()).UnixMilli()), Bytes: c.KeepEvents, Keep: c.KeepEventsFor})
 	shown := status.New(n.sources())
 	events := admin.NewEvents(c.Node, kept, shown.Unit)
 	view := admin.NewView(shown, events)

@@ -184,6 +184,9 @@ func TestStreamGoesOnFromAnID(t *testing.T) {
 	if _, errs := take(t, t.Context(), s, 1, "6"); len(errs) != 1 || !errors.Is(errs[0], errGap) {
 		t.Errorf("an ID that is forgotten: %v, want a gap", errs)
 	}
+	if events, errs := take(t, t.Context(), s, 2, "0"); len(errs) != 1 || !errors.Is(errs[0], errGap) || len(events) != 1 {
+		t.Errorf("of all that is kept: %+v, %v, want a gap and the oldest", events, errs)
+	}
 }
 
 // The blocks of an import are sent, and kept in its change alone: a stream that missed them
