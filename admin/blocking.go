@@ -146,7 +146,7 @@ func (c *Changes) UnblockRule(by access.Caller, rule, reason string) (done BulkL
 			record.Prefixes = append(record.Prefixes, b.Prefix) // first, because the list changes then
 		}
 		record.Prefixes = slices.DeleteFunc(record.Prefixes, func(prefix netip.Prefix) bool {
-			_, ok := c.operator.Unblock(prefix, why)
+			_, ok := c.operator.UnblockListed(prefix, why)
 			return !ok // it has ended since
 		})
 		done.Lifted = len(record.Prefixes)

@@ -56,8 +56,8 @@ func NewEvents(node string, log *eventlog.Log, unit func(rule, origin string) wo
 }
 
 // Block publishes a change of the blocklist: a block or an allowance, or the
-// tombstone of one that was removed, with how that ended, which may be nil. The blocks of
-// an import are not kept one by one: its change lists them.
+// tombstone of one that was removed, with how that ended, which may be nil. Those of
+// a change of many are not kept one by one, but for what they refused: the change lists them.
 func (e *Events) Block(now time.Time, b edgeguard.Block, ended *blocklist.Ended, imported bool) {
 	if b.Allow {
 		e.allowance(now, b)
@@ -82,7 +82,7 @@ func (e *Events) Block(now time.Time, b edgeguard.Block, ended *blocklist.Ended,
 		}
 		e.made[by]++
 	}
-	if imported {
+	if imported && (ended == nil || ended.Refused == 0) {
 		e.send(event, func() uint64 { return e.log.Newest() })
 		return
 	}

@@ -62,6 +62,9 @@ func (e *Events) Change(a Audit) {
 	}
 	target, ofOne := keyPrefix(a.Target)
 	for more := true; more; more = len(list) > 0 {
+		if room == eventlog.Blocks { // it may have more than waits for the disk
+			_ = e.log.Flush(a.Time) // is told by who does it once a second
+		}
 		n := min(len(list), eventlog.MaxPrefixes-1)
 		part := slices.Clone(list[:n])
 		if list = list[n:]; ofOne {
@@ -131,9 +134,12 @@ func (v *View) Recent(ctx context.Context, n int, kinds []string) []Event {
 	return v.Past(ctx, eventlog.Query{Kinds: kinds, Newest: true}, n).Events
 }
 
+// listed are the changes of many whose blocks have no event of their own that is kept.
+var listed = []string{"import", "unblock rule"}
+
 // Since returns the number of the event of an ID, or of the last event where that is no ID, with
-// a gap: where events behind it are gone, or are in the list of an import alone, and blocks are
-// among the kinds, nil for all. Of 0 it returns 0. It reads the log up to an event.
+// a gap: where events behind it are gone, or are in the list of a change of many alone, and blocks
+// or their removal are among the kinds, nil for all. Of 0 it returns 0. It reads the log up to an event.
 func (v *View) Since(ctx context.Context, id string, upTo uint64, kinds []string) (number uint64, gap bool) {
 	number, err := strconv.ParseUint(id, 10, 64)
 	last := upTo
@@ -143,10 +149,10 @@ func (v *View) Since(ctx context.Context, id string, upTo uint64, kinds []string
 	if err != nil || number > upTo || !v.events.log.Whole(number) {
 		return last, true
 	}
-	if kinds == nil || slices.Contains(kinds, EventBlock) {
+	if kinds == nil || slices.Contains(kinds, EventBlock) || slices.Contains(kinds, EventUnblock) {
 		for entry := range v.events.log.Find(ctx, eventlog.Query{After: number, Before: upTo + 1, Kinds: []string{EventChange}}) {
 			var event Event
-			if json.Unmarshal(entry.Body, &event) == nil && event.Change != nil && event.Change.Action == "import" && len(entry.Prefixes) > 0 {
+			if json.Unmarshal(entry.Body, &event) == nil && event.Change != nil && slices.Contains(listed, event.Change.Action) && len(entry.Prefixes) > 0 {
 				return last, true
 			}
 		}

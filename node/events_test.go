@@ -143,6 +143,41 @@ func TestFloodsMoveNothing(t *testing.T) {
 	}
 }
 
+// A change of many is kept with its whole list, also where that is more than may wait for the disk,
+// and so is what its blocks refused.
+func TestLiftedByRuleIsKept(t *testing.T) {
+	t.Parallel()
+	u := newNode(t, shortDir(t), oneLog).start()
+	const blocks = 70_000
+	now := u.clock.Now()
+	for i := range blocks {
+		b := edgeguard.Block{Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{8, byte(i >> 16), byte(i >> 8), byte(i)}), 32), Rule: "long", Origin: "edge-1", Since: now, Until: now.Add(time.Hour)}
+		if _, _, err := u.list.Add(b, true, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 310 {
+		u.request("203.0.113.9")
+	}
+	for _, rule := range []string{"long", "site"} {
+		if _, err := u.desk().UnblockRule(t.Context(), rule, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u.stop()
+	u = newNode(t, u.folder, oneLog).start()
+	listed := 0
+	for _, e := range u.past("kind=change") {
+		listed += len(e.Change.Prefixes)
+	}
+	if listed != blocks+1 {
+		t.Errorf("%d of %d blocks are listed", listed, blocks+1)
+	}
+	if got := u.past("kind=unblock"); len(got) != 1 || inShort(&got[0]) != "unblock 203.0.113.9/32 lifted 10" {
+		t.Errorf("%+v", got)
+	}
+}
+
 // What finds no room while the disk refuses is said once it does not: where that is said has no
 // room before, either, and would be left out each second.
 func TestLeftOutIsSaidWhenThereIsRoom(t *testing.T) {

@@ -33,7 +33,7 @@ type operator struct {
 	status     *status.Status
 	reload     func() error
 	publish    func() // all records again, by the key that signs now
-	importing  atomic.Int32
+	listing    atomic.Int32
 }
 
 // Block implements admin.Operator.
@@ -68,9 +68,9 @@ func (o *operator) Import(b edgeguard.Block, spent float64, try bool) (edgeguard
 		local.Since, local.Until = o.clock.Local(b.Since), o.clock.Local(b.Until)
 		err = o.list.Check(local, o.clock.Now())
 	} else {
-		o.importing.Add(1)
+		o.listing.Add(1)
 		b, err = o.block(b, false)
-		o.importing.Add(-1)
+		o.listing.Add(-1)
 	}
 	if err != nil {
 		share = 0
@@ -78,11 +78,12 @@ func (o *operator) Import(b edgeguard.Block, spent float64, try bool) (edgeguard
 	return b, share, err
 }
 
-// imports reports whether a block that was made is one of an import that is under way, whose
-// one record lists it. Where another is made by hand at that moment, its own record does.
+// imports reports whether a block that was made or lifted is one of many that an operator's
+// change makes at this moment, whose one record lists it. Where another is made or lifted by
+// hand meanwhile, its own record does.
 func (o *operator) imports(b *edgeguard.Block) bool {
-	byHand := b.Rule == edgeguard.ManualRule || edgeguard.Owner(b.Rule) != ""
-	return o.importing.Load() > 0 && byHand && !b.Lifted && b.Origin == o.pipeline.Current().Config.Node
+	byHand := b.Lifted || b.Rule == edgeguard.ManualRule || edgeguard.Owner(b.Rule) != ""
+	return o.listing.Load() > 0 && byHand && b.Origin == o.pipeline.Current().Config.Node
 }
 
 // blockOwned puts another program's block in force, or returns the one that stays.
@@ -137,6 +138,13 @@ func (o *operator) Unblock(prefix netip.Prefix, reason string) (edgeguard.Block,
 		o.pipeline.Clear(now, prefix)
 	}
 	return o.status.Outward(lifted), ok
+}
+
+// UnblockListed implements admin.Operator.
+func (o *operator) UnblockListed(prefix netip.Prefix, reason string) (edgeguard.Block, bool) {
+	o.listing.Add(1)
+	defer o.listing.Add(-1)
+	return o.Unblock(prefix, reason)
 }
 
 // Disallow implements admin.Operator.

@@ -223,6 +223,10 @@ func (n *node) Disallow(prefix netip.Prefix, reason string) (edgeguard.Block, bo
 	return n.list.Disallow(prefix, start, reason, "n1")
 }
 
+func (n *node) UnblockListed(prefix netip.Prefix, reason string) (edgeguard.Block, bool) {
+	return n.Unblock(prefix, reason)
+}
+
 func (n *node) Unblock(prefix netip.Prefix, reason string) (edgeguard.Block, bool) {
 	n.mu.Lock()
 	n.cleared = append(n.cleared, prefix)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/server"
 	"edgeguard/blocklist"
+	"edgeguard/eventlog"
 )
 
 // What happened is found by time, network, rule and kind, page by page in both directions, and
@@ -129,5 +131,25 @@ func TestPastOfManyImports(t *testing.T) {
 	}
 	if !slices.Equal(got, list[95_000:]) {
 		t.Errorf("%d prefixes", len(got))
+	}
+}
+
+// A list that is longer than what may wait for the disk is kept whole.
+func TestPastOfALongList(t *testing.T) {
+	log := eventlog.New(eventlog.Config{Folder: filepath.Join(t.TempDir(), "events"), Bytes: 64 << 20, Keep: time.Hour})
+	if err := log.Open(); err != nil {
+		t.Fatal(err)
+	}
+	list := make([]netip.Prefix, 200_000)
+	for i := range list {
+		list[i] = netip.MustParsePrefix(fmt.Sprintf("2001:db8:0:%x::%x/128", i>>16, i&0xffff))
+	}
+	admin.NewEvents("n1", log, unit).Change(admin.Audit{Time: start, Who: "uid 0", Action: "unblock rule", Target: "site", Result: "ok", Prefixes: list})
+	var got []netip.Prefix
+	for e := range log.Find(t.Context(), eventlog.Query{}) {
+		got = append(got, e.Prefixes...)
+	}
+	if !slices.Equal(got, list) {
+		t.Errorf("%d of %d prefixes", len(got), len(list))
 	}
 }
