@@ -32,7 +32,7 @@ func (p *haproxyParser) Head(line []byte, ev *edgeguard.Event) scan.Reason { ret
 
 func (p *haproxyParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
 	header := scan.SyslogPrefix(line)
-	if header == 0 || (line[0]|0x20)-'a' < 26 { // the name of a month, or of a container: no zone
+	if header == 0 || (line[scan.Priority(line)]|0x20)-'a' < 26 { // the name of a month, or of a container: no zone
 		return p.message(line[header:], header > 0, ev)
 	}
 	p.SetHeader(line[:header])

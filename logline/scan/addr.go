@@ -26,7 +26,7 @@ func AddrAt(b []byte) (addr netip.Addr, n int, ok bool) {
 		for end++; end < len(b) && end < n+maxZone && IsAlnum(b[end]); end++ {
 		}
 	}
-	addr, ok = parseAddr(b[:n])
+	addr, ok = parseIPv6(b[:n])
 	return addr, end, ok
 }
 
@@ -76,6 +76,18 @@ func nonDigits(b uint64) uint64 {
 
 // parseAddr reads an address that is all of b.
 func parseAddr(b []byte) (netip.Addr, bool) {
+	if addr, n, ok := IPv4At(b); ok && n == len(b) {
+		return addr, true
+	}
+	return parseIPv6(b)
+}
+
+// parseIPv6 reads an address that is no dotted quad. Without a colon it is none: netip would make an error of
+// each such word, as of the month before each line of a syslog daemon.
+func parseIPv6(b []byte) (netip.Addr, bool) {
+	if bytes.IndexByte(b, ':') < 0 {
+		return netip.Addr{}, false
+	}
 	addr, err := netip.ParseAddr(unsafetext.String(b))
 	if err != nil {
 		return netip.Addr{}, false
@@ -87,6 +99,9 @@ func parseAddr(b []byte) (netip.Addr, bool) {
 // 192.0.2.1:80, [2001:db8::1]:80. An IPv6 address with a port and without
 // brackets is read by [AddrWithPort] only, where the format says a port is there.
 func AddrMaybePort(b []byte) (netip.Addr, bool) {
+	if addr, n, ok := IPv4At(b); ok && n == len(b) {
+		return addr, true
+	}
 	if len(b) > 1 && b[0] == '[' {
 		end := bytes.IndexByte(b, ']')
 		if end < 0 || end+1 < len(b) && b[end+1] != ':' {
@@ -97,7 +112,7 @@ func AddrMaybePort(b []byte) (netip.Addr, bool) {
 	if bytes.Count(b, []byte{':'}) == 1 {
 		return AddrWithPort(b)
 	}
-	return parseAddr(b)
+	return parseIPv6(b)
 }
 
 // AddrWithPort reads an address that is followed by its last colon and a port.
@@ -107,7 +122,7 @@ func AddrWithPort(b []byte) (netip.Addr, bool) {
 		return netip.Addr{}, false
 	}
 	host, port := b[:colon], b[colon+1:]
-	if len(port) == 0 || len(port) > 5 || bytes.IndexFunc(port, func(r rune) bool { return r < '0' || r > '9' }) >= 0 {
+	if _, digits := Digits(port, 5); digits == 0 || digits < len(port) {
 		return netip.Addr{}, false
 	}
 	if len(host) > 1 && host[0] == '[' && host[len(host)-1] == ']' {

@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"net/netip"
 	"testing"
@@ -24,6 +25,10 @@ func checkIPv4(t *testing.T, b []byte) (ok bool) {
 	addr, n, ok := IPv4At(b)
 	if slow, m, want := slowIPv4(b); addr != slow || n != m || ok != want {
 		t.Fatalf("%q: %v, %d, %v; want %v, %d, %v", b, addr, n, ok, slow, m, want)
+	}
+	slow, err := netip.ParseAddr(string(b))
+	if whole, read := AddrMaybePort(b); !bytes.ContainsAny(b, ":[") && (whole != slow.Unmap().WithZone("") || read != (err == nil)) {
+		t.Fatalf("%q: all of it is read as %v, want %v, %v", b, whole, slow, err)
 	}
 	return ok
 }

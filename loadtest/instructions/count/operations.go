@@ -41,7 +41,7 @@ var now = time.Unix(1780358400, 0)
 
 // Operations lists what is counted of edgeguard: the rows of the table.
 func Operations() []Operation {
-	return slices.Concat(adds(), decisions(), outages(), ruleSets())
+	return slices.Concat(adds(), decisions(), outages(), ruleSets(), logLines())
 }
 
 // Drive draws the operands of all calls and makes the first made of them: of two
