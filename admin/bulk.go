@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// MostBulk is the most blocks of a request. A thousand longest reasons would not fit
+	// MostBulk is the most blocks of a request. Ten thousand longest reasons would not fit
 	// into its body.
-	MostBulk = 500
+	MostBulk = 5000
 )
 
 // BulkEntry asks for one block.

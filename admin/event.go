@@ -16,6 +16,7 @@ const (
 	EventAllow    = "allow"
 	EventDisallow = "disallow"
 	EventChange   = "change" // an operator's
+	EventListed   = "listed" // more of the prefixes of the change before
 	EventAlarm    = "alarm"  // something an operator should look at
 	EventState    = "state"  // the node changed: reloaded, degraded, stopping …
 	EventHeld     = "held"   // other records than before await confirmation
@@ -29,7 +30,7 @@ const (
 
 // EventKinds returns the kinds of events.
 func EventKinds() []string {
-	return []string{EventBlock, EventUnblock, EventEnd, EventAllow, EventDisallow, EventChange, EventAlarm, EventState, EventHeld, EventWouldBlock, EventCrossing, EventLeftOut}
+	return []string{EventBlock, EventUnblock, EventEnd, EventAllow, EventDisallow, EventChange, EventListed, EventAlarm, EventState, EventHeld, EventWouldBlock, EventCrossing, EventLeftOut}
 }
 
 // Event is one thing that happened on the node.

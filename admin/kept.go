@@ -50,8 +50,8 @@ func (e *Events) LeftOut(now time.Time, n uint64) {
 // the blocks, so that one import does not move all other changes out.
 const fewPrefixes = 20
 
-// Change keeps what an operator changed. Its prefixes are the entry's own; too many for one
-// are in several.
+// Change keeps what an operator changed. Its prefixes are the entry's own; those that are too many
+// for it are in others behind it.
 func (e *Events) Change(a Audit) {
 	for _, long := range []*string{&a.Who, &a.User, &a.Target, &a.Detail, &a.Result} {
 		*long = safetext.Cut(*long, mostKept)
@@ -61,7 +61,7 @@ func (e *Events) Change(a Audit) {
 		room = eventlog.Blocks
 	}
 	target, ofOne := keyPrefix(a.Target)
-	for more := true; more; more = len(list) > 0 {
+	for kind, more := EventChange, true; more; kind, more = EventListed, len(list) > 0 {
 		if room == eventlog.Blocks { // it may have more than waits for the disk
 			_ = e.log.Flush(a.Time) // is told by who does it once a second
 		}
@@ -70,7 +70,7 @@ func (e *Events) Change(a Audit) {
 		if list = list[n:]; ofOne {
 			part = append(part, target)
 		}
-		e.keep(room, Event{Time: a.Time.UTC(), Kind: EventChange, Change: &a}, "", part...)
+		e.keep(room, Event{Time: a.Time.UTC(), Kind: kind, Change: &a}, "", part...)
 	}
 }
 
@@ -106,7 +106,7 @@ func (v *View) Past(ctx context.Context, q eventlog.Query, limit int) PastPage {
 		q.Kinds = EventKinds()
 	}
 	if v.discreet {
-		q.Kinds = slices.DeleteFunc(slices.Clone(q.Kinds), func(kind string) bool { return kind == EventChange })
+		q.Kinds = slices.DeleteFunc(slices.Clone(q.Kinds), func(kind string) bool { return kind == EventChange || kind == EventListed })
 	}
 	page, newest, size := PastPage{Events: []Event{}}, max(v.events.log.Newest(), 1), 0
 	for entry := range v.events.log.Find(ctx, q) {

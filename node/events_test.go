@@ -132,13 +132,13 @@ func TestFloodsMoveNothing(t *testing.T) {
 		t.Errorf("%d blocks", n)
 	}
 	changes, listed := u.past("kind=change"), 0
-	for _, e := range changes {
+	for _, e := range u.past("kind=change,listed") {
 		listed += len(e.Change.Prefixes)
 	}
 	if len(changes) != 1+requests || listed != requests*each {
 		t.Errorf("%d changes with %d prefixes", len(changes), listed)
 	}
-	if e := u.past("prefix=100.65.0.9"); len(e) != 1 || inShort(&e[0]) != "change import 500" {
+	if e := u.past("prefix=100.65.0.9"); len(e) != 1 || inShort(&e[0]) != "change import 1023" {
 		t.Errorf("of an imported one: %+v", e)
 	}
 }
@@ -167,7 +167,7 @@ func TestLiftedByRuleIsKept(t *testing.T) {
 	u.stop()
 	u = newNode(t, u.folder, oneLog).start()
 	listed := 0
-	for _, e := range u.past("kind=change") {
+	for _, e := range u.past("kind=change,listed") {
 		listed += len(e.Change.Prefixes)
 	}
 	if listed != blocks+1 {

@@ -64,7 +64,9 @@ func (p *nodeHandlers) activity(_ http.ResponseWriter, r *http.Request) (string,
 	shown := &activityPage{frame: p.frames.of(r, "activity", "Activity"), Kind: r.URL.Query().Get("kind"), Kinds: admin.EventKinds()}
 	now, kinds := p.reader.Now(), []string{shown.Kind}
 	if shown.Kind == "" { // of crossings there are too many beside others
-		kinds = slices.DeleteFunc(admin.EventKinds(), func(kind string) bool { return kind == admin.EventCrossing || kind == admin.EventLeftOut })
+		kinds = slices.DeleteFunc(admin.EventKinds(), func(kind string) bool {
+			return kind == admin.EventCrossing || kind == admin.EventLeftOut || kind == admin.EventListed
+		})
 	}
 	for _, e := range p.view.Recent(r.Context(), activityLength, kinds) {
 		shown.Events = append(shown.Events, happened(&e, now))

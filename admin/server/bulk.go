@@ -9,7 +9,7 @@ import (
 )
 
 // maxImport is the most bytes of a request for many blocks.
-const maxImport = 1 << 20
+const maxImport = 8 << 20
 
 // importBlocks makes many blocks, and sends the result of each.
 func (s writes) importBlocks(w http.ResponseWriter, r *http.Request) *call.Problem {

@@ -123,7 +123,7 @@ func TestPastOfManyImports(t *testing.T) {
 	if all := decode[admin.AuditPage](t, s, "/api/v1/audit?cursor=2").Audit; len(all) != 1 || all[0].Action != "reload" {
 		t.Errorf("%+v", all)
 	}
-	newest := decode[admin.PastPage](t, s, "/api/v1/history?kind=change&limit=5").Events // a change is in parts
+	newest := decode[admin.PastPage](t, s, "/api/v1/history?kind=change,listed&limit=5").Events // a change is in parts
 	slices.Reverse(newest)
 	var got []netip.Prefix
 	for _, e := range newest {
