@@ -216,7 +216,7 @@ func TestWhole(t *testing.T) {
 	check("in memory", map[uint64]bool{first - 2: false, first - 1: true, number: true})
 
 	l = New(Config{Behind: 1000})
-	number = l.Add(ByHand, Entry{Time: noon})
+	l.Add(ByHand, Entry{Time: noon})
 	check("another run in memory", map[uint64]bool{0: true, 5: false, 999: false, 1000: true, 1001: true, 1002: false})
 	folder = filepath.Join(t.TempDir(), "a", "events") // is made later
 	for behind := uint64(1000); behind < 1e9; behind *= 1000 {
