@@ -2,6 +2,7 @@ package admin
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"edgeguard/admin/watch"
@@ -165,7 +166,9 @@ type Log struct {
 	Skipped uint64    `json:"skipped"`
 	// Suppressed is how many lines the log says never came to it, by a limit of a daemon.
 	Suppressed uint64 `json:"suppressed,omitempty"`
-	Lost       uint64 `json:"lost"`
+	// Unread says of each program whose lines are not understood that it is so, with an example.
+	Unread []string `json:"unread,omitempty"`
+	Lost   uint64   `json:"lost"`
 	// Dropped is how many lines the HAProxy that writes here could not send to one of its
 	// log servers, by its stats socket, since the log is received: at most so many are lost.
 	Dropped uint64 `json:"haproxy_dropped,omitempty"`
@@ -193,7 +196,8 @@ type Log struct {
 // Plus returns what two logs of one name gave together.
 func (l Log) Plus(o *Log) Log {
 	return Log{
-		Name: o.Name, Files: l.Files + o.Files, Parsed: l.Parsed + o.Parsed, Skipped: l.Skipped + o.Skipped, Suppressed: l.Suppressed + o.Suppressed, Lost: l.Lost + o.Lost, Dropped: l.Dropped + o.Dropped, Refused: l.Refused + o.Refused,
+		Unread: slices.Concat(l.Unread, o.Unread),
+		Name:   o.Name, Files: l.Files + o.Files, Parsed: l.Parsed + o.Parsed, Skipped: l.Skipped + o.Skipped, Suppressed: l.Suppressed + o.Suppressed, Lost: l.Lost + o.Lost, Dropped: l.Dropped + o.Dropped, Refused: l.Refused + o.Refused,
 		TurnedAway: l.TurnedAway + o.TurnedAway, Served: l.Served + o.Served,
 		Late: l.Late + o.Late, Early: l.Early + o.Early, Behind: l.Behind + o.Behind, LostBytes: l.LostBytes + o.LostBytes,
 		Rotations: l.Rotations + o.Rotations, Truncations: l.Truncations + o.Truncations, Gaps: l.Gaps + o.Gaps,

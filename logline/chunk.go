@@ -43,6 +43,10 @@ type Chunk struct {
 	// want of another, and by how much the last ones are off.
 	Bare bool
 	Off  scan.Off
+	// Quiet is how many of the chunk's lines were passed over for a reason; Unread are the programs of the log whose lines
+	// are not understood.
+	Quiet  uint64
+	Unread []scan.Unread
 
 	copies int // of events, of lines that came again
 }
@@ -85,15 +89,17 @@ func (o *Long) Pass(text []byte) []byte {
 // Parser parses the chunks of one log, in their order. It is not safe for
 // concurrent use. [Format.Parser] makes one.
 type Parser struct {
-	parser scan.LineParser
-	dated  scan.Dated             // the same, nil if all its stamps name their zone
-	pieces formats.EnvelopePieces // of lines that a container runtime has cut
-	name   string
-	lines  uint64 // so far
-	events uint64
-	ahead  uint64
-	shown  int
-	others int
+	parser  scan.LineParser
+	dated   scan.Dated             // the same, nil if all its stamps name their zone
+	watched scan.Understands       // the same, nil if it knows no programs
+	pieces  formats.EnvelopePieces // of lines that a container runtime has cut
+	name    string
+	lines   uint64 // so far
+	events  uint64
+	ahead   uint64
+	shown   int
+	others  int
+	quiet   uint64
 
 	last     *edgeguard.Event // of the line before the chunk, if it may come again
 	lastIn   any
@@ -109,6 +115,9 @@ func (f *Format) Parser(name string, zone *time.Location) *Parser {
 	}
 	l := &Parser{parser: f.start(zone), name: name}
 	l.dated, _ = l.parser.(scan.Dated)
+	if l.watched, _ = l.parser.(scan.Understands); l.watched != nil {
+		l.watched.Watch()
+	}
 	return l
 }
 
@@ -182,6 +191,10 @@ func (l *Parser) Parse(c *Chunk) {
 	l.events += uint64(len(c.Events))
 	if c.Lines = l.lines - before; l.dated != nil {
 		c.Bare, c.Off = l.dated.Bare(), l.dated.Off()
+	}
+	if l.watched != nil {
+		c.Quiet, c.Unread = l.watched.Quiet()-l.quiet, l.watched.Unread()
+		l.quiet += c.Quiet
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"edgeguard/enforce"
 	"edgeguard/internal/sleep"
 	"edgeguard/logline"
+	"edgeguard/logline/scan"
 	"edgeguard/node/alarm"
 	"edgeguard/node/checks"
 	"edgeguard/node/pipeline"
@@ -280,6 +281,7 @@ func (s *logSource) figures() admin.Log {
 	if follower := s.follower.Load(); follower != nil {
 		t := (*follower).Stats()
 		f.Files, f.Lines, f.Last = t.Files, t.Lines, t.Last
+		f.Unread = texts(t.Unread)
 		f.Parsed, f.Skipped, f.Suppressed, f.Late, f.Early = t.Events, t.Skipped, t.Suppressed, t.Late, t.Early
 		f.Behind, f.LostBytes = t.Behind, t.Lost
 		f.Rotations, f.Truncations, f.Gaps = t.Rotations, t.Truncations, t.Gaps
@@ -288,9 +290,18 @@ func (s *logSource) figures() admin.Log {
 		t := listener.Stats()
 		f.Lines, f.Last = t.Lines, t.Last
 		f.Parsed, f.Skipped, f.Lost, f.Refused = t.Events, t.Skipped, t.Full+t.Dropped, t.Foreign
+		f.Unread = texts(t.Unread)
 		f.Suppressed, f.Late, f.Early, f.Dropped = t.Suppressed, t.Late, t.Early, s.dropped.Load()
 	}
 	return f
+}
+
+// texts says whose lines are not understood.
+func texts(unread []scan.Unread) (all []string) {
+	for _, u := range unread {
+		all = append(all, u.String())
+	}
+	return all
 }
 
 // progress returns what is known of the log now.
@@ -300,11 +311,11 @@ func (s *logSource) progress() checks.Progress {
 	if f := s.follower.Load(); f != nil {
 		t := (*f).Stats()
 		info, err := os.Stat(s.config.File)
-		return checks.Progress{Events: t.Events, Lines: t.Lines, Behind: t.Behind, Off: t.Off, Zone: zone, Example: t.Example(), Empty: t.Files == 0 && (err != nil || info.Size() == 0)}
+		return checks.Progress{Events: t.Events, Lines: t.Lines - t.Quiet, Unread: t.Unread, Behind: t.Behind, Off: t.Off, Zone: zone, Example: t.Example(), Empty: t.Files == 0 && (err != nil || info.Size() == 0)}
 	}
 	if l := s.listener.Load(); l != nil {
 		t := l.Stats()
-		return checks.Progress{Events: t.Events, Lines: t.Lines, Off: t.Off, Zone: zone, Example: t.Example(), Empty: true}
+		return checks.Progress{Events: t.Events, Lines: t.Lines - t.Quiet, Unread: t.Unread, Off: t.Off, Zone: zone, Example: t.Example(), Empty: true}
 	}
 	return checks.Progress{Empty: true}
 }

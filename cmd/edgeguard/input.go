@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"edgeguard"
@@ -129,6 +130,9 @@ func (o *inputOptions) openLog(name string) (*input, error) {
 			for _, line := range s.Others {
 				out.warning += "\n  " + line.String()
 			}
+		}
+		for _, unread := range s.Unread {
+			out.warning = strings.TrimPrefix(out.warning+"\n"+unread.String(), "\n")
 		}
 		return out
 	}

@@ -56,6 +56,29 @@ func (p *envelopeParser) Sure() netip.Addr {
 // Suppressed implements [scan.Suppresses].
 func (p *envelopeParser) Suppressed() uint64 { return scan.Suppressed(p.last.program, p.last.text) }
 
+// Watch implements [scan.Understands].
+func (p *envelopeParser) Watch() {
+	if in, ok := p.inside.(scan.Understands); ok {
+		in.Watch()
+	}
+}
+
+// Quiet implements [scan.Understands].
+func (p *envelopeParser) Quiet() uint64 {
+	if in, ok := p.inside.(scan.Understands); ok {
+		return in.Quiet()
+	}
+	return 0
+}
+
+// Unread implements [scan.Understands].
+func (p *envelopeParser) Unread() []scan.Unread {
+	if in, ok := p.inside.(scan.Understands); ok {
+		return in.Unread()
+	}
+	return nil
+}
+
 // SetProgram implements [scan.Headed]: the envelope itself says it.
 func (p *envelopeParser) SetProgram([]byte) {}
 

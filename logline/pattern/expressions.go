@@ -22,6 +22,7 @@ const maxPattern = 4 << 10
 type Expressions struct {
 	patterns []*expression
 	kinds    edgeguard.Kind
+	writers  []writer // of services
 }
 
 // expression is one compiled expression.
@@ -300,11 +301,16 @@ func withoutHead(expr string) (rest string, message bool, err error) {
 	if strings.Trim(programs, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./*|") != "" {
 		return "", false, fmt.Errorf("{%s} is not the name of a program, with * for what differs, or names joined by |", programs)
 	}
-	header := syslogHeader("(?:" + strings.NewReplacer(".", `\.`, "*", `[\w./()-]*`).Replace(programs) + ")")
+	header := syslogHeader(tagExpr(programs))
 	if either {
 		return "^(" + header + ownStamp + ")?" + rest, true, nil
 	}
 	return "^" + header + rest, true, nil
+}
+
+// tagExpr is the expression of programs' names in a header.
+func tagExpr(programs string) string {
+	return "(?:" + strings.NewReplacer(".", `\.`, "*", `[\w./()-]*`).Replace(programs) + ")"
 }
 
 // syslogHeader is what daemons write between a stamp and the message of a program.

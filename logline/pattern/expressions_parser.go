@@ -33,6 +33,13 @@ type expressionsParser struct {
 	outer scan.Instant // what settles the line's own stamp: what a container's runtime wrote
 	inner bool         // and the own stamp was found behind it
 
+	// What came of each of the format's programs, how many lines were passed over for a reason, whether a line of a program
+	// came, and how many of others did before.
+	tallies []tally
+	quiet   uint64
+	ownCame bool
+	others  int
+
 	// connections are those that are open, by their number. Nil until one opens.
 	connections map[uint64]netip.Addr
 }
@@ -50,6 +57,9 @@ func (p *expressionsParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason 
 	at, stamp := p.stamp(line)
 	p.outer = p.Clock.Settle(at)
 	why := p.match(line, at, stamp, ev)
+	if why == scan.Aside && len(p.tallies) > 0 {
+		p.passOver(line, stamp)
+	}
 	p.Clock.Unsettle(before)
 	return why
 }
@@ -57,7 +67,7 @@ func (p *expressionsParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason 
 // match finds the expression that a line is of.
 func (p *expressionsParser) match(line []byte, at scan.Instant, stamp int, ev *edgeguard.Event) scan.Reason {
 	why := scan.Aside
-	for _, pat := range p.format.patterns {
+	for i, pat := range p.format.patterns {
 		text, ok := p.text(pat, line, stamp)
 		if !ok || !strings.Contains(unsafetext.String(text), pat.literal) {
 			continue
@@ -73,6 +83,7 @@ func (p *expressionsParser) match(line []byte, at scan.Instant, stamp int, ev *e
 			p.f.Reset()
 			p.f.Raw, p.f.At = true, at
 			p.byHeader = pat.headed || pat.either && found[2] >= 0
+			p.understood(i)
 			if pat.part != whole && !p.connection(pat, text, found) {
 				return scan.Aside
 			}

@@ -66,6 +66,9 @@ func Service(names string) *Expressions {
 		e := services[i].compiled()
 		all.patterns = append(all.patterns, e.patterns...)
 		all.kinds |= e.kinds
+		w := e.writers[0]
+		w.until = len(all.patterns)
+		all.writers = append(all.writers, w)
 	}
 	return all
 }
@@ -82,7 +85,7 @@ func (s *service) compiled() *Expressions {
 	if e, ok := compiled.Load(s.name); ok {
 		return e.(*Expressions)
 	}
-	e := &Expressions{}
+	e := &Expressions{writers: []writer{s.writer()}}
 	for i, exprs := range [][]string{whole: s.expressions(), opens: s.opens, goesOn: s.goesOn, closes: s.closes} {
 		for _, expr := range exprs {
 			p, kinds, _, err := readExpression(expanded(expr))

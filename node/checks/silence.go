@@ -26,14 +26,16 @@ const (
 // Progress is what is known of a log at one moment.
 type Progress struct {
 	Events uint64 // counted
-	Lines  uint64 // read
+	Lines  uint64 // read, without those that were passed over for a reason
 	Behind int64  // bytes still to be read
 	// Off is by how much the last times without a zone are off that were read in Zone.
 	Off  scan.Off
 	Zone *time.Location
 	// Example is a line that was not counted, empty where none is kept.
 	Example string
-	Others  uint64 // what the node's other sources counted
+	// Unread are programs whose lines are not understood.
+	Unread []scan.Unread
+	Others uint64 // what the node's other sources counted
 	// Empty says that the server has never written to it, as far as can be seen:
 	// always so of a socket.
 	Empty bool
@@ -58,6 +60,9 @@ func (w *Silence) Look(now time.Time, s Progress) string {
 	}
 	if off {
 		return anotherZone(now, s.Off, s.Zone)
+	}
+	if len(s.Unread) > 0 {
+		return s.Unread[0].String()
 	}
 	if w.last.Equal(now) {
 		return ""

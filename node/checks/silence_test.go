@@ -42,6 +42,11 @@ func TestSilence(t *testing.T) {
 			{growsFor + 2*time.Second, Progress{Lines: 1000, Events: 1}, ""},
 			{2*growsFor + time.Second, Progress{Lines: 1000, Events: 1}, "989 lines were read"},
 		}},
+		{"one program of two", []look{
+			{0, Progress{Events: 7, Lines: 7}, ""},
+			{1, Progress{Events: 9, Lines: 9, Unread: []scan.Unread{{Program: "dovecot", Lines: 20, Example: "a line"}}}, "20 or more lines of dovecot"},
+			{2, Progress{Events: 9, Lines: 9}, ""},
+		}},
 		{"a file that is not read on", []look{
 			{0, Progress{Behind: 10}, ""},
 			{growsFor, Progress{Behind: 20}, "20 bytes are unread"},

@@ -204,6 +204,8 @@ func (in *inlet) count(p *page, late, early uint64, newest, now time.Time) {
 	s.Late += late
 	s.Early += early
 	s.Off = p.Off
+	s.Quiet += p.Quiet
+	s.Unread = p.Unread
 	if len(s.Others) == 0 {
 		s.Others = p.Others
 	}

@@ -22,6 +22,9 @@ type LiveStats struct {
 	// were decided, and those more than a second in the future, which were
 	// decided as if they happened now.
 	Late, Early uint64
+	// Quiet is how many lines were passed over for a reason, and Unread whose lines are not understood.
+	Quiet  uint64
+	Unread []scan.Unread
 	// Off is by how much the last lines' times without a zone were off.
 	Off scan.Off
 	// Age is how old the last batch's newest event was when it was decided: the

@@ -172,7 +172,7 @@ func (g *PatternFollower) stop(path string, m *member) {
 	if len(g.left) < mostLeft {
 		g.left[path] = position
 	}
-	s.Last, s.Shown, s.Others, s.Behind = time.Time{}, nil, nil, 0
+	s.Last, s.Shown, s.Others, s.Unread, s.Behind = time.Time{}, nil, nil, nil, 0
 	g.ended.add(&s)
 }
 
@@ -270,6 +270,10 @@ func (g *PatternFollower) Positions() map[string]Position {
 func (s *FollowStats) add(o *FollowStats) {
 	s.Lines, s.Events, s.Skipped, s.Partial = s.Lines+o.Lines, s.Events+o.Events, s.Skipped+o.Skipped, s.Partial+o.Partial
 	s.Suppressed += o.Suppressed
+	s.Quiet += o.Quiet
+	if len(o.Unread) > 0 {
+		s.Unread = o.Unread
+	}
 	s.Late, s.Early = s.Late+o.Late, s.Early+o.Early
 	s.Behind, s.Rotations, s.Truncations = s.Behind+o.Behind, s.Rotations+o.Rotations, s.Truncations+o.Truncations
 	s.Lost, s.Gaps = s.Lost+o.Lost, s.Gaps+o.Gaps

@@ -214,6 +214,8 @@ func (r *Reader) note(p *page) {
 	r.stats.Partial += p.Partial
 	r.stats.First = append(r.stats.First, p.Shown...)
 	r.stats.Passed += p.Passed
+	r.stats.Quiet += p.Quiet
+	r.stats.Unread = p.Unread
 	r.stats.Suppressed += p.Suppressed
 	r.stats.Bare = p.Bare
 	r.stats.Others = append(r.stats.Others, p.Others...)

@@ -1,6 +1,9 @@
 package accesslog
 
-import "edgeguard/logline"
+import (
+	"edgeguard/logline"
+	"edgeguard/logline/scan"
+)
 
 // Stats says how far a reader is and what it has passed over.
 type Stats struct {
@@ -14,6 +17,9 @@ type Stats struct {
 	// Passed is how many lines said nothing of a client, and Others the first of them.
 	Passed uint64
 	Others []logline.Skipped
+	// Quiet is how many of these were passed over for a reason, and Unread whose lines are not understood.
+	Quiet  uint64
+	Unread []scan.Unread
 	// Suppressed is how many lines the log says never came to it, by a limit of a daemon.
 	Suppressed uint64
 	// Bare says that times which name no zone were read in that of the options.

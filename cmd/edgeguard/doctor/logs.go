@@ -63,7 +63,7 @@ func (x *examination) log(file, format string) {
 	p := parsed.Parser(file, nil)
 	p.SetLatest(info.ModTime().Add(time.Hour))
 	p.Parse(&chunk)
-	s := accesslog.Stats{Lines: chunk.Lines, Events: uint64(len(chunk.Events)), Skipped: chunk.Skipped, First: chunk.Shown, Others: chunk.Others, Suppressed: chunk.Suppressed}
+	s := accesslog.Stats{Lines: chunk.Lines, Events: uint64(len(chunk.Events)), Skipped: chunk.Skipped, First: chunk.Shown, Others: chunk.Others, Suppressed: chunk.Suppressed, Quiet: chunk.Quiet, Unread: chunk.Unread}
 	x.lines(about, "last", parsed, &s)
 	x.clients(about, chunk.Events)
 }
@@ -123,10 +123,14 @@ func (x *examination) lines(about, which string, format *logline.Format, s *acce
 	if s.Suppressed > 0 {
 		x.note(doubt, about, "its %s lines say that %s", which, words.Suppressed(s.Suppressed))
 	}
+	for _, unread := range s.Unread {
+		x.note(doubt, about, "of its %s lines, %s", which, unread)
+	}
 	switch {
+	case s.Events == 0 && len(s.Unread) > 0:
 	case s.Lines == 0:
 		x.note(doubt, about, "is readable but empty: nothing is counted until the server writes to it")
-	case s.Events == 0 && s.Skipped == 0 && s.Lines >= enoughLines && len(s.Others) > 0:
+	case s.Events == 0 && s.Skipped == 0 && s.Lines-s.Quiet >= enoughLines && len(s.Others) > 0:
 		x.note(doubt, about, "none of its %s %d lines is one that format %s counts; if they should be, set the log's own format. The first: %s", which, s.Lines, format, firstTexts(s.Others))
 	case s.Events == 0 && s.Skipped == 0:
 		x.note(fine, about, "none of its %s %d lines is one that format %s counts", which, s.Lines, format)

@@ -26,6 +26,25 @@ func TestLogOfNothing(t *testing.T) {
 	}
 }
 
+// TestLogOfUnread: a program beside another that is read is a doubt, and a log without failures is none.
+func TestLogOfUnread(t *testing.T) {
+	const head = "Nov 22 10:00:00 web-1 "
+	for text, want := range map[string]severity{
+		head + "sshd[17]: Accepted publickey for bob from 203.0.113.7 port 4711 ssh2\n" + head + "CRON[17]: (root) CMD (true)\n":                 fine,
+		head + "sshd[17]: Failed password for bob from 203.0.113.7 port 4711 ssh2\n" + head + "dovecot: imap-login: it failed for 203.0.113.7\n": doubt,
+	} {
+		file := filepath.Join(t.TempDir(), "auth.log")
+		if err := os.WriteFile(file, []byte(strings.Repeat(text, enoughLines)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var x examination
+		x.log(file, "sshd+dovecot")
+		if len(x.findings) == 0 || x.findings[0].Severity != want || (want == doubt) != strings.Contains(x.findings[0].Text, "20 or more lines of dovecot") {
+			t.Errorf("%s: %+v", text, x.findings)
+		}
+	}
+}
+
 // TestLogsOfPattern: how many files match is said, none is a doubt, and what is wrong with one is said of it.
 func TestLogsOfPattern(t *testing.T) {
 	folder := t.TempDir()

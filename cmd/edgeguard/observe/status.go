@@ -211,8 +211,12 @@ func drawSources(out io.Writer, colour bool, s *admin.Stats) {
 	fmt.Fprintln(out)
 	t.Print(out, colour)
 	for i := range s.Logs {
-		if l := &s.Logs[i]; l.Suppressed > 0 {
+		l := &s.Logs[i]
+		if l.Suppressed > 0 {
 			fmt.Fprintf(out, "log %s: it says that %s\n", clean(l.Name), words.Suppressed(l.Suppressed))
+		}
+		for _, unread := range l.Unread {
+			fmt.Fprintf(out, "log %s: %s\n", clean(l.Name), clean(unread))
 		}
 	}
 	for _, source := range s.Sources {

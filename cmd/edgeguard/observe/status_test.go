@@ -39,11 +39,11 @@ func TestStatusNamesFrontDoors(t *testing.T) {
 	}
 }
 
-// A log that says it lacks lines is named.
+// A log that says it lacks lines is named, and one whose lines are not understood.
 func TestStatusNamesSuppressedLines(t *testing.T) {
 	var out bytes.Buffer
-	drawSources(&out, false, &admin.Stats{Sources: []admin.Source{{Name: "log /a.log"}, {Name: "log /b.log"}}, Logs: []admin.Log{{Name: "/a.log", Suppressed: 1200}, {Name: "/b.log"}}})
-	if got := out.String(); !strings.Contains(got, "log /a.log: it says that 1,200 lines were suppressed") || strings.Contains(got, "/b.log:") {
+	drawSources(&out, false, &admin.Stats{Sources: []admin.Source{{Name: "log /a.log"}, {Name: "log /b.log"}}, Logs: []admin.Log{{Name: "/a.log", Suppressed: 1200, Unread: []string{"20 lines of x"}}, {Name: "/b.log"}}})
+	if got := out.String(); !strings.Contains(got, "log /a.log: it says that 1,200 lines were suppressed") || strings.Contains(got, "/b.log:") || !strings.Contains(got, "log /a.log: 20 lines of x\n") {
 		t.Error(got)
 	}
 }
