@@ -60,6 +60,26 @@ type option struct {
 	Chosen       bool
 }
 
+// columnHead is the head of a column of blocks, which puts their list in another order.
+type columnHead struct {
+	// Cell says which cell of a row, in the template "rows", is below it.
+	Cell, Label, Class string
+	// Path is the same list in the order of the column; empty where there is none.
+	// Sort is its direction where the list is in it.
+	Path, Sort, Title string
+	order             string
+}
+
+// blockColumns are the columns of blocks, from left to right.
+var blockColumns = []columnHead{
+	{Cell: "who", Label: "Address", order: admin.ByPrefix},
+	{Cell: "end", Label: "Ends in", Class: "num", order: admin.ByEnd},
+	{Cell: "why", Label: "Rule, and count now / limit", Title: "Sorts by the count when it was blocked", order: admin.ByCount},
+	{Cell: "slots", Label: "Last slots", Class: "hide-m"},
+	{Cell: "denied", Label: "Denied here", Title: "Events that this node denied because of the block", Class: "num hide-c"},
+	{Cell: "by", Label: "Made by", Class: "hide-m"},
+}
+
 // blockTable is blocks, with heads by which they can be put in another order. May says
 // that their rows have what changes them, Ticks that several are changed together.
 type blockTable struct {

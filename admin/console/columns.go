@@ -2,18 +2,11 @@ package console
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	"edgeguard/admin"
 )
-
-// columnHead is the head of a column of blocks, which puts their list in another order.
-type columnHead struct {
-	Label, Class string
-	// Path is the same list in the order of the column; empty where there is none.
-	// Sort is its direction where the list is in it.
-	Path, Sort, Title string
-}
 
 // withOrder returns parameters with an order: the newest first unless another is asked
 // for. The form sends it together with its direction.
@@ -41,18 +34,9 @@ func chosenIn(asked url.Values, name string) string {
 	return order + " " + dir
 }
 
-// columns are those of blocks, with the order of each.
-func columns() (all []columnHead, orders []string) {
-	all = []columnHead{
-		{Label: "Address"}, {Label: "Ends in", Class: "num"}, {Label: "Rule, and count now / limit", Title: "Sorts by the count when it was blocked"}, {Label: "Last slots", Class: "hide-m"},
-		{Label: "Denied here", Title: "Events that this node denied because of the block", Class: "num hide-c"}, {Label: "Made by", Class: "hide-m"},
-	}
-	return all, []string{admin.ByPrefix, admin.ByEnd, admin.ByCount, "", "", ""}
-}
-
 // plainHeads returns the heads of a list in one order.
 func plainHeads() []columnHead {
-	all, _ := columns()
+	all := slices.Clone(blockColumns)
 	for i := range all {
 		all[i].Title = ""
 	}
@@ -62,8 +46,9 @@ func plainHeads() []columnHead {
 // columnHeads returns the heads of a list in an order. The head of that order turns it
 // around.
 func columnHeads(asked url.Values, f *admin.BlockFilter) []columnHead {
-	all, orders := columns()
-	for i, order := range orders {
+	all := slices.Clone(blockColumns)
+	for i := range all {
+		order := all[i].order
 		if order == "" {
 			continue
 		}

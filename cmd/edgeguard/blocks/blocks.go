@@ -70,7 +70,7 @@ func blocksListCommand(e *command.Env) *cobra.Command {
 
 // listBlocks prints the blocks as they come, page by page.
 func listBlocks(ctx context.Context, e *command.Env, node *client.Client, filter client.Filter, rows int) error {
-	t := NewTable("blocked")
+	t := &output.Table{}
 	shown := 0
 	for b, err := range node.Blocks(ctx, filter) {
 		if err != nil {
@@ -84,7 +84,7 @@ func listBlocks(ctx context.Context, e *command.Env, node *client.Client, filter
 			continue // to say how many more there are
 		}
 		if !e.JSON {
-			AddRow(t, b.Block, time.Now())
+			AddRow(t, "blocked", &b.Block, time.Now())
 		} else if err := e.PrintJSON(b); err != nil {
 			return err
 		}
@@ -147,28 +147,18 @@ func listAround(ctx context.Context, e *command.Env, node *client.Client, prefix
 	return nil
 }
 
-// NewTable returns a table with the columns of a list of blocks.
-func NewTable(head string) *output.Table {
-	t := &output.Table{}
-	t.Texts(output.Red, head)
-	t.Texts(output.Plain, "rule")
-	t.Numbers(output.Plain, "count")
-	t.Numbers(output.Faint, "limit")
-	t.Texts(output.Faint, "of")
-	t.Texts(output.Plain, "since")
-	t.Numbers(output.Plain, "remaining")
-	t.Texts(output.Plain, "by")
-	t.Texts(output.Faint, "reason")
-	return t
-}
-
-// AddRow adds a block.
-func AddRow(t *output.Table, b admin.Block, now time.Time) {
+// AddRow adds a block to a table, below a head that says what its blocks are.
+func AddRow(t *output.Table, head string, b *admin.Block, now time.Time) {
 	count, limit := b.Unit.Amount(b.Count), b.Unit.Amount(b.Limit)
 	if b.Limit == 0 {
 		count, limit = "", ""
 	}
-	t.Row(output.Prefix(b.Prefix), b.Rule, count, limit, b.Unit.Many, words.Instant(b.Since), words.Left(b.Until.Sub(now)), b.Origin, b.Reason)
+	t.Cells(
+		output.Text(output.Red, head, output.Prefix(b.Prefix)), output.Text(output.Plain, "rule", b.Rule),
+		output.Number(output.Plain, "count", count), output.Number(output.Faint, "limit", limit), output.Text(output.Faint, "of", b.Unit.Many),
+		output.Text(output.Plain, "since", words.Instant(b.Since)), output.Number(output.Plain, "remaining", words.Left(b.Until.Sub(now))),
+		output.Text(output.Plain, "by", b.Origin), output.Text(output.Faint, "reason", b.Reason),
+	)
 }
 
 func blocksAddCommand(e *command.Env) *cobra.Command {

@@ -162,10 +162,9 @@ func drawTop(out *bytes.Buffer, e *command.Env, before, now *admin.Stats, top *a
 		return
 	}
 	fmt.Fprintln(out)
-	t := blocks.NewTable("newest blocks")
-	t.Screen = e.Width
-	for _, b := range top.Newest {
-		blocks.AddRow(t, b, now.Time)
+	t := &output.Table{Screen: e.Width}
+	for i := range top.Newest {
+		blocks.AddRow(t, "newest blocks", &top.Newest[i], now.Time)
 	}
 	t.Print(out, e.Colour)
 }
@@ -222,31 +221,25 @@ func drawKeys(out *bytes.Buffer, e *command.Env, keys []admin.KeyCount) {
 		return
 	}
 	t := &output.Table{Screen: e.Width}
-	t.Texts(output.Plain, "nearest to a limit", "rule")
-	t.Texts(output.Faint, "")
-	t.Numbers(output.Plain, "count")
-	t.Numbers(output.Faint, "limit")
-	t.Texts(output.Faint, "of")
-	t.Numbers(output.Amber, "")
 	inFleet := slices.ContainsFunc(keys, func(k admin.KeyCount) bool { return k.Fleet != nil })
-	if inFleet {
-		t.Numbers(output.Plain, "in the fleet")
-		t.Numbers(output.Amber, "")
-		t.Numbers(output.Faint, "nodes")
-	}
 	for _, k := range keys {
 		more := ""
 		if k.More > 0 {
 			more = "+" + words.Plural(k.More, "rule", "rules")
 		}
-		row := []string{k.Shown, k.Rule, more, k.Unit.Amount(k.Count), k.Unit.Amount(k.Limit), k.Unit.Many, words.Percent(k.Count, k.Limit)}
-		switch {
-		case k.Fleet != nil:
-			row = append(row, k.Unit.Amount(k.Fleet.Count), words.Percent(k.Fleet.Count, k.Limit), words.Number(len(k.Fleet.Nodes)))
-		case inFleet:
-			row = append(row, "", "", "")
+		row := []output.Cell{
+			output.Text(output.Plain, "nearest to a limit", k.Shown), output.Text(output.Plain, "rule", k.Rule), output.Text(output.Faint, "", more),
+			output.Number(output.Plain, "count", k.Unit.Amount(k.Count)), output.Number(output.Faint, "limit", k.Unit.Amount(k.Limit)),
+			output.Text(output.Faint, "of", k.Unit.Many), output.Number(output.Amber, "", words.Percent(k.Count, k.Limit)),
 		}
-		t.Row(row...)
+		if inFleet {
+			var count, share, nodes string
+			if f := k.Fleet; f != nil {
+				count, share, nodes = k.Unit.Amount(f.Count), words.Percent(f.Count, k.Limit), words.Number(len(f.Nodes))
+			}
+			row = append(row, output.Number(output.Plain, "in the fleet", count), output.Number(output.Amber, "", share), output.Number(output.Faint, "nodes", nodes))
+		}
+		t.Cells(row...)
 	}
 	t.Print(out, e.Colour)
 }

@@ -58,6 +58,31 @@ func (t *Table) Row(cells ...string) {
 	t.rows = append(t.rows, cells)
 }
 
+// Cell is a text with the head and the colour of its column.
+type Cell struct {
+	paint, head, text string
+	right             bool
+}
+
+// Text returns a cell that is aligned to the left.
+func Text(paint, head, text string) Cell { return Cell{paint: paint, head: head, text: text} }
+
+// Number returns a cell that is aligned to the right.
+func Number(paint, head, text string) Cell {
+	return Cell{paint: paint, head: head, text: text, right: true}
+}
+
+// Cells adds a row whose cells bring their columns: those of the first row are the table's.
+func (t *Table) Cells(cells ...Cell) {
+	row := make([]string, len(cells))
+	for i, c := range cells {
+		if row[i] = c.text; len(t.rows) == 0 {
+			t.columns(c.right, c.paint, []string{c.head})
+		}
+	}
+	t.Row(row...)
+}
+
 // Len returns the number of rows.
 func (t *Table) Len() int { return len(t.rows) }
 
