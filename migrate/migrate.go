@@ -8,9 +8,12 @@
 package migrate
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"edgeguard"
 	"edgeguard/config/yaml"
@@ -22,6 +25,35 @@ import (
 // MaxRules is how many rules one file may have. A text with more is no policy that
 // somebody wrote.
 const MaxRules = 500
+
+// What several imports say: of all rules, of one, and why one is refused.
+const (
+	NotePaths     = "Paths are compared in normal form: //login, /%6Cogin and /a/../login count as /login. Hosts are compared without their port, and methods and hosts in any case."
+	NoteIPv6      = "IPv6 is counted by /64, with the networks around it; `wide: off` leaves these out."
+	NoteFields    = "A rule that names a field which no source of yours knows counts nothing: `edgeguard check` warns of it, once the config has your sources."
+	NoteShadow    = "%s: shadow, which only reports."
+	NoteChallenge = "WARNING: %s becomes deny. edgeguard has no challenge: a person is refused like a program. Set `action: shadow` until the threshold is right."
+	NoteResponse  = "The custom response is not imported: edgeguard answers 429, or your proxy answers."
+	NoAddress     = "%s: %s counts all addresses together there, and edgeguard counts each address"
+)
+
+// RulesOf returns the rules that find finds in a JSON text. fix says how to get what can be
+// read. An error about a text that has the first of a pair of others says that it is the
+// second, another format.
+func RulesOf(data []byte, fix string, others [][2]string, find func(root *JSONValue) ([]*JSONValue, error)) (list []*JSONValue, err error) {
+	root, err := ParseJSON(data)
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, fix)
+	} else if list, err = find(root); err == nil && len(list) > MaxRules {
+		return nil, fmt.Errorf("has %d rules, and at most %d are read", len(list), MaxRules)
+	}
+	for _, o := range others {
+		if err != nil && bytes.Contains(data, []byte(o[0])) {
+			return nil, errors.New("is " + o[1] + ", which is not read: " + fix)
+		}
+	}
+	return list, err
+}
 
 // Draft is one rule of the other program, as it becomes one here.
 type Draft struct {
@@ -44,6 +76,12 @@ func (r *Draft) Refuse(format string, args ...any) {
 	r.Refused = append(r.Refused, fmt.Sprintf(format, args...))
 }
 
+// SetRate sets how much is allowed in which time, and notes how the program says it.
+func (r *Draft) SetRate(limit, seconds uint32, said, program string) {
+	r.Spec.Threshold, r.Spec.Window = limit, time.Duration(seconds)*time.Second
+	r.NoteDecision("%s in %d seconds: threshold and window. guard is 1, because %s has none.", said, seconds, program)
+}
+
 // Report is what an import comes to.
 type Report struct {
 	From  string   // the other program, as people call it
@@ -58,6 +96,17 @@ type Report struct {
 // Leave notes something that is not imported.
 func (r *Report) Leave(format string, args ...any) {
 	r.Left = append(r.Left, fmt.Sprintf(format, args...))
+}
+
+// AddRead adds a rule as Add does, when all that is known of its value was asked for. It is
+// refused for what else the value has.
+func (r *Report) AddRead(rule *Draft, value *JSONValue, name string) {
+	if len(rule.Refused) == 0 { // what was refused was not read to its end
+		for _, path := range value.Unread() {
+			rule.Refuse("%s is not known to this import", path)
+		}
+	}
+	r.Add(rule, name)
 }
 
 // Add adds a rule. Its Spec gets a name like the given one that no other has; if

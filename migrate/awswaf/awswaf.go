@@ -2,12 +2,10 @@
 package awswaf
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"edgeguard"
 	"edgeguard/migrate"
@@ -30,17 +28,10 @@ func Encodings() []string { return []string{string(Auto), string(Base64), string
 // Import reads the JSON of a web ACL, a rule group, a list of rules, a rule or a
 // statement.
 func Import(data []byte, encoding Encoding) (*migrate.Report, error) {
-	root, err := migrate.ParseJSON(data)
-	if err != nil {
-		return nil, otherFormat(data, fmt.Errorf("%w: %s", err, fix))
-	}
 	im := &importer{encoding: encoding, report: &migrate.Report{From: "AWS WAF", Notes: notes}}
-	list, err := im.find(root)
+	list, err := migrate.RulesOf(data, fix, otherFormats, im.find)
 	if err != nil {
-		return nil, otherFormat(data, err)
-	}
-	if len(list) > migrate.MaxRules {
-		return nil, fmt.Errorf("has %d rules, and at most %d are read", len(list), migrate.MaxRules)
+		return nil, err
 	}
 	im.decideEncoding(list)
 	im.read(list)
@@ -50,23 +41,15 @@ func Import(data []byte, encoding Encoding) (*migrate.Report, error) {
 // notes are what differs for all rules.
 var notes = []string{
 	"AWS WAF counts about every 10 seconds, and each web ACL by itself; edgeguard counts each request at once, over all nodes of a fleet.",
-	"Paths are compared in normal form: //login, /%6Cogin and /a/../login count as /login. Hosts are compared without their port, and methods and hosts in any case.",
-	"IPv6 is counted by /64, with the networks around it; `wide: off` leaves these out.",
-	"A rule that names a field which no source of yours knows counts nothing: `edgeguard check` warns of it, once the config has your sources.",
+	migrate.NotePaths, migrate.NoteIPv6, migrate.NoteFields,
 }
 
 // fix is how to get what can be read.
 const fix = "import what `aws wafv2 get-web-acl --name NAME --scope SCOPE --id ID` prints"
 
-// otherFormat returns a better error for texts of other formats that say the same.
-func otherFormat(data []byte, err error) error {
-	switch {
-	case bytes.Contains(data, []byte("AWSTemplateFormatVersion")), bytes.Contains(data, []byte("AWS::WAFv2")):
-		return errors.New("is a CloudFormation template, which is not read: " + fix)
-	case bytes.Contains(data, []byte("aws_wafv2_")):
-		return errors.New("is Terraform, which is not read: " + fix)
-	}
-	return err
+// otherFormats say the same in other words.
+var otherFormats = [][2]string{
+	{"AWSTemplateFormatVersion", "a CloudFormation template"}, {"AWS::WAFv2", "a CloudFormation template"}, {"aws_wafv2_", "Terraform"},
 }
 
 // importer reads one file.
@@ -220,8 +203,7 @@ func (im *importer) rateRule(r *rule, s *migrate.JSONValue, before earlier) {
 			out.Refuse("EvaluationWindowSec is not 60, 120, 300 or 600")
 		}
 	}
-	out.Spec.Threshold, out.Spec.Window = limit, time.Duration(seconds)*time.Second
-	out.NoteDecision("Limit %d in %d seconds: threshold and window. guard is 1, because AWS WAF has none.", limit, seconds)
+	out.SetRate(limit, seconds, fmt.Sprintf("Limit %d", limit), "AWS WAF")
 	im.readKey(out, s)
 	im.scope(out, s)
 	action(out, r.value)
@@ -231,12 +213,7 @@ func (im *importer) rateRule(r *rule, s *migrate.JSONValue, before earlier) {
 		r.value.SkipFields("RuleLabels")
 		out.NoteDecision("The labels that it adds are not imported.")
 	}
-	if len(out.Refused) == 0 { // what was refused was not read to its end
-		for _, path := range r.value.Unread() {
-			out.Refuse("%s is not known to this import", path)
-		}
-	}
-	im.report.Add(out, r.name)
+	im.report.AddRead(out, r.value, r.name)
 }
 
 // action reads what AWS does while the rate is over the limit.
@@ -253,15 +230,15 @@ func action(out *migrate.Draft, v *migrate.JSONValue) {
 		out.NoteDecision("Block: deny, which refuses what matches while the count is over the limit, as AWS WAF does.")
 		if a.Field("Block").Field("CustomResponse") != nil {
 			a.Field("Block").SkipFields("CustomResponse")
-			out.NoteDecision("The custom response is not imported: edgeguard answers 429, or your proxy answers.")
+			out.NoteDecision(migrate.NoteResponse)
 		}
 	case names[0] == "Count":
 		out.Spec.Action = edgeguard.ActionShadow
-		out.NoteDecision("Count: shadow, which only reports.")
+		out.NoteDecision(migrate.NoteShadow, "Count")
 		skipHandling(out, a.Field("Count"))
 	case names[0] == "Captcha", names[0] == "Challenge":
 		out.Spec.Action = edgeguard.ActionDeny
-		out.NoteDecision("WARNING: %s becomes deny. edgeguard has no challenge: a person is refused like a program. Set `action: shadow` until the threshold is right.", names[0])
+		out.NoteDecision(migrate.NoteChallenge, names[0])
 		skipHandling(out, a.Field(names[0]))
 		v.SkipFields("CaptchaConfig", "ChallengeConfig")
 	default:

@@ -88,7 +88,7 @@ func (im *importer) customKeys(out *migrate.Draft, s *migrate.JSONValue) {
 		out.Refuse("CustomKeys has two addresses, and a key here has one")
 	}
 	if addresses == 0 {
-		out.Refuse("CustomKeys has no IP: AWS WAF counts all addresses together there, and edgeguard counts each address")
+		out.Refuse(migrate.NoAddress, "CustomKeys has no IP", "AWS WAF")
 	}
 	out.Spec.Key.With = with
 	if len(with) > 0 {

@@ -2,7 +2,6 @@
 package cloudflare
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
@@ -19,15 +18,9 @@ const fix = "import the answer of GET /zones/ZONE/rulesets/phases/http_ratelimit
 
 // Import reads the answer of the API with a ruleset, a ruleset, a list of rules or a rule.
 func Import(data []byte) (*migrate.Report, error) {
-	list, err := rulesOf(data)
-	if err != nil && bytes.Contains(data, []byte("cloudflare_")) {
-		err = errors.New("is Terraform, which is not read: " + fix)
-	}
+	list, err := migrate.RulesOf(data, fix, [][2]string{{"cloudflare_", "Terraform"}}, find)
 	if err != nil {
 		return nil, err
-	}
-	if len(list) > migrate.MaxRules {
-		return nil, fmt.Errorf("has %d rules, and at most %d are read", len(list), migrate.MaxRules)
 	}
 	report := &migrate.Report{From: "Cloudflare", Notes: notes}
 	for i, v := range list {
@@ -40,18 +33,9 @@ func Import(data []byte) (*migrate.Report, error) {
 var notes = []string{
 	"Cloudflare counts in each data center by itself; edgeguard counts over all nodes of a fleet, so the same number is stricter here.",
 	"Cloudflare ends at the first rule that refuses a request, and later rules do not count it; here each rule counts all that it matches.",
-	"Paths are compared in normal form: //login, /%6Cogin and /a/../login count as /login. Hosts are compared without their port, and methods and hosts in any case.",
-	"IPv6 is counted by /64, with the networks around it; `wide: off` leaves these out.",
+	migrate.NotePaths, migrate.NoteIPv6,
 	"Behind Cloudflare the clients' addresses are in a header: set `trusted_proxies` to Cloudflare's networks, or have your proxy do it.",
-	"A rule that names a field which no source of yours knows counts nothing: `edgeguard check` warns of it, once the config has your sources.",
-}
-
-func rulesOf(data []byte) ([]*migrate.JSONValue, error) {
-	root, err := migrate.ParseJSON(data)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s", err, fix)
-	}
-	return find(root)
+	migrate.NoteFields,
 }
 
 // find returns the rules of a file.
@@ -114,12 +98,7 @@ func read(report *migrate.Report, v *migrate.JSONValue, i int) {
 	r.conditions()
 	r.action()
 	v.SkipFields("id", "version", "last_updated", "ref", "categories", "logging")
-	if len(r.Refused) == 0 { // what was refused was not read to its end
-		for _, path := range v.Unread() {
-			r.Refuse("%s is not known to this import", path)
-		}
-	}
-	report.Add(r.Draft, name)
+	report.AddRead(r.Draft, v, name)
 }
 
 // rate reads how much is allowed in which time.
@@ -141,8 +120,7 @@ func (r *rule) rate() {
 	if origin, given := r.limits.Field("requests_to_origin").Truth(); given && origin {
 		r.Refuse("requests_to_origin counts only what Cloudflare's cache does not answer, which edgeguard does not know")
 	}
-	r.Spec.Threshold, r.Spec.Window = requests, time.Duration(period)*time.Second
-	r.NoteDecision("%d requests in %d seconds: threshold and window. guard is 1, because Cloudflare has none.", requests, period)
+	r.SetRate(requests, period, fmt.Sprintf("%d requests", requests), "Cloudflare")
 }
 
 // header is a characteristic that is a header's value.
@@ -176,7 +154,7 @@ func (r *rule) key() {
 		}
 	}
 	if !address {
-		r.Refuse("the characteristics have no ip.src: Cloudflare counts all addresses together there, and edgeguard counts each address")
+		r.Refuse(migrate.NoAddress, "the characteristics have no ip.src", "Cloudflare")
 	}
 	if r.Spec.Key.With = with; len(with) > 0 {
 		r.NoteDecision("Each address together with %s.", strings.Join(with, ", "))
@@ -233,22 +211,20 @@ func (r *rule) action() {
 			r.Refuse("mitigation_timeout is not a whole number of seconds")
 		}
 	}
-	if response := r.value.Field("action_parameters"); response != nil {
-		if response.Field("response") != nil && action == "block" {
-			response.SkipFields("response")
-			r.NoteDecision("The custom response is not imported: edgeguard answers 429, or your proxy answers.")
-		}
+	if parameters := r.value.Field("action_parameters"); parameters.Field("response") != nil && action == "block" {
+		parameters.SkipFields("response")
+		r.NoteDecision(migrate.NoteResponse)
 	}
 	switch action {
 	case "block":
 		r.block(seconds)
 	case "log":
 		r.Spec.Action = edgeguard.ActionShadow
-		r.NoteDecision("log: shadow, which only reports.")
+		r.NoteDecision(migrate.NoteShadow, "log")
 		r.noDuration(seconds)
 	case "challenge", "js_challenge", "managed_challenge":
 		r.deny()
-		r.NoteDecision("WARNING: %s becomes deny. edgeguard has no challenge: a person is refused like a program. Set `action: shadow` until the threshold is right.", action)
+		r.NoteDecision(migrate.NoteChallenge, action)
 		r.noDuration(seconds)
 	default:
 		r.Refuse("the action %q has no meaning in a rule that counts", action)

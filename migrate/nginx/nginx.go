@@ -61,8 +61,7 @@ var notes = []string{
 	"All of these only report. A leaky bucket has no window: each threshold is what it lets pass within a minute after a pause, which is rate × 1 minute + burst.",
 	"Who sends all of a minute's requests at once passes here, and not there: nginx delays or refuses what is faster than rate and burst. A second rule with a lower threshold, or limit_req itself, is for that.",
 	"nginx counts all places of one zone together, and each nginx by itself; here each limit_req counts by itself, over all nodes of a fleet.",
-	"IPv6 is counted by /64, with the networks around it; `wide: off` leaves these out.",
-	"A rule that names a field which no source of yours knows counts nothing: `edgeguard check` warns of it, once the config has your sources.",
+	migrate.NoteIPv6, migrate.NoteFields,
 }
 
 // importer reads one configuration.
