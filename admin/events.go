@@ -46,8 +46,8 @@ type MadeBy struct {
 }
 
 // NewEvents returns the events that a log keeps. node is the name of this
-// node, so that blocks made here can be told from the fleet's; unit returns what figures are
-// of, as [Reader] has it.
+// node, so that blocks made here can be told from the fleet's; unit returns what a
+// figure counts, as [Reader] does.
 func NewEvents(node string, log *eventlog.Log, unit func(rule, origin string) words.Measure) *Events {
 	return &Events{
 		node: node, log: log, unit: unit, hub: watch.NewHub[*Event](),

@@ -36,8 +36,8 @@ type KernelState struct {
 	Until time.Time `json:"until,omitzero"`
 	Left  float64   `json:"left_seconds,omitempty"`
 	Why   string    `json:"why,omitempty"`
-	// Spared are never dropped during a trial: those of ssh connections, and those
-	// that the request named. SparedMore says that there are more ssh connections,
+	// Spared are addresses never dropped during a trial: the clients of ssh, and what
+	// the request named. SparedMore says that there are more ssh connections,
 	// which are not spared.
 	Spared     []string `json:"spared,omitempty"`
 	SparedMore bool     `json:"spared_more,omitempty"`

@@ -56,8 +56,8 @@ func (v *View) BlockPages(ctx context.Context, f BlockFilter) iter.Seq[[]ActiveB
 	}
 }
 
-// importedPage is BlockPage where the filter's rule is that of a feed of imported blocks:
-// they are in the order of their prefixes whatever the filter says. Without such a rule
+// importedPage returns the page of imported blocks if the filter's rule is a feed. They are
+// in the order of their prefixes, whatever order the filter asks for. Without such a rule
 // they are not on a page, since there are far too many, but for those around one address.
 func (v *View) importedPage(f *BlockFilter, limit int) (page BlockPage, ok bool) {
 	if f.Rule == "" || f.Contains.IsValid() {

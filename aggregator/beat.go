@@ -10,7 +10,7 @@ const (
 )
 
 // tail is how many bytes a signed heartbeat ends with in place of its last
-// brace. BeatSize is how many a MAC adds.
+// brace. beatMACSize is how many a MAC adds.
 const (
 	tail        = len(beatStart) + 2*MACSize + len(beatEnd)
 	beatMACSize = tail - 1

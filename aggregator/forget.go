@@ -13,7 +13,7 @@ func (n *Totals) Forget(prefix netip.Prefix, at time.Time) []Key {
 	return n.forget(prefix, at, everyMeter)
 }
 
-// Pardon is Forget for the guarded meters alone: a site failed.
+// Pardon forgets, as Forget does, but only in meters that spare outages: a site failed.
 func (n *Totals) Pardon(prefix netip.Prefix, at time.Time) []Key {
 	return n.forget(prefix, at, sparesOutages)
 }
@@ -49,7 +49,7 @@ func (n *Totals) forget(prefix netip.Prefix, at time.Time, applies func(*meter) 
 // was counted after it and pushed before it arrived here stays.
 func (n *Totals) Cleared(prefix netip.Prefix, now time.Time) { n.empty(prefix, now, everyMeter) }
 
-// Pardoned is Cleared for the guarded meters alone.
+// Pardoned notes the same of the meters that spare outages alone.
 func (n *Totals) Pardoned(prefix netip.Prefix, now time.Time) { n.empty(prefix, now, sparesOutages) }
 
 func (n *Totals) empty(prefix netip.Prefix, now time.Time, applies func(*meter) bool) {

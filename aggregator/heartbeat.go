@@ -63,7 +63,7 @@ type Heartbeat struct {
 	Signed bool `json:"-"`
 }
 
-// NodeID returns the name under which Redis files the node's counts.
+// ID returns the name under which Redis files the node's counts.
 func (h *Heartbeat) ID() [8]byte { return NodeID(h.Node, h.Boot) }
 
 // Field returns the heartbeat's field in the hash of nodes.

@@ -12,7 +12,7 @@ const oneCrossing = time.Second
 
 // Agree is Merge for a record that all nodes of a fleet have; it may be wide if
 // it was forced. Where this list has the same block (one version and one rule), and
-// that ends later by no more than OneCrossing, the fleet's takes its place. Of nodes
+// that ends later by no more than oneCrossing, the fleet's takes its place. Of nodes
 // that cross together the first makes the block, and the lists of the others
 // must not differ from it by milliseconds while it is active.
 //

@@ -100,11 +100,12 @@ func (a *AWSWAF) keys() key.List {
 	}, a.CloudList.keys(leastAWS, mostAWS, "how many prefixes each set may have", "the first word of a set's description")...)
 }
 
-// readAWSWAF reads a pair of IP sets.
+// entry says what these sets ask of the whole config.
 func (a *AWSWAF) entry() Entry {
 	return Entry{copies: "AWS WAF in " + a.Region, Secrets: []Secret{{"credentials_file", a.CredentialsFile}}}
 }
 
+// readAWSWAF reads a pair of IP sets.
 func (s *Enforcers) readAWSWAF(n yaml.Node) AWSWAF {
 	a := newAWSWAF()
 	a.keys().Read(n)
@@ -158,11 +159,12 @@ func (c *Cloudflare) keys() key.List {
 	}, c.CloudList.keys(leastCloudflare, mostCloudflare, "how many prefixes the list may have", "the comment of an item")...)
 }
 
-// readCloudflare reads a list of Cloudflare's.
+// entry says what this list asks of the whole config.
 func (c *Cloudflare) entry() Entry {
 	return Entry{copies: "the Cloudflare list " + c.ID, Secrets: []Secret{{"token_file", c.TokenFile}}}
 }
 
+// readCloudflare reads a list of Cloudflare's.
 func (s *Enforcers) readCloudflare(n yaml.Node) Cloudflare {
 	c := newCloudflare()
 	c.keys().Read(n)

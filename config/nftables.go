@@ -34,7 +34,7 @@ func newNFTables() *NFTables { return &NFTables{Table: "edgeguard"} }
 // hooks are the hook without a device, and that with one.
 var hooks = []string{"prerouting", "ingress"}
 
-// keys has the hook only to be printed: a device says which it is.
+// entry is empty for a dry run, which drops nothing.
 func (t *NFTables) entry() Entry {
 	if t.DryRun {
 		return Entry{}
@@ -42,6 +42,7 @@ func (t *NFTables) entry() Entry {
 	return Entry{copies: "the packet filter, table " + t.Table}
 }
 
+// keys has the hook only to be printed: a device says which it is.
 func (t *NFTables) keys() key.List {
 	hook := hooks[0]
 	if t.Device != "" {

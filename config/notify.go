@@ -143,7 +143,7 @@ func (s *Notify) readAlertmanager(n yaml.Node) Alertmanager {
 	return a
 }
 
-// keys are those of both kinds.
+// secrets are the files of the URL and of the headers.
 func (r *Receiver) secrets() []Secret {
 	all := []Secret{{"url_file", r.URLFile}}
 	for i, h := range r.Headers {
@@ -152,6 +152,7 @@ func (r *Receiver) secrets() []Secret {
 	return all
 }
 
+// keys are those of both kinds.
 func (r *Receiver) keys() key.List {
 	return key.List{
 		key.Like("name", &r.Name, receiverName, "small letters, digits, _ and -, at most 32",

@@ -113,7 +113,7 @@ func (c *Crawlers) Specs() []Spec { return c.specs }
 func (c *Crawlers) SetRanges(crawler int, r *Ranges) { c.ranges[crawler].Store(r) }
 
 // MarkClient sets who the event's client is, as a crawler. An event without an agent
-// claims nothing: a client that has it cut off gains nothing by it. Nil crawlers
+// claims nothing: it does not help a client to have its agent cut off. Nil crawlers
 // leave the event as it is.
 func (c *Crawlers) MarkClient(now time.Time, ev *edgeguard.Event) {
 	if c == nil {
@@ -216,8 +216,8 @@ func (c *Crawlers) Domain(name string) (crawlers uint64) {
 	return crawlers
 }
 
-// Answer notes what DNS said of an address: of which crawlers it has a name that
-// leads back to it. definite is false if DNS failed to say.
+// Answer notes what DNS said of an address: the crawlers that have a name for it, which
+// leads back to the address. definite is false if DNS failed to say.
 func (c *Crawlers) Answer(now time.Time, addr netip.Addr, crawlers uint64, definite bool) {
 	c.figures.asked.Add(1)
 	if !definite && crawlers == 0 {

@@ -86,7 +86,8 @@ func (c *decision) askRule(m *meter, of *rules.UnansweredRule) {
 	}
 }
 
-// askKey is askRule for the key alone; text are its attributes.
+// askKey asks the rule about its own key, not about the networks around it; text are the
+// attributes.
 func (c *decision) askKey(m *meter, i int, text []byte) {
 	r, with, slot := &c.d.rules[i], unsafetext.String(text), m.slotAt(c.nowSec)
 	if r.OnFleetLoss == rules.LossClosed && c.d.lost.Load() && c.action < edgeguard.ActionDeny {

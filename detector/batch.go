@@ -40,7 +40,7 @@ type batch struct {
 	moments [batchSize]moment
 	shown   [batchSize]shown
 	// standings and hits hold how the addresses stand, of those in known;
-	// spared are those of them that no rule looks at.
+	// spared are known addresses that no rule looks at.
 	standings     [batchSize]blocklist.Standing
 	hits          [batchSize]*blocklist.Hit
 	known, spared eventSet

@@ -83,8 +83,8 @@ func (s *source) blocksByPrefix(addr netip.Addr, prefix netip.Prefix) bool {
 }
 
 // countFallsTo returns the instant at which the count of an address is at most n, if nothing
-// more comes, in the past if it is already: that of the whole fleet as far as it is proven,
-// and as far as this node was told. with are the attributes of the key.
+// more comes; it is in the past if the count is that low already. least is for the fleet's
+// count as far as it is proven, most for all of it that this node was told. with are the attributes of the key.
 func (d *Detector) countFallsTo(s *source, addr netip.Addr, with string, sec, n uint32) (least, most time.Time) {
 	now := s.meter.slotAt(sec)
 	if !s.fleet || d.config.Until == nil {

@@ -44,8 +44,8 @@ func (s *crowds) Sample(now uint32) *Sample {
 	return out
 }
 
-// LongSample is Sample where that is enough, else of about the last thousand requests, up
-// to a day. A hundred are then enough: of a fifth of them the standard error is 12
+// LongSample returns what Sample does if that is enough, else a sample of about the last
+// thousand requests, at most of a day. A hundred are then enough: of a fifth of them the standard error is 12
 // hundredths, which tells a network of most clients from one of few.
 func (s *crowds) LongSample(now uint32) *Sample {
 	if out := s.Sample(now); out.Enough() {

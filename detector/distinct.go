@@ -39,7 +39,8 @@ func (m *meter) setShownValue(op *shard.Op, event *edgeguard.Event, last *shown)
 	return true
 }
 
-// showOdd is setShownValue for the others, so that only they pay for the room.
+// showOdd sets the value of an event whose text must be made first. The buffer for it is
+// in this function, so that other events do not pay for it.
 //
 //go:noinline
 func (m *meter) showOdd(op *shard.Op, event *edgeguard.Event) bool {

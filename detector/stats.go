@@ -151,7 +151,7 @@ func (d *Detector) Sample(now time.Time) *Sample {
 	return d.statistics.crowds.Sample(seconds(now))
 }
 
-// LongSample is Sample for a node that has seen too few requests in these minutes: see
+// LongSample looks further back than Sample if few requests came in these minutes: see
 // [crowds.LongSample].
 func (d *Detector) LongSample(now time.Time) *Sample {
 	return d.statistics.crowds.LongSample(seconds(now))

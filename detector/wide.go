@@ -223,7 +223,7 @@ func (b *batch) noteWide(m *meter, k int) {
 	}
 }
 
-// takeWideCount keeps the counts of the networks around an event's key of one meter.
+// takeWide takes the counts of the networks around an event's key of one meter.
 func (b *batch) takeWide(c *decision, m *meter, i int) {
 	for k := range b.wide[m.index] {
 		if w := &b.wide[m.index][k]; w.counted.has(i) {

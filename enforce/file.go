@@ -38,7 +38,7 @@ type FileConfig struct {
 	Path   string
 	Format Format
 	// Name is the nft table and the beginning of the ipset names;
-	// DefaultName if empty.
+	// defaultName if empty.
 	Name string
 	// Kernel says of a format that does not say so itself that the list ends
 	// up in a packet filter.
@@ -56,7 +56,7 @@ type FileConfig struct {
 	// DefaultTimeout if 0.
 	Timeout time.Duration
 	// Every is the shortest time between two updates; if 0,
-	// DefaultEveryReload where a proxy is reloaded and DefaultEvery else.
+	// defaultEveryReload where a proxy is reloaded and defaultEvery else.
 	Every time.Duration
 }
 

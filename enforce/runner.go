@@ -42,7 +42,7 @@ type Config struct {
 	Now func() time.Time
 	// Every replaces the enforcer's own shortest time between two updates.
 	Every time.Duration
-	// Resync is DefaultResync if 0.
+	// Resync is defaultResync if 0.
 	Resync time.Duration
 	// Log is written when the enforcer begins to fail and when it works again; nil
 	// disables it.

@@ -71,7 +71,7 @@ func (l *List) Prefixes() iter.Seq[netip.Prefix] {
 	}
 }
 
-// unpack returns the first prefix of what NewList packed, and what follows it. The
+// unpack returns the first prefix of what newList packed, and what follows it. The
 // prefix is invalid if there is none.
 func unpack(b []byte) (netip.Prefix, []byte) {
 	switch {
@@ -87,7 +87,7 @@ func unpack(b []byte) (netip.Prefix, []byte) {
 var errPacked = errors.New("not a list of prefixes in their order")
 
 // unpackAll returns the list of packed bytes, which it keeps. It accepts only what
-// NewList makes.
+// newList makes.
 func unpackAll(b []byte) (*List, error) {
 	l := &List{packed: b}
 	var before netip.Prefix

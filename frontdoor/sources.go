@@ -77,7 +77,7 @@ func (s *Sources) NoteClient(ev *edgeguard.Event, sec uint32) {
 	}
 }
 
-// take puts an address into the sample. Whose it is is asked of those alone that get there.
+// take puts an address into the sample. Only for an address that gets there is it looked up whose it is.
 func (o *source) take(hash uint64, a netip.Addr, sec uint32) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 const (
 	// mostColumns is how many columns HAProxy's tables can have.
 	mostColumns = 100
-	// keyV4 and KeyV6 are the prefix lengths of the keys that HAProxy counts.
+	// keyV4 and keyV6 are the prefix lengths of the keys that HAProxy counts.
 	keyV4, keyV6 = 32, 64
 	// tablePrefix begins the names of tables with counts.
 	tablePrefix = "counts_"

@@ -66,8 +66,7 @@ func Discover(c Config) (Set, error) {
 	return newSet(all), errors.Join(errs...)
 }
 
-// source is one place where addresses are found: those that it has, and what
-// was wrong with it.
+// source reads one place where addresses are found. It may return addresses and an error.
 type source func() ([]Protected, error)
 
 func (c *Config) sources() []source {

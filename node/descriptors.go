@@ -29,8 +29,7 @@ const (
 	leastOther = 4
 )
 
-// places is how many connections there may be: of those at which proxies ask, and of all
-// the rest.
+// places is how many connections there may be: those of proxies that ask, and all others.
 type places struct{ auth, others int }
 
 // wantedPlaces returns the connections that the config asks for, and how many

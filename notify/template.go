@@ -132,7 +132,7 @@ func (t *Template) Render(b *Batch) ([]byte, error) {
 // errLong is returned for a template that makes too much.
 var errLong = fmt.Errorf("it makes more than %d KiB; shorten it", mostOutput>>10)
 
-// bounded is a text of at most MostOutput bytes.
+// bounded is a text of at most mostOutput bytes.
 type bounded struct{ bytes.Buffer }
 
 func (b *bounded) Write(p []byte) (int, error) {

@@ -22,7 +22,7 @@ type automaton struct {
 	done  uint16 // states up to this one are not left: the three below, in this order
 }
 
-// What an automaton says of a text.
+// said is what an automaton says of a text.
 type said uint8
 
 const (

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Of an IPv6 address, a table's key holds 8 bytes where attributes take the
-// other 8.
+// widestV6With is the longest IPv6 prefix of a key with attributes, which take 8 of a
+// key's 16 bytes.
 const widestV6With = 64
 
 // compileKey compiles what is counted together.

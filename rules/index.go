@@ -81,8 +81,8 @@ type texts struct {
 	ends  starred            // by what comes after the last, of those that begin with one
 }
 
-// same are later meters than one that have its paths, or its expression: what is said of one
-// event is said of all of them. Nil for none.
+// same are later meters than one that have its paths, or its expression: a look-up
+// for one meter answers for all of them. Nil for none.
 type same struct{ path, when meterSet }
 
 // starred has patterns with a star by a text's first bytes, or by its last.
@@ -248,7 +248,8 @@ func (x *index) byMethod(ev *edgeguard.Event) meterSet {
 	return x.byOddMethod(ev.Method)
 }
 
-// byOddMethod is byMethod for the others, so that only they pay for the room.
+// byOddMethod finds a method that is not in capitals. The buffer for it is in this
+// function, so that other events do not pay for it.
 //
 //go:noinline
 func (x *index) byOddMethod(method string) meterSet {

@@ -60,7 +60,7 @@ func (m *Meter) Match(ev *edgeguard.Event) (cost uint16, ok bool) {
 	return cost, ok
 }
 
-// matchTexts is Match for the texts.
+// matchTexts matches host and path, and returns the cost of an event that fits.
 func (m *Meter) matchTexts(ev *edgeguard.Event) (cost uint16, ok bool) {
 	if m.charges == nil && (!m.paths || m.match.path.matchAsIs(ev.Path)) {
 		return m.cost, m.match.matchHost(ev.Host)

@@ -75,7 +75,7 @@ func (h *Hosts) Which(host string) (i int, ok bool) {
 	return h.whichOdd(host)
 }
 
-// find is Which for a host in normal form.
+// find returns which of the hosts this one is, which is in normal form.
 func (h *Hosts) find(host string) (i int, ok bool) {
 	for i := range h.names {
 		if p := &h.names[i]; p.begins(host) && p.matchesRest(host) {
@@ -85,7 +85,8 @@ func (h *Hosts) find(host string) (i int, ok bool) {
 	return 0, false
 }
 
-// whichOdd is Which for the others, so that only they pay for the room.
+// whichOdd finds a host that is not in normal form. The buffer for it is in this function,
+// so that other events do not pay for it.
 //
 //go:noinline
 func (h *Hosts) whichOdd(host string) (i int, ok bool) {

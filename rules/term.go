@@ -117,8 +117,7 @@ func (t *term) match(s string) bool {
 	return t.findText(s) == isThese
 }
 
-// matchEither is match for a text of two forms: one of them suffices to be of these or of
-// those.
+// matchEither compares a text that has two forms: it matches if one of them does.
 func (t *term) matchEither(s, other string) bool {
 	return max(t.findText(s), t.findText(other)) == isThese
 }

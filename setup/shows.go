@@ -31,7 +31,7 @@ const (
 // name returns the application's name, with its article where it needs one.
 func (a application) name() string { return [...]string{"WordPress", "Joomla", "an API"}[a] }
 
-// WordPress and Joomla have several signs, of which two must be seen: a scanner's list has
+// signs lists what shows an application. WordPress and Joomla have several signs, of which two must be seen: a scanner's list has
 // the addresses of all logins, and any site may answer one of them. What any site of
 // scripts answers, as /index.php with a query of Joomla's, is none. Joomla must show a file
 // of its own: another application at /administrator/ answers as its login does, and the rules

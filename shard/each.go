@@ -52,8 +52,8 @@ func (t *Table) EachEntry(now uint32, yield func(Entry) bool) {
 	t.Where(now, func(uint32) bool { return true }, yield)
 }
 
-// Where is Each for a caller who looks at all counts and needs few of the keys: it
-// calls wanted with each count, and yield with the keys of those for which that
+// Where is for a caller who looks at all counts and needs few of the keys, as EachEntry is
+// for one who needs all. It calls wanted with each count, and yield with the keys of those for which that
 // returns true.
 func (t *Table) Where(now uint32, wanted func(count uint32) bool, yield func(Entry) bool) {
 	var buf []copied

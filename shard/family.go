@@ -140,14 +140,15 @@ func (f *half) addSlow(s *shard, h uint64, k key, op *Op) Count {
 	return f.addHeld(s, p, e, h, k, op)
 }
 
-// addHeld is addSlow with the key's entry e and its page p, nil if it has none.
+// addHeld counts op in the key's entry e on page p, both nil if it has none, and unlocks
+// the shard.
 func (f *half) addHeld(s *shard, p *page, e *entry, h uint64, k key, op *Op) Count {
 	c := f.addAt(s, p, e, h, k, op)
 	s.mu.Unlock()
 	return c
 }
 
-// addAt is addHeld without the unlocking.
+// addAt counts as addHeld does, and leaves the shard locked.
 func (f *half) addAt(s *shard, p *page, e *entry, h uint64, k key, op *Op) Count {
 	if e == nil {
 		return f.addNew(s, h, k, op)

@@ -122,8 +122,7 @@ func (m *Memory) takeKeys() uint32 {
 	return n
 }
 
-// takeFirst is takeKeys for a shard's first page, which was held for it or
-// not.
+// takeFirst takes a shard's first page, which may have been reserved for it.
 func (m *Memory) takeFirst(held bool) uint32 {
 	if !held {
 		return m.takeKeys()

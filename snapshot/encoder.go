@@ -59,8 +59,8 @@ func (e *encoder) text(s string) {
 	e.buf = append(e.buf, s...)
 }
 
-// The first and the last time that are written: those of a year of four
-// digits, as JSON demands.
+// firstTime and lastTime are the first and the last time that are written: JSON wants
+// years of four digits.
 var (
 	firstTime = time.Time{}
 	lastTime  = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)

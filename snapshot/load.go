@@ -14,15 +14,15 @@ import (
 // Why a file is not used. Load wraps them with the file's name, the place,
 // and what became of it.
 var (
-	// ErrForeign: it does not begin as a snapshot does.
+	// errForeign: it does not begin as a snapshot does.
 	errForeign = errors.New("not a snapshot of edgeguard")
-	// ErrVersion: another version of edgeguard wrote it.
+	// errVersion: another version of edgeguard wrote it.
 	errVersion = errors.New("written by another version of edgeguard")
-	// ErrDamaged: it is cut short, or its checksums do not fit.
+	// errDamaged: it is cut short, or its checksums do not fit.
 	errDamaged = errors.New("damaged")
-	// ErrUnreadable: it is of another user, or the disk fails.
+	// errUnreadable: it is of another user, or the disk fails.
 	errUnreadable = errors.New("cannot be read")
-	// ErrFuture: it was taken later than now.
+	// errFuture: it was taken later than now.
 	errFuture = errors.New("taken in the future: the clock was wrong then or is wrong now")
 )
 
@@ -70,7 +70,7 @@ type Loaded struct {
 // make it stop halfway; edgeguard never does.)
 //
 // Where there is no file the error is fs.ErrNotExist: a first start. A file
-// that is ErrForeign, ErrVersion, ErrDamaged, ErrUnreadable or ErrFuture has been
+// that is errForeign, errVersion, errDamaged, errUnreadable or errFuture has been
 // renamed, and the error says to what. After any error the node starts without what it knew.
 func LoadFile(path string, now time.Time, sink Sink) (Loaded, error) {
 	l, err := load(path, now, &sink)

@@ -61,8 +61,8 @@ func (t *Tally) limitWithRoom(n uint32) uint32 {
 	return t.Unit.Each * max(leastLimit, uint32(min(math.Ceil(units+3*math.Sqrt(units)), math.MaxUint32/float64(t.Unit.Each))))
 }
 
-// spareRoom is the lowest limit that leaves people room: a third of it, as the limits that
-// ship do.
+// spareRoom is the lowest limit that leaves people room: they use at most two thirds of it,
+// as of the limits that ship.
 func spareRoom(people rules.People) uint32 {
 	return uint32(min((3*uint64(people.Count)+1)/2, math.MaxUint32))
 }

@@ -113,7 +113,7 @@ func (b ThresholdBook) put(e ThresholdEntry) ThresholdBook {
 	return ThresholdBook{next}
 }
 
-// FileText returns the book as a file that ParseBook reads and an operator can read.
+// FileText returns the book as a file that ParseThresholdBook reads and an operator can read.
 func (b ThresholdBook) FileText() ([]byte, error) {
 	file := struct {
 		Rules []ThresholdEntry `json:"rules"`

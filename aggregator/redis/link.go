@@ -197,10 +197,11 @@ func (l *Link) Changed(b edgeguard.Block, t blocklist.Trust) { l.publisher.chang
 // full, the next round pushes the key.
 func (l *Link) PushNow(k aggregator.Key) { l.pushes.pushNow(k) }
 
-// PushCountsOf has what the node counts of a block of another node that it holds pushed, if any node
-// has reported its key: the answer usually confirms the block. It never waits for Redis. Of many such blocks go
-// those first of which the node has counted most, at most a thousand a second; those of
-// which it has counted nothing do not: their total would be no evidence of its own.
+// PushCountsOf pushes what this node counts of the key of a held block, if any node has
+// reported that key: the answer usually confirms the block. It never waits for Redis. At
+// most a thousand blocks a second are asked about, those first of which the node has counted
+// most. A block of which it has counted nothing is left out: the total would say nothing of
+// what this node saw.
 func (l *Link) PushCountsOf(b edgeguard.Block) { l.pushes.queueHeld(b) }
 
 // NodeCounts returns what each node counts of keys, the greatest count first. A

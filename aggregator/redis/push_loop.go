@@ -189,8 +189,8 @@ func (p *pushLoop) pushNow(k aggregator.Key) {
 	}
 }
 
-// lookAgain has those keys pushed again of which what counts of their total was too
-// little, where it may be more by now.
+// lookAgain pushes keys again of whose total a part did not count, as its node was not
+// known, where that part may count by now.
 func (p *pushLoop) lookAgain() {
 	now := p.node.Now()
 	again, explained := p.pusher.doubts.Report(now, p.pusher.known(now), p.node)

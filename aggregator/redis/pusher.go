@@ -134,9 +134,9 @@ func (p *Pusher) PushUrgent(ctx context.Context, now time.Time, most int) (more 
 	return more, t.firstError()
 }
 
-// reported returns those of the keys of which Redis has something. Of a block that is
-// right it has what the other nodes counted; whoever writes records of very many clients that
-// no node has reported would otherwise have all nodes report them.
+// reported returns the keys of which Redis has a count. For a block that is right, the other
+// nodes have reported one. Else whoever writes records of very many clients that no node has
+// seen could make all nodes push counts of them.
 func (p *Pusher) reported(ctx context.Context, keys []aggregator.Key) []aggregator.Key {
 	if len(keys) == 0 {
 		return nil

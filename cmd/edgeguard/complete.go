@@ -89,8 +89,8 @@ func register(parent *cobra.Command, path string, arguments, flags map[string]va
 // and may be any text.
 var plainValue = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/@:+-]*$`)
 
-// offer returns the function by which cobra offers values: those that begin as what was
-// typed, without those on the line already.
+// offer returns the function by which cobra offers values: the values that begin with
+// what was typed and are not on the line already.
 func offer(v values) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, typed string) (found []string, _ cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmp.Or(c.Context(), context.Background()), completeTime)

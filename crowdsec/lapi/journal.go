@@ -146,7 +146,7 @@ func (j *Journal) advance(now time.Time) {
 	}
 }
 
-// set is Set. It returns the entry's place, if it is live.
+// set notes what stands of a prefix. It returns the entry's place, if it is live.
 func (j *Journal) set(now time.Time, d Decision, live bool) (place int32, ok bool) {
 	live = live && now.Before(d.Until)
 	place, known := j.places[keyOf(d.Prefix)]

@@ -97,7 +97,7 @@ func (g *Watch) CountAnswer(scope uint8, sec uint32, addr netip.Addr, ok bool) (
 	return g.see(scope, sec, addr, ok)
 }
 
-// see is See for what is not known.
+// see counts an answer that this step does not know yet.
 func (g *Watch) see(scope uint8, sec uint32, addr netip.Addr, ok bool) (held bool) {
 	step := g.reach(sec)
 	if step == 0 || scope >= MostScopes {
@@ -203,7 +203,8 @@ func word6(addr netip.Addr) uint64 {
 	return binary.BigEndian.Uint64(b)
 }
 
-// Keys are never 0, and those of the two families differ.
+// key4 returns the key of an IPv4 network, key6 that of an IPv6 network. Keys are never
+// 0, and those of the two families differ.
 func key4(word uint64) uint64 { return word>>8 | 1<<62 }
 func key6(word uint64) uint64 { return word>>16 | 1<<63 }
 

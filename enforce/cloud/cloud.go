@@ -63,8 +63,8 @@ type Answer struct {
 	Body   []byte
 }
 
-// SendRequest sends a request and returns the whole answer, whatever its status, without the
-// secrets that were sent: what refuses them may repeat them, and that is shown.
+// SendRequest sends a request and returns the whole answer, whatever its status. Secrets that were
+// sent are cut out of it: a refusal may repeat them, and is shown.
 func (c *Client) SendRequest(ctx context.Context, method, url string, header http.Header, body []byte, secrets ...string) (*Answer, error) {
 	if a := c.until.Load(); a != nil && time.Now().Before(a.until) {
 		return nil, fmt.Errorf("it answered with status %d, and wants no call before %s", a.status, a.until.UTC().Format("15:04:05 UTC"))

@@ -30,7 +30,7 @@ var fixedBytes = map[KeyType]uint64{Integer: 4, IPv4: 4, IPv6: 16}
 // DataType is what a table stores for each key, by HAProxy's number.
 type DataType uint8
 
-// The data types that edgeguard names. [DataType.known] has the others.
+// The data types that edgeguard names; forms has the others.
 const (
 	GPT0       DataType = 1
 	HTTPReqCnt DataType = 9

@@ -23,9 +23,9 @@ const (
 	isSettled             // it was seen after the other process had ended
 )
 
-// Append returns b with the state of the tally at its end. A state that is older than
-// what was counted by it counts that twice: it must be written before the counts are,
-// and taken after them. offset is what the wall clock is ahead of the tally's times.
+// Append returns b with the state of the tally at its end. Whoever goes on
+// from a state that is older than the saved counts counts twice: so a state is taken after
+// the counts, and written before them. offset is what the wall clock is ahead of the tally's times.
 func (t *Tally) Append(b []byte, offset time.Duration) []byte {
 	start := len(b)
 	b = append(b, stateHead...)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Instructions are counted, and the same on every machine: so they are what a change
-// is judged by.
+// countInstructions is the command whose figures a change is judged by: instructions
+// are the same on every machine.
 const countInstructions = "go run ./loadtest/instructions"
 
 func instructionsGroup() group {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Pages are open as a browser has them: of five, two are the list, two an address,
+// pages are open as a browser has them: of five, two are the list, two an address,
 // and one a rule.
 type pages struct {
 	cancel context.CancelFunc

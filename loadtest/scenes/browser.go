@@ -59,7 +59,8 @@ const posts = 900
 
 func article(n int) string { return fmt.Sprintf("/%d/%02d/harbour-news-%d/", 2015+n%11, 1+n%12, n) }
 
-// pictures is how many pictures an article shows; one in forty was deleted.
+// picture returns the address of the nth picture of a post, and what the site answers:
+// one in forty was deleted.
 func picture(post, n int) (target string, status int) {
 	target = fmt.Sprintf("/wp-content/uploads/%d/%02d/dock-%d-%d-1024x683.jpg", 2015+post%11, 1+post%12, post, n)
 	if (post*7+n)%40 == 0 {

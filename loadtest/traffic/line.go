@@ -19,7 +19,7 @@ type line struct {
 	referer, agent string
 }
 
-// What lines are drawn from.
+// origin begins the referers of lines.
 const origin = "https://harbour.example"
 
 var browsers = []string{

@@ -33,8 +33,8 @@ const (
 	addrTwice scan.Reason = "names its address twice"
 )
 
-// Caddy nests request, and headers in it; AWS WAF httpRequest, and a list of
-// headers in it.
+// jsonLevel is how deep a member stands. Caddy nests request, and headers in it; AWS WAF
+// httpRequest, and a list of headers in it.
 type jsonLevel uint8
 
 const (

@@ -45,7 +45,8 @@ type expressionsParser struct {
 }
 
 // maxConnections bounds those that are remembered: more than most servers have descriptors
-// for. Beyond it any of them makes room, so that nobody chooses which.
+// for. When they are full any one is
+// forgotten, so that nobody chooses which.
 const maxConnections = 4096
 
 func (p *expressionsParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {

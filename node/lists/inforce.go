@@ -13,8 +13,8 @@ import (
 	"edgeguard/enforce"
 )
 
-// InForce is the blocks that a node wants enforced outside of it: those of its own list,
-// and those that it imported. Nothing is in force in mode monitor, and nothing of an
+// InForce is the blocks that enforcers are to carry out: of the node's own list and of
+// the imported lists. Nothing is in force in mode monitor, and nothing of an
 // address that is allowed, protected or another node's. It is safe for concurrent use.
 type InForce struct {
 	Current   func() *config.Config // in force
@@ -87,8 +87,8 @@ func (b *InForce) Changed(own edgeguard.Block, now time.Time, wanted ListSources
 	return own
 }
 
-// At is Changed for the prefix of an imported block that changed. Where no block is in
-// force any more, it returns a tombstone.
+// At returns the block that is in force for the prefix of an imported block that changed,
+// a tombstone if there is none.
 func (b *InForce) At(prefix netip.Prefix, now time.Time, wanted ListSources, kernel bool) edgeguard.Block {
 	own := edgeguard.Block{Prefix: prefix, Lifted: true}
 	if standing := b.List.BlockOf(now, prefix); standing != nil {

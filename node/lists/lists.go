@@ -206,8 +206,8 @@ func (e *Lists) Changed(b edgeguard.Block) {
 	}
 }
 
-// ImportedChanged is Changed for imported blocks of some prefixes; nil means that many
-// changed.
+// ImportedChanged tells the enforcers that imported blocks of these prefixes changed; nil
+// means that many did.
 func (e *Lists) ImportedChanged(prefixes []netip.Prefix) {
 	now := e.config.Now()
 	if prefixes == nil || slices.ContainsFunc(prefixes, func(p netip.Prefix) bool { return e.config.InParts(p, now) }) {

@@ -90,8 +90,8 @@ func (o *Control) tooMuch(ctx context.Context, rule string, request admin.Thresh
 }
 
 // refuses returns the share of the requests that a lower threshold would newly
-// refuse, by what this node counts: of a rule that blocks, all requests of the keys
-// over it; of one that denies, what they count above it. With little traffic it is
+// refuse, by what this node counts. A rule that blocks refuses all requests of a key over
+// the threshold, a rule that denies only those above it. With little traffic it is
 // 0, as for blocks by hand.
 func (o *Control) refuses(ctx context.Context, c *config.Config, r *rules.Rule, threshold uint32) float64 {
 	now, d := o.from.Now(), o.from.Detector()

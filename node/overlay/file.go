@@ -44,8 +44,8 @@ func readAll(path string) ([]byte, error) {
 	return text, err
 }
 
-// readOrSetAside is Read, but a file that cannot be used is renamed, so that it can
-// be looked at and the node starts without it. The error says to what.
+// readOrSetAside reads the overlay, and renames a file that cannot be used: it can be
+// looked at, and the node starts without it. The error has the new name.
 func readOrSetAside(path string) (*config.Overlay, error) {
 	o, err := Read(path)
 	if err != nil {

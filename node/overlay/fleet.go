@@ -52,7 +52,7 @@ func readFleet(path string) (fleet.ThresholdBook, error) {
 	return fleet.ParseThresholdBook(text)
 }
 
-// readFleetOrSetAside is ReadFleet, but a file that cannot be used is renamed.
+// readFleetOrSetAside reads the fleet's file, and renames one that cannot be used.
 func readFleetOrSetAside(path string) (fleet.ThresholdBook, error) {
 	b, err := readFleet(path)
 	if err != nil {

@@ -33,9 +33,9 @@ func (s *Status) Figures(now time.Time, k watch.Key) watch.Figures {
 	return f
 }
 
-// pick returns which rule's counts are a key's: those of the rule asked for, else of
-// its block's, else of the nearest to its limit; -1 for none. A network has those of
-// a rule that counts all of it as one.
+// pick returns the rule whose counts are shown for a key: the one asked for, else the one
+// that made its block, else the one nearest to its limit; -1 if there is none. For a network
+// only rules count that count all of it as one.
 func pick(rules []detector.RuleExplanation, k watch.Key, blockedBy string) int {
 	fits := func(r *detector.RuleExplanation) bool {
 		return !r.Unsearched && (k.Prefix.IsSingleIP() || r.Key.Prefix == k.Prefix)

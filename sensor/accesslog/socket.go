@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// DefaultBuffer is the receive buffer that a UDP socket asks for, and mostBuffer
+// defaultDatagramBuffer is the receive buffer that a UDP socket asks for, and mostBuffer
 // the most. The kernel gives no more than net.core.rmem_max.
 const (
 	defaultDatagramBuffer = 4 << 20

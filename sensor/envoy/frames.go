@@ -66,7 +66,7 @@ func newFrames(now time.Time) frames {
 	return frames{skip: openingSize, odd: full, resets: full}
 }
 
-// What is to become of a connection, by the frames that came.
+// conduct is what is to become of a connection, by the frames that came.
 type conduct int
 
 const (

@@ -34,7 +34,7 @@ const (
 // String returns the code as Grpc-Status has it.
 func (c Code) String() string { return strconv.Itoa(int(c)) }
 
-// readFrameHead reads what precedes a message, of HeadSize bytes, and returns the length of the
+// readFrameHead reads what precedes a message, of FrameHeadSize bytes, and returns the length of the
 // message. Any other code than OK refuses it.
 func readFrameHead(head []byte) (size int, code Code) {
 	if len(head) != FrameHeadSize || head[0] > 1 {

@@ -19,7 +19,7 @@ const (
 	// maxHAProxies bounds the HAProxies of one listener.
 	maxHAProxies = 16
 	// places is how many connections may be open. Those that have said hello are at
-	// most MaxHAProxies; package lobby closes others first.
+	// most maxHAProxies; package lobby closes others first.
 	places = 4 * maxHAProxies
 	// helloFor is how long a connection has to say hello.
 	helloFor = 5 * time.Second

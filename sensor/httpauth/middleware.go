@@ -45,7 +45,7 @@ func (g *Guard) Wrap(next http.Handler) http.Handler {
 	})
 }
 
-// Middleware is NewGuard and Wrap in the shape that routers take.
+// Middleware returns what wraps a handler with a Guard, in the shape that routers take.
 func Middleware(c Config) (func(http.Handler) http.Handler, error) {
 	g, err := newGuard(c)
 	if err != nil {

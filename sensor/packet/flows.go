@@ -46,8 +46,8 @@ type flow struct {
 	ends endpoints
 	open bool   // the client has answered
 	seen uint32 // capture time of its last packet, in seconds
-	// clientNext and serverNext are the next sequence numbers: of what the
-	// client sends, and of what it has of the server's.
+	// clientNext and serverNext are the next sequence numbers: the one that
+	// the client sends next, and the one that it expects of the server.
 	clientNext, serverNext uint32
 	serverFirst            uint32 // what serverNext began with
 }
