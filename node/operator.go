@@ -58,7 +58,7 @@ func (o *operator) block(b edgeguard.Block, force bool) (edgeguard.Block, error)
 
 // Import implements [admin.BulkImporter].
 func (o *operator) Import(b edgeguard.Block, spent float64, try bool) (edgeguard.Block, float64, error) {
-	share, limit := o.quarantine.Share(o.clock.Now(), o.pipeline.Current().Detector, b.Prefix)
+	share, limit := o.quarantine.RefusedShare(o.clock.Now(), o.pipeline.Current().Detector, b.Prefix)
 	if limit < 1 && share > 0 && spent+share > limit {
 		return b, 0, &admin.TooMuchError{Prefix: b.Prefix, Share: spent + share, Limit: limit, Together: spent > 0}
 	}

@@ -112,7 +112,7 @@ func (s *store) restore() *snapshot.Loaded {
 		Meter: s.refill,
 		Block: func(b *snapshot.Block) {
 			if b.Held {
-				held = append(held, quarantine.Held{Block: b.Block, Share: b.Share, At: b.At, Trust: trusted(b)})
+				held = append(held, quarantine.Held{Block: b.Block, Share: b.Share, At: b.At, Trust: trustOfSaved(b)})
 			} else {
 				blocks = append(blocks, *b)
 			}
@@ -133,7 +133,7 @@ func (s *store) restore() *snapshot.Loaded {
 	}
 	refused := s.list.Restore(func(yield func(edgeguard.Block, blocklist.Trust) bool) {
 		for i := range blocks {
-			if !yield(blocks[i].Block, trusted(&blocks[i])) {
+			if !yield(blocks[i].Block, trustOfSaved(&blocks[i])) {
 				return
 			}
 		}
@@ -185,13 +185,13 @@ func charged(blocks []snapshot.Block) map[netip.Prefix]float64 {
 	return shares
 }
 
-// trusted returns what the list knew of a saved record.
-func trusted(b *snapshot.Block) blocklist.Trust {
+// trustOfSaved returns what the list knew of a saved record.
+func trustOfSaved(b *snapshot.Block) blocklist.Trust {
 	return blocklist.Trust{Forced: b.Forced, Signed: b.Signed, Here: b.Forced && !b.Distant, Elsewhere: b.Elsewhere}
 }
 
-// saved is the reverse of trusted.
-func saved(b edgeguard.Block, t blocklist.Trust) *snapshot.Block {
+// blockToSave returns a block of the list as it is saved, with what the list knows of it.
+func blockToSave(b edgeguard.Block, t blocklist.Trust) *snapshot.Block {
 	return &snapshot.Block{Block: b, Forced: t.Forced, Signed: t.Signed, Distant: t.Forced && !t.Here, Elsewhere: t.Elsewhere}
 }
 
@@ -336,14 +336,14 @@ func (s *store) writeCut(w *snapshot.Writer, d *detector.Detector, cut snapshot.
 		writeTable(w, &t)
 	}
 	for b, t := range s.list.Records() {
-		one := saved(b, t)
+		one := blockToSave(b, t)
 		if t.Elsewhere {
-			one.Share = min(1, s.quarantine.Charged(b.Prefix))
+			one.Share = min(1, s.quarantine.ChargedShare(b.Prefix))
 		}
 		w.Block(one)
 	}
 	for _, one := range held {
-		b := saved(one.Block, one.Trust)
+		b := blockToSave(one.Block, one.Trust)
 		b.Held, b.Share, b.At = true, one.Share, one.At
 		w.Block(b)
 	}

@@ -16,7 +16,7 @@ import (
 func TestTrustIsSaved(t *testing.T) {
 	for i := range 8 {
 		want := blocklist.Trust{Forced: i&1 != 0, Signed: i&2 != 0, Here: i&5 == 5}
-		if got := trusted(saved(edgeguard.Block{}, want)); got != want {
+		if got := trustOfSaved(blockToSave(edgeguard.Block{}, want)); got != want {
 			t.Errorf("%+v became %+v", want, got)
 		}
 	}

@@ -87,8 +87,8 @@ type actPage struct {
 	status int
 }
 
-// newAct returns the page of an action with what a form carried.
-func (p *actHandlers) newAct(r *http.Request, name string, given url.Values) *actPage {
+// actFromForm returns the page of an action with what a form carried.
+func (p *actHandlers) actFromForm(r *http.Request, name string, given url.Values) *actPage {
 	d := actions[name]
 	a := &actPage{
 		Action: name, Verb: d.verb, NeedsNote: d.needsNote, NoNote: d.noNote, status: http.StatusOK,
@@ -136,13 +136,14 @@ func (p *actHandlers) ask(name string) page {
 		}
 		// A link fills in no field: a foreign page may lead here.
 		asked := r.URL.Query()
-		a := p.newAct(r, name, url.Values{"prefix": asked["prefix"], "back": asked["back"]})
+		a := p.actFromForm(r, name, url.Values{"prefix": asked["prefix"], "back": asked["back"]})
 		p.plan(r, a)
-		return a.page(p, r)
+		return a.fillPage(p, r)
 	}
 }
 
-func (a *actPage) page(p *actHandlers, r *http.Request) (string, any) {
+// fillPage fills in what the template shows beside the plan, and returns its name.
+func (a *actPage) fillPage(p *actHandlers, r *http.Request) (string, any) {
 	a.frame = p.frames.with(r, &a.stats, a.Action, strings.TrimSpace(a.Verb+" "+a.Name))
 	a.Back = a.backOr()
 	return "act.html", a
@@ -172,7 +173,7 @@ func (p *actHandlers) act(name string) page {
 		if p.changes == nil {
 			return "", readOnly()
 		}
-		a := p.newAct(r, name, r.PostForm)
+		a := p.actFromForm(r, name, r.PostForm)
 		o := p.outcomes.once(a.Once, func() *outcome {
 			p.plan(r, a)
 			if seen := r.PostForm.Get("seen"); a.Problem == nil && a.Ready && seen != a.Seen {
@@ -193,7 +194,7 @@ func (p *actHandlers) act(name string) page {
 			return &outcome{Text: d.text, deeds: []deed{d}, back: a.backOr()}
 		})
 		if o == nil {
-			return a.page(p, r)
+			return a.fillPage(p, r)
 		}
 		o.show(w, r)
 		return "", nil

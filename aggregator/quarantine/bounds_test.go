@@ -207,7 +207,7 @@ func drawn(rng *rand.Rand) netip.Prefix {
 func (g *door) charged() map[netip.Prefix]float64 {
 	all := make(map[netip.Prefix]float64)
 	for b := range g.list.Records() {
-		if share := g.Charged(b.Prefix); share > 0 {
+		if share := g.ChargedShare(b.Prefix); share > 0 {
 			all[b.Prefix] = share
 		}
 	}
@@ -221,7 +221,7 @@ func TestChargesLast(t *testing.T) {
 		g := newDoor(t)
 		g.SetLimit(0.2)
 		g.asked(18, 1000, 3)
-		if err := g.merge(g.block(first, 1), false); err != nil || g.Charged(netip.MustParsePrefix(first)) == 0 {
+		if err := g.merge(g.block(first, 1), false); err != nil || g.ChargedShare(netip.MustParsePrefix(first)) == 0 {
 			t.Fatal(err, g.budget)
 		}
 		g.now = g.now.Add(10 * time.Minute)

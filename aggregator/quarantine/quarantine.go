@@ -121,9 +121,9 @@ func (q *Quarantine) TooMuch(now time.Time, d *detector.Detector, prefix netip.P
 	return share, q.limit, share > q.limit
 }
 
-// Share returns which share of the last five minutes' requests a block of prefix would
+// RefusedShare returns which share of the last five minutes' requests a block of prefix would
 // newly refuse, by a sample that is at most a second old: for many prefixes.
-func (q *Quarantine) Share(now time.Time, d *detector.Detector, prefix netip.Prefix) (share, limit float64) {
+func (q *Quarantine) RefusedShare(now time.Time, d *detector.Detector, prefix netip.Prefix) (share, limit float64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if sample := q.recentSample(now, d); sample.Recent() {
@@ -159,9 +159,9 @@ func (q *Quarantine) Found(now time.Time, prefix netip.Prefix) bool {
 	return q.list.Prove(prefix, now)
 }
 
-// Charged returns the share of the requests that the block of exactly this prefix is
+// ChargedShare returns the share of the requests that the block of exactly this prefix is
 // charged with; 0 for none.
-func (q *Quarantine) Charged(prefix netip.Prefix) float64 {
+func (q *Quarantine) ChargedShare(prefix netip.Prefix) float64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.budget.charges[prefix].share
@@ -217,7 +217,7 @@ func (q *Quarantine) HeldRecords() []Held {
 }
 
 // Restore holds the records that [Quarantine.HeldRecords] returned in another run,
-// except expired ones and those over the bound, and charges what [Quarantine.Charged]
+// except expired ones and those over the bound, and charges what [Quarantine.ChargedShare]
 // returned of those in force. The Why of the held ones is found again. A block that
 // waited for room is then one that waits for the budget: it is weighed before it is
 // admitted, as soon as there is a sample. Where something was held, single keys are paced

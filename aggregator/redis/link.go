@@ -73,7 +73,7 @@ func New(c Config, node Peer) (*Link, error) {
 	l.clears = &clearing{wire: w, pusher: pusher, mirror: mirror, queue: aggregator.NewClearedQueue()}
 	l.publisher = &publisher{
 		wire: w, keys: l.keys, clock: l.clock, nodes: nodes, mirror: mirror, clears: l.clears, counts: l.counts,
-		outbox: fleet.NewOutbox(fleet.PublishPace, node.Refused), news: make(chan struct{}, 1), resync: resync,
+		outbox: fleet.NewPacedQueue(fleet.PublishPace, node.Refused), news: make(chan struct{}, 1), resync: resync,
 	}
 	l.list = &listReader{
 		wire: w, keys: l.keys, clock: l.clock, beats: l.beats, pushes: l.pushes, clears: l.clears, publisher: l.publisher,

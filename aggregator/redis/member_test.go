@@ -191,7 +191,7 @@ func (m *member) start(t testing.TB) *member {
 	m.link = link
 	link.asks.draw = func() float64 { return 0 } // answers wait for nothing
 	if m.pace > 0 {
-		link.publisher.outbox = fleet.NewOutbox(m.pace, testPeer{m}.Refused)
+		link.publisher.outbox = fleet.NewPacedQueue(m.pace, testPeer{m}.Refused)
 	}
 	m.list.OnChange(func(b edgeguard.Block) {
 		if !m.keepsHere(&b) {

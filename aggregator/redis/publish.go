@@ -33,7 +33,7 @@ type publisher struct {
 	mirror  *fleet.Mirror
 	clears  *clearing
 	counts  *nodeCounts
-	outbox  *fleet.Outbox         // changes to be published
+	outbox  *fleet.PacedQueue     // changes to be published
 	news    chan struct{}         // the outbox has some
 	resync  chan<- struct{}       // the outbox had no room: the whole list goes
 	crowded fleet.CrowdedNetworks // networks of which the fleet keeps no more

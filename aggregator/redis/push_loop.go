@@ -32,12 +32,12 @@ const (
 // addWatches, splits and known; its doubts have a lock of their own.
 type pushLoop struct {
 	*wire
-	pusher  *Pusher       // its rounds are the loop's, and those of who ends it
-	wake    chan struct{} // push now
-	watched *watchQueue   // keys to be pushed now
-	asks    *fleet.Outbox // the held blocks whose counts wait to be pushed
-	asked   chan struct{} // asks has some
-	losses  atomic.Uint64 // how often Redis may have lost something
+	pusher  *Pusher           // its rounds are the loop's, and those of who ends it
+	wake    chan struct{}     // push now
+	watched *watchQueue       // keys to be pushed now
+	asks    *fleet.PacedQueue // the held blocks whose counts wait to be pushed
+	asked   chan struct{}     // asks has some
+	losses  atomic.Uint64     // how often Redis may have lost something
 
 	slow     patience       // with pushes that are answered late
 	turn     time.Time      // when the held blocks last had a turn
@@ -49,7 +49,7 @@ type pushLoop struct {
 func newPushLoop(w *wire, p *Pusher) *pushLoop {
 	return &pushLoop{
 		wire: w, pusher: p, wake: make(chan struct{}, 1), watched: newWatchQueue(),
-		asks: fleet.NewOutbox(asksPace, func(prefix netip.Prefix) (counted uint32, ok bool) {
+		asks: fleet.NewPacedQueue(asksPace, func(prefix netip.Prefix) (counted uint32, ok bool) {
 			if k, held := w.node.Held(prefix); held {
 				counted = w.node.Counts().OwnCount(k, w.node.Now())
 			}

@@ -67,13 +67,13 @@ func (p *peer) Over(k aggregator.Key, count uint32, split []aggregator.NodeCount
 // Settled implements redis.Peer. A block of another node that is charged to the
 // budget is not settled: what the nodes counted may confirm it.
 func (p *peer) Settled(k aggregator.Key, peak uint32) bool {
-	return p.Pipeline.Current().Member.Settled(p.Clock.Now(), k, peak) && p.Quarantine.Charged(k.Prefix) == 0
+	return p.Pipeline.Current().Member.Settled(p.Clock.Now(), k, peak) && p.Quarantine.ChargedShare(k.Prefix) == 0
 }
 
 // Weighs implements redis.Peer.
 func (p *peer) Weighs(k aggregator.Key) bool {
 	_, held := p.Quarantine.HeldBlock(k.Prefix)
-	return held || p.Quarantine.Charged(k.Prefix) > 0
+	return held || p.Quarantine.ChargedShare(k.Prefix) > 0
 }
 
 // Merge implements redis.Peer. A block that would refuse too much is held.

@@ -84,7 +84,7 @@ func (s *Server) converse(ctx context.Context, lc *lobby.Conn, enter haproxy.Ent
 	}
 	defer s.leave(one)
 	if lc.Asks(time.Now()) { // it keeps its place from here on
-		one.end(one.run(ctx, rest))
+		one.logEnd(one.run(ctx, rest))
 	}
 }
 

@@ -467,7 +467,7 @@ func TestWhy(t *testing.T) {
 		{context.Canceled, "edgeguard closed"}, {&net.OpError{Op: "read", Net: "unix", Err: net.ErrClosed}, "edgeguard closed"},
 		{errRetired, "it connected again"}, {errSilent, "nothing came for"},
 	} {
-		if got := why(c.err); !strings.HasPrefix(got, c.want) {
+		if got := disconnectReason(c.err); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%v: %q", c.err, got)
 		}
 	}

@@ -119,18 +119,18 @@ func (s *session) run(ctx context.Context, rest []byte) error {
 	return context.Cause(ctx)
 }
 
-// end reports why a session ended.
-func (s *session) end(err error) {
+// logEnd logs why a session ended.
+func (s *session) logEnd(err error) {
 	s.mu.Lock()
 	if s.retired {
 		err = errRetired
 	}
 	s.mu.Unlock()
-	s.server.config.Log("HAProxy disconnected", "haproxy", s.hello.From, "pid", s.hello.PID, "why", why(err))
+	s.server.config.Log("HAProxy disconnected", "haproxy", s.hello.From, "pid", s.hello.PID, "why", disconnectReason(err))
 }
 
-// why returns why a session ended, for the log.
-func why(err error) string {
+// disconnectReason returns why a session ended, for the log.
+func disconnectReason(err error) string {
 	is := func(target error) bool { return errors.Is(err, target) }
 	switch {
 	case slices.ContainsFunc([]error{io.EOF, io.ErrClosedPipe, syscall.EPIPE, syscall.ECONNRESET}, is):

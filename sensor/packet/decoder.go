@@ -37,7 +37,7 @@ func (d *decoder) decode(r *record, b *batch) {
 	}
 	h := &d.header
 	in, out := d.direction()
-	step := d.step()
+	step := d.flowFlags()
 	if out && step == flagSYN|flagACK { // only what goes out can be a server's answer
 		d.flows.answered(uint32(r.sec), h)
 	}
@@ -48,7 +48,7 @@ func (d *decoder) decode(r *record, b *batch) {
 	kind := h.kind
 	var e evidence
 	if step == flagACK {
-		if e = d.flows.follow(uint32(r.sec), h); e.opened {
+		if e = d.flows.trackClientACK(uint32(r.sec), h); e.opened {
 			kind |= edgeguard.KindHandshake
 		}
 	}
@@ -111,9 +111,9 @@ func (d *decoder) isLocal(a netip.Addr) bool {
 	return false
 }
 
-// step returns the flags that say what the packet does to its flow, or 0 where
+// flowFlags returns the flags that say what the packet does to its flow, or 0 where
 // flows are not followed or the packet shows none.
-func (d *decoder) step() uint8 {
+func (d *decoder) flowFlags() uint8 {
 	if d.flows == nil || !d.header.tcp {
 		return 0
 	}

@@ -140,11 +140,11 @@ type evidence struct {
 	repeated bool // it begins before what was already sent on the flow
 }
 
-// follow reads a client's ACK, and moves its flow on.
+// trackClientACK reads a client's ACK, and moves its flow on.
 //
 // After the handshake the numbers must stay near those of the flow's last
 // packet: that is what a stranger who knows both ends cannot say.
-func (t *flows) follow(now uint32, h *header) evidence {
+func (t *flows) trackClientACK(now uint32, h *header) evidence {
 	if t.tags == nil {
 		return evidence{}
 	}

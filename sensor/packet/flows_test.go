@@ -39,7 +39,7 @@ func (s slowFlows) find(now uint32, ends endpoints) *seen {
 	return f
 }
 
-func (s slowFlows) follow(now uint32, h *header) evidence {
+func (s slowFlows) trackClientACK(now uint32, h *header) evidence {
 	f := s.find(now, between(h.source, h.dest, h.sourcePort, h.destPort))
 	if f == nil {
 		return evidence{}
@@ -95,7 +95,7 @@ func TestFlowsAgainstUnbounded(t *testing.T) {
 					continue
 				}
 				was := *slow.of(&h)
-				got, want := fast.follow(now, &h), slow.follow(now, &h)
+				got, want := fast.trackClientACK(now, &h), slow.trackClientACK(now, &h)
 				if got != want {
 					t.Fatalf("got %+v, want %+v: %+v, flow %+v", got, want, h, was)
 				}
@@ -170,7 +170,7 @@ func TestFloodKeepsOpenFlows(t *testing.T) {
 	good := header{source: to4, dest: from4, sourcePort: 80, destPort: 40000, seq: 5000, ack: 1001}
 	table.answered(now, &good)
 	back := header{source: from4, dest: to4, sourcePort: 40000, destPort: 80, seq: 1001, ack: 5001}
-	if !table.follow(now, &back).opened {
+	if !table.trackClientACK(now, &back).opened {
 		t.Fatal("not opened")
 	}
 	random := rand.New(rand.NewPCG(1, 1))
@@ -178,10 +178,10 @@ func TestFloodKeepsOpenFlows(t *testing.T) {
 		a := netip.AddrFrom4([4]byte{1, byte(random.Uint32()), byte(random.Uint32()), byte(random.Uint32())})
 		table.answered(now, &header{source: to4, dest: a, sourcePort: 80, destPort: uint16(random.Uint32())})
 	}
-	if !table.follow(now+500, &back).verified {
+	if !table.trackClientACK(now+500, &back).verified {
 		t.Error("the open flow was pushed out")
 	}
-	if table.follow(now+500+openFor+1, &back).verified {
+	if table.trackClientACK(now+500+openFor+1, &back).verified {
 		t.Error("the open flow is believed too long")
 	}
 }

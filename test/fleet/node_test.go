@@ -152,10 +152,10 @@ func (p peer) Over(k aggregator.Key, peak uint32, split []aggregator.NodeCount) 
 
 func (p peer) Weighs(k aggregator.Key) bool {
 	_, held := p.quarantine.HeldBlock(k.Prefix)
-	return held || p.quarantine.Charged(k.Prefix) > 0
+	return held || p.quarantine.ChargedShare(k.Prefix) > 0
 }
 func (p peer) Settled(k aggregator.Key, peak uint32) bool {
-	return p.member.Settled(p.now(), k, peak) && p.quarantine.Charged(k.Prefix) == 0
+	return p.member.Settled(p.now(), k, peak) && p.quarantine.ChargedShare(k.Prefix) == 0
 }
 
 func (p peer) Merge(b edgeguard.Block, t blocklist.Trust) (bool, error) {

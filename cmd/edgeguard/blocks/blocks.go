@@ -92,7 +92,7 @@ func listBlocks(ctx context.Context, e *command.Env, node *client.Client, filter
 	switch {
 	case e.JSON:
 	case shown == 0:
-		if err := noRule(ctx, node, filter.Rule); err != nil {
+		if err := unknownRuleError(ctx, node, filter.Rule); err != nil {
 			return err
 		}
 		fmt.Fprintln(e.Stdout, "no blocks")
@@ -105,10 +105,10 @@ func listBlocks(ctx context.Context, e *command.Env, node *client.Client, filter
 	return nil
 }
 
-// noRule returns an error if the node has no rule of this name: a filter with a typing
+// unknownRuleError returns an error if the node has no rule of this name: a filter with a typing
 // error finds nothing. Blocks of other nodes can be by rules that this one does not
 // have, so it is asked only where nothing was found.
-func noRule(ctx context.Context, node *client.Client, name string) error {
+func unknownRuleError(ctx context.Context, node *client.Client, name string) error {
 	if name == "" || name == edgeguard.ManualRule || edgeguard.Owner(name) != "" {
 		return nil
 	}

@@ -58,9 +58,10 @@ func (c *Change) Matters(now time.Time, retention time.Duration) bool {
 // this prefix, and false if the node's list has none.
 type Refused func(netip.Prefix) (events uint32, ok bool)
 
-// Outbox is what waits to be sent. Its methods are safe for concurrent use. Make
-// one with [NewOutbox].
-type Outbox struct {
+// PacedQueue is what waits to be sent: changes to be published, or held blocks whose counts are
+// to be pushed. Its methods are safe for concurrent use. Make
+// one with [NewPacedQueue].
+type PacedQueue struct {
 	refused Refused
 
 	mu        sync.Mutex    // guards the fields below
@@ -74,15 +75,15 @@ type Outbox struct {
 	last      time.Time
 }
 
-// NewOutbox returns an empty outbox from which pace blocks of rules go in a second.
-func NewOutbox(pace int, refused Refused) *Outbox {
-	o := &Outbox{refused: refused, waiting: map[netip.Prefix]uint64{}}
+// NewPacedQueue returns an empty queue from which pace blocks of rules go in a second.
+func NewPacedQueue(pace int, refused Refused) *PacedQueue {
+	o := &PacedQueue{refused: refused, waiting: map[netip.Prefix]uint64{}}
 	o.SetPace(pace)
 	return o
 }
 
 // SetPace has from now on pace blocks of rules go in a second, or one.
-func (o *Outbox) SetPace(pace int) {
+func (o *PacedQueue) SetPace(pace int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.turn = time.Second / time.Duration(max(1, pace))
@@ -90,7 +91,7 @@ func (o *Outbox) SetPace(pace int) {
 
 // Add adds a change. It returns false if it found no room: an operator's change,
 // which a full read of the list then sends. Blocks of rules always find room.
-func (o *Outbox) Add(c Change) bool {
+func (o *PacedQueue) Add(c Change) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !c.ByRule() {
@@ -112,7 +113,7 @@ func (o *Outbox) Add(c Change) bool {
 
 // tidy looks at some blocks that wait, and drops those that the list has no more.
 // It needs the lock.
-func (o *Outbox) tidy() {
+func (o *PacedQueue) tidy() {
 	for i := 0; i < looks && o.queue.len() > 0; i++ {
 		e := o.queue.pop()
 		if !o.valid(e) {
@@ -128,25 +129,25 @@ func (o *Outbox) tidy() {
 
 // valid reports whether an entry's prefix waits, and not by a later entry. It
 // needs the lock.
-func (o *Outbox) valid(e entry) bool { return o.waiting[e.prefix] == e.number }
+func (o *PacedQueue) valid(e entry) bool { return o.waiting[e.prefix] == e.number }
 
 // DropBlock drops a prefix's block: the fleet has it.
-func (o *Outbox) DropBlock(p netip.Prefix) {
+func (o *PacedQueue) DropBlock(p netip.Prefix) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.drop(p)
 }
 
-func (o *Outbox) drop(p netip.Prefix) {
+func (o *PacedQueue) drop(p netip.Prefix) {
 	delete(o.waiting, p)
 	if len(o.waiting) == 0 { // the memory of a flood goes
 		o.waiting, o.queue = map[netip.Prefix]uint64{}, queue{}
 	}
 }
 
-// Operators returns and removes the operators' changes, in their order. [Outbox.OperatorsSent]
+// Operators returns and removes the operators' changes, in their order. [PacedQueue.OperatorsSent]
 // says that they were sent.
-func (o *Outbox) Operators() []Change {
+func (o *PacedQueue) Operators() []Change {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	all := o.operators
@@ -154,15 +155,15 @@ func (o *Outbox) Operators() []Change {
 	return all
 }
 
-// OperatorsSent says that what [Outbox.Operators] returned was sent.
-func (o *Outbox) OperatorsSent() {
+// OperatorsSent says that what [PacedQueue.Operators] returned was sent.
+func (o *PacedQueue) OperatorsSent() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.sending = false
 }
 
 // Unsent reports whether an operator's change waits, or is on its way.
-func (o *Outbox) Unsent() bool {
+func (o *PacedQueue) Unsent() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.sending || len(o.operators) > 0
@@ -170,7 +171,7 @@ func (o *Outbox) Unsent() bool {
 
 // TakeNext returns and removes the blocks that go at now: at most most, and no more
 // than the pace allows, those that refused most first.
-func (o *Outbox) TakeNext(now time.Time, most int) []netip.Prefix {
+func (o *PacedQueue) TakeNext(now time.Time, most int) []netip.Prefix {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.credit = min(time.Second, o.credit+min(time.Second, max(0, now.Sub(o.last))))
@@ -193,7 +194,7 @@ type candidate struct {
 
 // look returns the most blocks of a sample that refused most, and puts the rest
 // of the sample at the end of the queue. It needs the lock.
-func (o *Outbox) look(most int) []candidate {
+func (o *PacedQueue) look(most int) []candidate {
 	if most <= 0 {
 		return nil
 	}
@@ -225,16 +226,16 @@ func (o *Outbox) look(most int) []candidate {
 	return top
 }
 
-// Return gives back the turns of n blocks that [Outbox.TakeNext] returned and that
+// Return gives back the turns of n blocks that [PacedQueue.TakeNext] returned and that
 // were not sent, since the fleet had them by then.
-func (o *Outbox) Return(n int) {
+func (o *PacedQueue) Return(n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.credit = min(time.Second, o.credit+time.Duration(n)*o.turn)
 }
 
 // Waits reports whether a prefix's block waits for its turn.
-func (o *Outbox) Waits(p netip.Prefix) bool {
+func (o *PacedQueue) Waits(p netip.Prefix) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	_, ok := o.waiting[p]
@@ -242,7 +243,7 @@ func (o *Outbox) Waits(p netip.Prefix) bool {
 }
 
 // Len returns how many changes wait.
-func (o *Outbox) Len() int {
+func (o *PacedQueue) Len() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return len(o.operators) + len(o.waiting)

@@ -37,7 +37,7 @@ func (l list) refused(p netip.Prefix) (uint32, bool) {
 // TestOperatorsFirst: what no rule made goes in its order and without pace.
 func TestOperatorsFirst(t *testing.T) {
 	l := list{}
-	o := NewOutbox(PublishPace, l.refused)
+	o := NewPacedQueue(PublishPace, l.refused)
 	for i := range 1000 {
 		l[outboxPrefix(i)] = 0
 		o.Add(byRule(i))
@@ -76,7 +76,7 @@ func TestOperatorsFirst(t *testing.T) {
 // TestPace: 200 in a moment, then 200 a second, whatever the clock does.
 func TestOutboxPace(t *testing.T) {
 	l := list{}
-	o := NewOutbox(PublishPace, l.refused)
+	o := NewPacedQueue(PublishPace, l.refused)
 	for i := range 10_000 {
 		l[outboxPrefix(i)] = 0
 		o.Add(byRule(i))
@@ -120,7 +120,7 @@ func TestOutboxPace(t *testing.T) {
 func TestMostRefusedFirst(t *testing.T) {
 	const flood, hot = 100_000, 300
 	l := list{}
-	o := NewOutbox(PublishPace, l.refused)
+	o := NewPacedQueue(PublishPace, l.refused)
 	for i := range flood {
 		l[outboxPrefix(i)] = 0
 		o.Add(byRule(i))
@@ -198,7 +198,7 @@ func TestRandom(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		prefixes := 1 + random.IntN(400)
 		l, now := list{}, begin
-		o, n := NewOutbox(PublishPace, l.refused), &naive{list: l, waiting: map[netip.Prefix]bool{}, unused: time.Second, last: begin}
+		o, n := NewPacedQueue(PublishPace, l.refused), &naive{list: l, waiting: map[netip.Prefix]bool{}, unused: time.Second, last: begin}
 		for step := range 3000 {
 			i := random.IntN(prefixes)
 			p := outboxPrefix(i)
@@ -260,7 +260,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-func compareNext(t *testing.T, when string, o *Outbox, n *naive, now time.Time, most int) {
+func compareNext(t *testing.T, when string, o *PacedQueue, n *naive, now time.Time, most int) {
 	t.Helper()
 	want := n.next(now, most)
 	var got []uint32
@@ -282,7 +282,7 @@ func compareNext(t *testing.T, when string, o *Outbox, n *naive, now time.Time, 
 func TestBounded(t *testing.T) {
 	const keeps, flood = 1000, 200_000
 	l := list{}
-	o := NewOutbox(PublishPace, l.refused)
+	o := NewPacedQueue(PublishPace, l.refused)
 	for i := range flood {
 		delete(l, outboxPrefix(i-keeps))
 		l[outboxPrefix(i)] = 0
@@ -302,7 +302,7 @@ func TestBounded(t *testing.T) {
 // BenchmarkNext is a turn while 100,000 blocks wait.
 func BenchmarkNext(b *testing.B) {
 	l := list{}
-	o := NewOutbox(PublishPace, l.refused)
+	o := NewPacedQueue(PublishPace, l.refused)
 	for i := range 100_000 {
 		l[outboxPrefix(i)] = uint32(i * 7919 % 1000)
 		o.Add(byRule(i))
@@ -320,7 +320,7 @@ func BenchmarkNext(b *testing.B) {
 
 func BenchmarkAdd(b *testing.B) {
 	l := list{}
-	o := NewOutbox(PublishPace, l.refused)
+	o := NewPacedQueue(PublishPace, l.refused)
 	i := 0
 	for b.Loop() {
 		p := outboxPrefix(i % 1_000_000)
@@ -332,7 +332,7 @@ func BenchmarkAdd(b *testing.B) {
 
 // An operator's change is unsent until it was sent: also while it is on its way.
 func TestUnsent(t *testing.T) {
-	o := NewOutbox(PublishPace, list{}.refused)
+	o := NewPacedQueue(PublishPace, list{}.refused)
 	is := func(when string, want bool) {
 		t.Helper()
 		if o.Unsent() != want {
