@@ -56,7 +56,10 @@ function become(is, other) {
   parts.slice(other.childNodes.length).forEach(part => part.remove());
 }
 
+const script = page => find("script[type=module]", page).getAttribute("src");
+
 // renewing returns a function that has a part of the page become what it is now, one at a time and where may(page) allows it.
+// A page of another edgeguard, after an upgrade, is loaded.
 export function renewing(part, may = () => true, then = () => {}) {
   let busy, again;
   return function renew() {
@@ -68,7 +71,7 @@ export function renewing(part, may = () => true, then = () => {}) {
     ask.responseType = "document";
     ask.onloadend = () => {
       const page = ask.status === 200 ? ask.response : null, line = page && find(".asof", page);
-      if (ask.status === 401 || page && !line) return location.reload(); // it is the page of the login
+      if (ask.status === 401 || page && (!line || script(page) !== script())) return location.reload(); // without a line it is the page of the login
       busy = false;
       if (page && may(page)) {
         if (local) inZone(page);
@@ -95,7 +98,7 @@ export function meter(svg, count, limit, each = 1) {
 // six connections to a host. Lost events load the page again.
 export function live(query, figures, changed) {
   const line = find(".asof"), condition = renewing(".condition"), kinds = ["block", "unblock", "held", "alarm", "state"];
-  let source, retry, id = "", heard = Date.now(), asOf = Date.parse(find("time", line).dateTime);
+  let source, retry, broken, id = "", heard = Date.now(), asOf = Date.parse(find("time", line).dateTime);
   const state = (before, after = "") => { show(line, before + clock(asOf) + " " + zone + after); line.classList.toggle("live", !after); };
   const take = m => { heard = Date.now(); asOf = Date.parse(m.time); figures(m.figures, asOf); };
   const poll = async () => { // the stream was refused
@@ -113,8 +116,8 @@ export function live(query, figures, changed) {
     source.addEventListener("figures", e => { take(JSON.parse(e.data)); state("Live, "); if (find(".dot.warn")) condition(); }); // an alarm's end is no event
     for (const kind of kinds) source.addEventListener(kind, e => { id = e.lastEventId; changed(); if (!/block/.test(kind)) condition(); });
     source.addEventListener("gap", () => location.reload());
-    source.onopen = () => changed();
-    source.onerror = () => { if (source.readyState === 2) { poll(); retry = setTimeout(open, 10000); } };
+    source.onopen = () => { changed(); if (broken) condition(); broken = false; };
+    source.onerror = () => { broken = true; if (source.readyState === 2) { poll(); retry = setTimeout(open, 10000); } };
   };
   const seen = () => {
     source?.close();

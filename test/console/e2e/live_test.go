@@ -115,7 +115,12 @@ func TestStale(t *testing.T) {
 	}
 	n.Stop()
 	n.launch()
-	b.until("it was loaded again after the restart", `window.marked === undefined && `+isLive)
+	n.block("198.51.100.77", "after the restart")
+	b.until("it goes on after a restart", `window.marked === true && document.querySelector("#newer button")?.textContent === "1 newer"`)
+	n.Stop()
+	eval[bool](b, `(document.querySelector("script[type=module]").removeAttribute("src"), true)`) // as before an upgrade
+	n.launch()
+	b.until("the page of another edgeguard is loaded", `window.marked === undefined && `+isLive)
 }
 
 // green says that the dot beside the state is: its colour is that of what goes well.
