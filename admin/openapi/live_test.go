@@ -247,7 +247,7 @@ func TestAnswers(t *testing.T) {
 		{"POST /api/v1/blocks/import", "/api/v1/blocks/import", `{"blocks":[]}`, 400},
 		{"DELETE /api/v1/blocks", "/api/v1/blocks?rule=gone&reason=test", "", 200},
 		{"DELETE /api/v1/blocks", "/api/v1/blocks", "", 400},
-		{"POST /api/v1/blocks/import", "/api/v1/blocks/import", strings.Repeat(" ", 1<<20) + "{}", 413},
+		{"POST /api/v1/blocks/import", "/api/v1/blocks/import", strings.Repeat(" ", 8<<20) + "{}", 413},
 		{"DELETE " + block, "/api/v1/blocks/203.0.113.77?owner=fail2ban", "", 409},
 		{"DELETE " + block, "/api/v1/blocks/203.0.113.79?owner=fail2ban", "", 200},
 		{"DELETE " + block, "/api/v1/blocks/203.0.113.77?reason=test", "", 200},
