@@ -178,6 +178,8 @@ func Describe(e *admin.Event) string {
 		return output.Prefix(e.Block.Prefix) + by(e.Block.Origin, e.Block.Reason) + ended(e.Ended)
 	case e.Block != nil && e.Kind == admin.EventEnd:
 		return output.Prefix(e.Block.Prefix) + " by rule " + clean(e.Block.Rule) + ended(e.Ended)
+	case e.Change != nil && e.Kind == admin.EventListed:
+		return words.Number(len(e.Change.Prefixes)) + " more prefixes of the change before"
 	case e.Change != nil:
 		return describeChange(e.Change)
 	case e.Crossing != nil:

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -41,6 +42,14 @@ func TestHostileEvents(t *testing.T) {
 		if line, ok := strings.CutSuffix(out.String(), "\n"); !ok || !safetext.Clean(line) || !strings.Contains(line, "forged") {
 			t.Errorf("%s: %q", e.Kind, out.String())
 		}
+	}
+}
+
+// What a long change goes on with is not told as another change.
+func TestListed(t *testing.T) {
+	e := admin.Event{Kind: admin.EventListed, Change: &admin.Audit{Action: "import", Prefixes: make([]netip.Prefix, 1023)}}
+	if got := Describe(&e); got != "1,023 more prefixes of the change before" {
+		t.Error(got)
 	}
 }
 
