@@ -56,10 +56,7 @@ function become(is, other) {
   parts.slice(other.childNodes.length).forEach(part => part.remove());
 }
 
-const script = page => find("script[type=module]", page).getAttribute("src");
-
 // renewing returns a function that has a part of the page become what it is now, one at a time and where may(page) allows it.
-// A page of another edgeguard, after an upgrade, is loaded.
 export function renewing(part, may = () => true, then = () => {}) {
   let busy, again;
   return function renew() {
@@ -71,7 +68,7 @@ export function renewing(part, may = () => true, then = () => {}) {
     ask.responseType = "document";
     ask.onloadend = () => {
       const page = ask.status === 200 ? ask.response : null, line = page && find(".asof", page);
-      if (ask.status === 401 || page && (!line || script(page) !== script())) return location.reload(); // without a line it is the page of the login
+      if (ask.status === 401 || page && (!line || page.scripts[0].src !== document.scripts[0].src)) return location.reload(); // the login's, or another version's
       busy = false;
       if (page && may(page)) {
         if (local) inZone(page);
@@ -95,7 +92,7 @@ export function meter(svg, count, limit, each = 1) {
 }
 
 // live calls figures(all, ms) with each message and changed() when blocks changed, while the page is seen: a browser opens
-// six connections to a host. Lost events load the page again.
+// six connections to a host.
 export function live(query, figures, changed) {
   const line = find(".asof"), condition = renewing(".condition"), kinds = ["block", "unblock", "held", "alarm", "state"];
   let source, retry, broken, id = "", heard = Date.now(), asOf = Date.parse(find("time", line).dateTime);
@@ -116,7 +113,7 @@ export function live(query, figures, changed) {
     source.addEventListener("figures", e => { take(JSON.parse(e.data)); state("Live, "); if (find(".dot.warn")) condition(); }); // an alarm's end is no event
     for (const kind of kinds) source.addEventListener(kind, e => { id = e.lastEventId; changed(); if (!/block/.test(kind)) condition(); });
     source.addEventListener("gap", () => location.reload());
-    source.onopen = () => { changed(); if (broken) condition(); broken = false; };
+    source.onopen = () => { changed(); if (broken) condition(); };
     source.onerror = () => { broken = true; if (source.readyState === 2) { poll(); retry = setTimeout(open, 10000); } };
   };
   const seen = () => {
@@ -142,13 +139,11 @@ export function live(query, figures, changed) {
 function turnTheme() {
   const dark = (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
   root.dataset.theme = dark ? "light" : "dark";
-  // A cookie, for the next page.
   document.cookie = `edgeguard-theme=${root.dataset.theme};path=/;max-age=31536000;samesite=strict`;
   dispatchEvent(new Event("theme"));
 }
 add(find("header"), "button", "◐", { type: "button", class: "icon", "aria-label": "Light or dark", title: "Light or dark (t)" }).onclick = turnTheme;
 
-// About lists the keys, and has the choices.
 function row(step) {
   const rows = [...all("main td.who a, main td a.who")], at = rows.indexOf(document.activeElement);
   rows[at < 0 ? 0 : at + step]?.focus();

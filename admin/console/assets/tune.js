@@ -26,7 +26,6 @@ const percent = share => share === 0 ? "0 %" : share < .0001 ? "< 0.01 %" : (100
 find("#curve").append(document.importNode(find("#slide").content, true));
 const slide = find(".slide"), slider = find("g", slide), [line, dot, says, count] = ["line", "circle", ".tried", ".count"].map(what => find(what, slide));
 
-// put shows an outcome.
 function put(o) {
   const limit = number(o.limit / d.each), x = part(d.begin, d.right, Math.log10(o.limit + .5)), at = 100 * x + "%", anchor = x < .25 ? "start" : x > .75 ? "end" : "middle";
   set(line, { x1: at, x2: at });
