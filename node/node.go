@@ -46,6 +46,10 @@ import (
 // A reload through the admin API that changes its own listener waits for its own
 // answer, until that is cut off at the end of the drain time.
 
+// mostFirstLists is how long a node waits for its lists before it says that it is ready: nginx
+// does not start without a file that it includes.
+const mostFirstLists = 2 * time.Second
+
 // Node is one running edgeguard. Make one with New; its methods are safe for
 // concurrent use.
 type Node struct {
@@ -176,6 +180,9 @@ func (n *Node) Run(ctx context.Context) error {
 	if first {
 		n.store.saveFirstPositions(ctx)
 	}
+	listed, cancel := context.WithTimeout(ctx, mostFirstLists)
+	n.enforcers.AwaitFirst(listed)
+	cancel()
 	beside.Go(func() { n.store.run(base) })
 	n.lifecycle.ready.Store(true)
 	n.admin.state("ready", n.line())

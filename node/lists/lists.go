@@ -89,6 +89,22 @@ func (e *Lists) Settle(ctx context.Context, c *config.Config) {
 	e.emptying.Settle(ctx, left)
 }
 
+// AwaitFirst waits until each list of this host has been passed on once, whether that worked or
+// not, and at most until ctx is done: what includes a list's file can be started then. Clouds are
+// not waited for.
+func (e *Lists) AwaitFirst(ctx context.Context) {
+	for _, f := range e.running.All() {
+		if _, cloud := f.list.(*keptCloud); cloud {
+			continue
+		}
+		select {
+		case <-f.runner.Tried():
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // Stop ends all enforcers and waits for them. Their lists stay in place.
 func (e *Lists) Stop() {
 	e.emptying.Stop()

@@ -127,7 +127,9 @@ func TestRemovedListIsEmptied(t *testing.T) {
 	first := New(c)
 	first.Load()
 	first.Settle(t.Context(), with)
-	program.Eventually(t, "the list is written", func() bool { return text() == "192.0.2.1\n" })
+	if first.AwaitFirst(t.Context()); text() != "192.0.2.1\n" {
+		t.Errorf("who waits for the first list finds %q", text())
+	}
 	var s admin.Stats
 	first.Report(&s)
 	if len(s.Enforcers) != 1 || s.Enforcers[0].Name != file {
