@@ -58,7 +58,7 @@ type segment struct {
 type room struct {
 	which    Room
 	number   uint64        // of the newest file, which may be one that cannot be read
-	segments []*segment    // that can
+	segments []*segment    // one of another version has no entries, and counts until it goes
 	file     *os.File      // of the last segment; nil if that is sealed or there is none
 	pending  []byte        // frames that wait
 	late     time.Duration // how long the first segment has been too old

@@ -14,7 +14,7 @@
 //	instructions  what one operation costs the processor, counted and not timed
 //	gen           writes traffic: go run ./loadtest/gen log > access.log
 //
-// and detection, a program of its own, which says whom rules find.
+// and detection, a program of its own, which prints which addresses the rules find.
 // Nothing of edgeguard imports them.
 package main
 

@@ -122,7 +122,7 @@ func (p *Pusher) proveSome(ctx context.Context, counts *aggregator.Totals, keys 
 		p.refreshed = now
 		p.refreshNames(ctx)
 		if slices.ContainsFunc(splits, judge.Strange) {
-			p.nodes.ReadAllSoon() // one of whom no heartbeat counted before is no news
+			p.nodes.ReadAllSoon() // a node whose heartbeats have not counted yet is not told as new: all are read
 		}
 	}
 	_, agains := aggregator.SplitsFor(p.fields)

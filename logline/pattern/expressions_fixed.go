@@ -99,7 +99,7 @@ func (m *machine) readOneWay() error {
 		a, b  int
 		apart bool
 	}
-	var todo []pair
+	var waiting []pair
 	push := func(as, bs []int, apart bool) {
 		for _, a := range as {
 			for _, b := range bs {
@@ -111,16 +111,16 @@ func (m *machine) readOneWay() error {
 				}
 				if !seen[i] {
 					seen[i] = true
-					todo = append(todo, p)
+					waiting = append(waiting, p)
 				}
 			}
 		}
 	}
 	start := m.follow(0, m.progs[0].Start, nil)
 	push(start, start, false)
-	for len(todo) > 0 {
-		p := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
+	for len(waiting) > 0 {
+		p := waiting[len(waiting)-1]
+		waiting = waiting[:len(waiting)-1]
 		if p.a == m.size && p.b == m.size && p.apart {
 			return errTwoWays
 		}
@@ -157,10 +157,10 @@ func (m *machine) follow(part, from int, seen map[int]bool) (nodes []int) {
 	if seen == nil {
 		seen = make(map[int]bool)
 	}
-	todo := []int{from}
-	for len(todo) > 0 {
-		pc := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
+	waiting := []int{from}
+	for len(waiting) > 0 {
+		pc := waiting[len(waiting)-1]
+		waiting = waiting[:len(waiting)-1]
 		node := m.first[part] + pc
 		if seen[node] {
 			continue
@@ -169,9 +169,9 @@ func (m *machine) follow(part, from int, seen map[int]bool) (nodes []int) {
 		switch in := &m.progs[part].Inst[pc]; in.Op {
 		case syntax.InstFail:
 		case syntax.InstAlt, syntax.InstAltMatch:
-			todo = append(todo, int(in.Out), int(in.Arg))
+			waiting = append(waiting, int(in.Out), int(in.Arg))
 		case syntax.InstCapture, syntax.InstEmptyWidth, syntax.InstNop:
-			todo = append(todo, int(in.Out))
+			waiting = append(waiting, int(in.Out))
 		case syntax.InstMatch:
 			if part+1 == len(m.progs) {
 				nodes = append(nodes, m.size)

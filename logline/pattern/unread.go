@@ -59,7 +59,7 @@ func (s *service) writer() writer {
 	return w
 }
 
-// passOver notes of whom a line may be that was passed over, and whether it looks as if it should count.
+// passOver notes which service may have written a line that was passed over, and whether the line looks as if it should count.
 func (p *expressionsParser) passOver(line []byte, stamp int) {
 	line = line[:min(len(line), stamp+looked)]
 	header, _ := p.text(&expression{headed: true}, line, stamp)

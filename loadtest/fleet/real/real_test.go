@@ -73,7 +73,7 @@ func TestCosts(t *testing.T) {
 	}
 	cancel()
 	if _, err := costs(ctx, f.redis, time.Minute); err == nil {
-		t.Error("an interrupt is no error")
+		t.Error("no error after an interrupt")
 	}
 }
 
