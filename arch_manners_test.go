@@ -30,7 +30,7 @@ var modules = map[string]string{
 }
 
 // programs own their process: they print, and they end it.
-const programs = "cmd loadtest test internal/house internal/monitoring internal/thirdparty"
+const programs = "cmd loadtest test internal/monitoring internal/thirdparty"
 
 // panics says where code may panic, always for a mistake in our own.
 var panics = map[string]string{
