@@ -29,7 +29,7 @@ var fileFormats = []fileFormat{plainFile, csvFile, jsonFile}
 // Bounds of a file that is read, in bytes and in entries.
 const (
 	maxFile    = 64 << 20
-	maxLine    = 64 << 10 // and an object of an array
+	maxLine    = 64 << 10
 	maxEntries = 500_000
 )
 
@@ -51,6 +51,7 @@ var (
 	errMany    = fmt.Errorf("the file has more than %d entries: split it", maxEntries)
 	errLong    = fmt.Errorf("longer than %d KiB", maxLine>>10)
 	errNothing = errors.New("no prefix")
+	errArray   = errors.New("an array is not read: use one object a line, as `jq -c '.[]'` prints them")
 )
 
 // readFile calls each with each entry of a file, or with why it cannot be read; Line is set
@@ -81,7 +82,7 @@ func readWithin(from io.Reader, most int64, mostEntries int, format fileFormat, 
 	case format == csvFile:
 		return readTable(in, counted)
 	case format == jsonFile && first(in) == '[':
-		return readArray(in, counted)
+		return errArray
 	case format == jsonFile:
 		return readLines(in, counted, objectEntry)
 	}
