@@ -1,8 +1,8 @@
 // Package snapshot keeps what a node knows on disk, so that a restart continues
 // where the last run stopped. That is the windows of every meter, the blocks and
 // their tombstones, the blocks that await confirmation, how often each key was
-// blocked before, and how far each log was read. In files of their own, which an
-// older version does not open, it is why keys were blocked, and how counts were
+// blocked before, and how far each log was read. In files of their own,
+// written only when that has changed, it is why keys were blocked, and how counts were
 // distributed during the last day.
 //
 // Save and load:
@@ -41,7 +41,7 @@
 //
 // A payload holds whole records of its kind and at most 64 KiB of them: "H"
 // the head, once and first; "M" one meter; "W" windows of the meter before;
-// "B" blocks; "S" and "T" steps; "P" positions; "V" evidence; "D" distributions;
+// "B" blocks; "T" steps; "P" positions; "V" evidence; "D" distributions;
 // "N" notes. Records have no length of their own. A version refuses a file with a kind
 // that it does not know.
 package snapshot

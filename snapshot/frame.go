@@ -21,7 +21,6 @@ const (
 	kindMeter        = 'M'
 	kindWindow       = 'W'
 	kindBlock        = 'B'
-	kindOldStep      = 'S' // as it was written before Since and Counted
 	kindStep         = 'T'
 	kindPosition     = 'P'
 	kindEvidence     = 'V'

@@ -122,7 +122,7 @@ func rewritten(kind byte, data []byte) ([]byte, bool) {
 		}
 	case kindStep:
 		var s Step
-		if d.step(&s, false); d.err == nil {
+		if d.step(&s); d.err == nil {
 			e.step(&s, 0)
 		}
 	case kindPosition:

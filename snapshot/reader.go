@@ -98,9 +98,9 @@ func (r *reader) record(kind byte, d *decoder, v *visit) {
 			r.count.blocks++
 			v.block(&r.block)
 		}
-	case kindStep, kindOldStep:
+	case kindStep:
 		var s Step
-		if d.step(&s, kind == kindOldStep); d.err == nil {
+		if d.step(&s); d.err == nil {
 			r.count.steps++
 			v.step(s)
 		}

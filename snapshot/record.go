@@ -152,16 +152,13 @@ func (e *encoder) step(s *Step, offset time.Duration) {
 	e.uint(uint64(s.Counted))
 }
 
-// step reads a step; an old one ends with its Until.
-func (d *decoder) step(s *Step, old bool) {
+func (d *decoder) step(s *Step) {
 	s.Rule = d.text()
 	s.Prefix, _ = d.prefix()
 	s.Blocks = int(d.uint32())
 	s.Until = d.time()
-	if !old {
-		s.Since = d.time()
-		s.Counted = d.uint32()
-	}
+	s.Since = d.time()
+	s.Counted = d.uint32()
 }
 
 // Position is how far a sensor has read its source.

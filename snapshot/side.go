@@ -7,10 +7,8 @@ import (
 )
 
 // SideFile is a file beside a state, of what changes less often. It is a file of its own because
-// an older version refuses a state with records that it does not know, and would start
-// without its blocks; and because a state is written each second while blocks are made, but
-// this file only when what it keeps has changed. Its fields are set before it is used. It is
-// not safe for concurrent use.
+// a state is written each second while blocks are made, but this file only when what it keeps
+// has changed. Its fields are set before it is used. It is not safe for concurrent use.
 type SideFile[K any] struct {
 	Path string // empty: it is not kept
 	Kept K

@@ -326,18 +326,3 @@ func TestVersion1(t *testing.T) {
 	}
 	same(t, &got, want)
 }
-
-// A step that was written before steps knew when their block began is read.
-func TestOldStep(t *testing.T) {
-	want := Step{Rule: "site", Prefix: netip.MustParsePrefix("203.0.113.9/32"), Blocks: 2, Until: noon}
-	var e encoder
-	e.text(want.Rule)
-	e.prefix(want.Prefix, false)
-	e.uint(uint64(want.Blocks))
-	e.time(want.Until)
-	var got Step
-	d := decoder{rest: e.buf}
-	if d.step(&got, true); d.err != nil || len(d.rest) > 0 || got != want {
-		t.Errorf("%+v, %v and %d bytes left", got, d.err, len(d.rest))
-	}
-}

@@ -89,8 +89,7 @@ func (w *Writer) Position(p Position) {
 	w.count.positions++
 }
 
-// Evidence writes what a key had counted when it was blocked. The end's counts of
-// records leave it out, as an older version wrote them; its checksum covers it.
+// Evidence writes what a key had counted when it was blocked.
 func (w *Writer) Evidence(e *edgeguard.Evidence) {
 	w.beginFrame(kindEvidence).evidence(e, w.cut.Offset)
 }
