@@ -88,7 +88,7 @@ func (s *store) notRoots(folder string) error {
 		return nil
 	}
 	for _, file := range []string{folder, filepath.Join(folder, lockName), filepath.Join(folder, enforce.OwnedName),
-		s.path, s.evidence.Path, s.history.Path, inState(folder, eventsFolder), s.day.Path, s.tally.Path} {
+		s.path, s.evidence.Path, s.history.Path, inState(folder, eventsFolder), s.day.Path} {
 		if user := safepath.Other(file); user != "" {
 			return ofAnother(folder, file, user)
 		}

@@ -59,7 +59,7 @@ type store struct {
 	history    snapshot.SideFile[*tuning.History]
 	doors      snapshot.SideFile[*pipeline.Pipeline]
 	day        snapshot.SideFile[*watch.Rates]
-	tally      tallyFile
+	tally      keptTally
 	positions  *positions
 	clock      *clockguard.Clock
 	alarms     *alarm.Tracker
@@ -80,7 +80,6 @@ func (s *store) in(folder string) *store {
 	s.changed, s.patience = make(chan struct{}, 1), lockPatience
 	if folder != "" {
 		s.path = filepath.Join(folder, stateName)
-		s.tally.Path = filepath.Join(folder, tallyFileName)
 	}
 	return s
 }
@@ -108,6 +107,7 @@ func (s *store) restore() *snapshot.Loaded {
 	var steps []detector.Step
 	var blocks []snapshot.Block
 	var held []quarantine.Held // or a restart would put them in force: without requests nothing would be too much
+	var counters []byte
 	loaded, err := snapshot.LoadFile(s.path, now, snapshot.Sink{
 		Meter: s.refill,
 		Block: func(b *snapshot.Block) {
@@ -119,6 +119,7 @@ func (s *store) restore() *snapshot.Loaded {
 		},
 		Step:     func(one snapshot.Step) { steps = append(steps, detector.Step(one)) },
 		Position: s.resume,
+		Note:     func(piece []byte) { counters = append(counters, piece...) },
 	})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -128,8 +129,8 @@ func (s *store) restore() *snapshot.Loaded {
 		s.alarms.Happened(now, alarm.State, s.path, err.Error())
 		return nil
 	}
-	if err := s.tally.Load(now, loaded.Taken); err != nil {
-		s.alarms.Happened(now, alarm.State, s.tally.Path, err.Error())
+	if err := s.tally.restore(counters); err != nil {
+		s.alarms.Happened(now, alarm.State, s.path, err.Error())
 	}
 	refused := s.list.Restore(func(yield func(edgeguard.Block, blocklist.Trust) bool) {
 		for i := range blocks {
@@ -317,9 +318,7 @@ func (s *store) write() (sum uint64, err error) {
 	}
 	defer w.Close()
 	s.writeCut(w, g.Detector, cut)
-	if err := s.tally.Save(cut); err != nil {
-		return 0, errors.Join(err, beside)
-	}
+	s.tally.write(w)
 	err = w.Commit() // before its sum
 	return w.Checksum(), errors.Join(err, beside)
 }
@@ -331,7 +330,7 @@ func (s *store) writeCut(w *snapshot.Writer, d *detector.Detector, cut snapshot.
 	held := s.quarantine.HeldRecords() // sorted before the logs are held up
 	s.cut.Lock()
 	defer s.cut.Unlock()
-	s.tally.Cut(cut)
+	s.tally.cut(cut.Offset)
 	for _, t := range d.Tables() {
 		writeTable(w, &t)
 	}

@@ -120,7 +120,7 @@ func (n *Node) wireSensors(s supervisor.Config, c *config.Config, teacher *hapro
 	positions := &positions{pipeline: n.pipeline, logs: &n.logs.Group}
 	n.store = (&store{
 		pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, positions: positions, clock: n.clock, alarms: n.alarms, log: n.options.Log,
-		evidence: evidenceSide(c.State, evidence.NewKept()), history: historySide(c.State, new(tuning.History)), tally: newTallyFile(c.Memory),
+		evidence: evidenceSide(c.State, evidence.NewKept()), history: historySide(c.State, new(tuning.History)), tally: newKeptTally(c.Memory),
 		doors: doorsSide(c.State, n.pipeline, n.clock),
 	}).in(c.State)
 	n.logs.logDeps = logDeps{n.pipeline, n.clock, n.alarms, n.options.Log, positions, n.store.cut.RLocker(), n.store.touch, n.uncounted.Uncounter}

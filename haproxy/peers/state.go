@@ -24,8 +24,7 @@ const (
 )
 
 // Append returns b with the state of the tally at its end. Whoever goes on
-// from a state that is older than the saved counts counts twice: so a state is taken after
-// the counts, and written before them. offset is what the wall clock is ahead of the tally's times.
+// from a state that is older than the saved counts counts twice. offset is what the wall clock is ahead of the tally's times.
 func (t *Tally) Append(b []byte, offset time.Duration) []byte {
 	start := len(b)
 	b = append(b, stateHead...)
@@ -115,7 +114,7 @@ func appendTime(b []byte, t time.Time, offset time.Duration) []byte {
 }
 
 // errState is why a state is not read.
-var errState = errors.New("the state of HAProxy's counters is damaged or of another version: remove it, and what HAProxy counted before the start is not counted")
+var errState = errors.New("the state of HAProxy's counters is damaged or of another version: what HAProxy counted before the start is not counted")
 
 // ReadTally returns the tally of a state, with room for so many keys in each table. Of
 // tables with more, the newest keys are read. Its times are by the wall clock.
