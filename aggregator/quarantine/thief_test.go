@@ -80,7 +80,7 @@ func TestHiddenBehindAnother(t *testing.T) {
 				if hider.Version++; c.lifted {
 					_, _ = g.Admit(g.now, g.d, blocklist.Tombstone(hider, g.now, "", ""), trust)
 				}
-				g.pass(60 * time.Second)
+				g.passBy(time.Minute, 10*time.Second)
 				g.list.Sweep(g.now)
 			}
 			refused := 0
