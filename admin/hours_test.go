@@ -1,0 +1,78 @@
+package admin
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"edgeguard/admin/watch"
+)
+
+var noon = time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+
+// minutesBefore returns minutes that were measured so long before a time, each with so many
+// requests of which one in ten is refused by a rule.
+func minutesBefore(end time.Time, requests uint64, rule string, ago ...int) (day []watch.DayMinute) {
+	for _, n := range ago {
+		day = append(day, watch.DayMinute{Begin: end.Add(-time.Duration(n) * time.Minute), Requests: requests, Denied: requests / 10, Blocks: 1,
+			Rules: map[string]watch.RuleCounters{rule: {Denied: requests / 10, Blocks: 1}}})
+	}
+	return day
+}
+
+// The last hour has a step a minute, six hours one of five, a day one of fifteen. A step of which
+// no minute was measured is not zero but not known.
+func TestHoursSteps(t *testing.T) {
+	day := minutesBefore(noon, 100, "login", 61, 30, 2, 1)
+	for _, c := range []struct {
+		span        time.Duration
+		step, steps int
+		known       string
+		requests    uint64
+	}{
+		{time.Hour, 60, 60, "30:1 58:1 59:1", 300},
+		{6 * time.Hour, 300, 72, "59:1 66:1 71:2", 400},
+		{24 * time.Hour, 900, 96, "91:1 94:1 95:2", 400},
+		{MostHours, 86400, 32, "31:4", 400},
+	} {
+		h := newHours(day, noon.Add(-c.span), noon, noon)
+		known := ""
+		for i, n := range h.Minutes {
+			if n > 0 {
+				known += fmt.Sprintf(" %d:%d", i, n)
+			}
+		}
+		if h.Step != c.step || len(h.Minutes) != c.steps || known != " "+c.known || sum(h.Requests) != c.requests || sum(h.Refused) != c.requests/10 {
+			t.Errorf("%s: %d steps of %d s, known%s, %d requests", c.span, len(h.Minutes), h.Step, known, sum(h.Requests))
+		}
+		if !h.Begin.Add(time.Duration(c.step*c.steps) * time.Second).Equal(h.Until) {
+			t.Errorf("%s: from %s until %s", c.span, h.Begin, h.Until)
+		}
+	}
+	h := newHours(day, noon.Add(-24*time.Hour), noon, noon)
+	if got := h.PerMinute(h.Requests, 95); got != 100 {
+		t.Errorf("%v a minute, want 100", got)
+	}
+}
+
+// The rules that refused most are apart; what the rest refused, and what is of no rule that was
+// counted apart, is together.
+func TestHoursRules(t *testing.T) {
+	m := watch.DayMinute{Begin: noon.Add(-time.Minute), Requests: 1000, Denied: 600, Rules: map[string]watch.RuleCounters{"quiet": {Blocks: 3}}}
+	for i := range 10 {
+		m.Rules[fmt.Sprintf("r%d", i)] = watch.RuleCounters{Denied: uint64(10 * (i + 1))}
+	}
+	h := newHours([]watch.DayMinute{m}, noon.Add(-time.Minute), noon, noon)
+	var names []string
+	for _, r := range h.Rules {
+		names = append(names, r.Rule)
+	}
+	if diff := cmp.Diff([]string{"r9", "r8", "r7", "r6", "r5", "r4", "r3", "r2"}, names); diff != "" {
+		t.Error(diff)
+	}
+	if len(h.Others) != 1 || h.Others[0] != 80 { // 20 of r1, 10 of r0, and 50 of no rule
+		t.Errorf("others: %v", h.Others)
+	}
+}
