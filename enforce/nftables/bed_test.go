@@ -139,7 +139,7 @@ const (
 
 func newBed(t testing.TB) *bed {
 	b := &bed{t: t, host: newNamespace(t), outside: newNamespace(t), arrived: make(map[string]bool)}
-	b.host.run("ip", "link", "add", "eth0", "type", "veth", "peer", "name", "wan", "netns", b.outside.pid)
+	b.host.run("ip", "link", "add", "eth0", "address", "02:00:00:00:00:01", "type", "veth", "peer", "name", "wan", "netns", b.outside.pid)
 	for _, address := range []string{host4 + "/24", host6 + "/64"} {
 		b.host.run("ip", "addr", "add", address, "dev", "eth0", "nodad")
 	}
@@ -150,6 +150,9 @@ func newBed(t testing.TB) *bed {
 	b.outside.run("ip", "link", "set", "wan", "up")
 	b.host.isUp("eth0")
 	b.outside.isUp("wan")
+	for _, address := range []string{host4, host6} { // a datagram that waits for an answer to a question may be dropped
+		b.outside.run("ip", "neigh", "replace", address, "lladdr", "02:00:00:00:00:01", "dev", "wan", "nud", "permanent")
+	}
 	b.host.run("ip", "route", "add", "default", "via", "192.0.2.254")
 	b.host.run("ip", "-6", "route", "add", "default", "via", "2001:db8:ffff::254")
 	b.listen(b.host, port)
