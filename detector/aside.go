@@ -33,7 +33,7 @@ func (m *meter) makeAside(former *meter) {
 
 // setsAside reports whether an event that is held back is not counted in the meter. Evidence
 // that can be forged only alarms: it goes on.
-func (m *meter) setsAside(c *decision) bool {
+func (m *meter) setsAside(c *counting) bool {
 	return c.excused && m.aside != nil && c.event.Verified&m.Kind != 0
 }
 
@@ -53,7 +53,7 @@ func (m *meter) asideTable(c *Config) *shard.Table {
 // countAside counts an event aside that the meter matches at a cost, and reports the rules whose limit
 // the key would have passed: by what was counted before and aside. A value that was
 // counted in both counts twice.
-func (c *decision) countAside(m *meter, cost uint16) {
+func (c *counting) countAside(m *meter, cost uint16) {
 	var buf [attributesSize]byte
 	var op shard.Op
 	with, ok := m.prepare(&op, c, cost, buf[:0])
@@ -61,19 +61,20 @@ func (c *decision) countAside(m *meter, cost uint16) {
 		return
 	}
 	op.With = unsafetext.String(with)
-	n := c.counted(m.asideTable(&c.d.config).Add(&op), op.Cost)
+	n := c.readAnswer(m.asideTable(&c.d.config).Add(&op), op.Cost)
 	if n.cost == 0 {
 		return
 	}
 	m.aside.events.Add(1)
-	c.charge(m, uint32(n.added))
+	c.charge(&c.occasion, m, uint32(n.added))
 	if c.standing == blocklist.Blocked {
 		return
 	}
 	n.count += m.proven.Count(op.Addr, op.With, op.Now)
 	for _, i := range m.rules {
 		if r := &c.d.rules[i]; n.crossed(r.Limit) {
-			c.reportCrossing(m, &excess{count: n, rule: i, limit: r.Limit}, edgeguard.Crossing{Action: edgeguard.ActionShadow, Held: true})
+			x := excess{count: n, rule: i, limit: r.Limit}
+			x.reportCrossing(&c.occasion, m, edgeguard.Crossing{Action: edgeguard.ActionShadow, Held: true})
 		}
 	}
 }
@@ -126,12 +127,9 @@ func (b *batch) watchAnswer(d *Detector, i int, ev *edgeguard.Event) (last bool)
 // back, or because its last event armed or disarmed a scope.
 func (b *batch) decideHeld(d *Detector, nows []time.Time, events []edgeguard.Event, verdicts []edgeguard.Verdict) {
 	clear(verdicts)
-	c := &b.decision
 	for i := range events {
 		b.showDoors(d, events, i)
-		*c = decision{}
-		c.d, c.event, c.now, c.moment, c.events = d, &events[i], nows[i], b.moments[i], 1
-		c.fails, c.scope = b.fails.has(i), b.scopes[i]
+		c := b.openDecision(d, i, nows[i], &events[i])
 		if i == len(events)-1 && b.turned {
 			d.tellTurns(nows[i])
 		}
@@ -140,7 +138,7 @@ func (b *batch) decideHeld(d *Detector, nows []time.Time, events []edgeguard.Eve
 		}
 		if c.excused = b.held.has(i) && d.outages.maySpare(c.event.Addr, c.nowSec); !c.isExempt() {
 			if d.asks && c.awaitsAnswer() {
-				c.askRules(false)
+				c.askRules(&c.listed, false)
 			}
 			c.ours = b.ours.has(i) || c.refusesRecorded()
 			c.countAll()

@@ -21,9 +21,9 @@ import (
 
 // awaitsAnswer reports whether the event is a request that is decided before it has an answer; of
 // recorded ones each was.
-func (c *decision) awaitsAnswer() bool {
-	ev := c.event
-	if c.d.config.Past {
+func (o *occasion) awaitsAnswer() bool {
+	ev := o.event
+	if o.d.config.Past {
 		return ev.Kind&httpKinds != 0
 	}
 	return ev.Kind&httpKinds == edgeguard.KindRequest && ev.Known&edgeguard.FieldStatus == 0
@@ -42,18 +42,16 @@ func (d *Detector) asksFor(i int) bool {
 // askRules refuses the event for what rules have counted: all that deny and do not count it. A
 // block goes before them, and the address of another node is not refused. look says that no
 // rule counts the event.
-func (c *decision) askRules(look bool) {
-	if c.standing != blocklist.None {
+func (v *ruling) askRules(l *listed, look bool) {
+	if l.standing != blocklist.None {
 		return
 	}
-	asked := c.d.config.Rules.Unanswered()
+	asked := l.d.config.Rules.Unanswered()
 	var room [rules.Sets * setWords]uint64
-	c.asking = true
-	for i := range asked.Matches(c.event, look, c.event.Addr.Is6() && !c.d.config.Past, room[:]) {
+	for i := range asked.Matches(l.event, look, l.event.Addr.Is6() && !l.d.config.Past, room[:]) {
 		of := &asked.Rules[i]
-		c.askRule(&c.d.meters[of.Meter], of)
+		v.askRule(l, &l.d.meters[of.Meter], of)
 	}
-	c.asking = false
 }
 
 // mayAsk reports whether askRules may have something to say of an event that is counted.
@@ -63,70 +61,70 @@ func (d *Detector) mayAsk(ev *edgeguard.Event) bool {
 
 // askRule compares what a meter counts of the event's key, and of the networks around it, with
 // the limits of a rule. Evidence that can be forged refuses nobody.
-func (c *decision) askRule(m *meter, of *rules.UnansweredRule) {
+func (v *ruling) askRule(l *listed, m *meter, of *rules.UnansweredRule) {
 	var buf [attributesSize]byte
-	text, known := m.attributes(c.event, buf[:0])
+	text, known := m.attributes(l.event, buf[:0])
 	if !known {
 		return
 	}
 	with := unsafetext.String(text)
 	if !of.Wide {
-		c.askKey(m, of.Rule, text)
+		v.askKey(l, m, of.Rule, text)
 	}
-	if !c.event.Addr.Is6() {
+	if !l.event.Addr.Is6() {
 		return
 	}
-	r := &c.d.rules[of.Rule]
+	r := &l.d.rules[of.Rule]
 	for k := range r.Widths {
 		w, width := &m.wide[k], &r.Widths[k]
 		if width.Asked && width.Action == edgeguard.ActionDeny {
-			action, n := min(width.Action, c.actionOf(r)), w.Count(c.event.Addr, with, m.slotAt(c.nowSec))
-			c.refuse(m, w.Table, with, action, &excess{count: count{count: n}, rule: of.Rule, limit: width.Limit, prefix: w.prefix(c.event.Addr), width: width})
+			action, n := min(width.Action, l.actionOf(r)), w.Count(l.event.Addr, with, m.slotAt(l.nowSec))
+			v.refuse(l, m, w.Table, with, action, &excess{count: count{count: n}, rule: of.Rule, limit: width.Limit, prefix: w.prefix(l.event.Addr), width: width})
 		}
 	}
 }
 
 // askKey asks the rule about its own key, not about the networks around it; text are the
 // attributes.
-func (c *decision) askKey(m *meter, i int, text []byte) {
-	r, with, slot := &c.d.rules[i], unsafetext.String(text), m.slotAt(c.nowSec)
-	if r.OnFleetLoss == rules.LossClosed && c.d.lost.Load() && c.action < edgeguard.ActionDeny {
-		c.action, c.rule, c.closed = edgeguard.ActionDeny, i, true
+func (v *ruling) askKey(l *listed, m *meter, i int, text []byte) {
+	r, with, slot := &l.d.rules[i], unsafetext.String(text), m.slotAt(l.nowSec)
+	if r.OnFleetLoss == rules.LossClosed && l.d.lost.Load() {
+		v.denyWithoutFleet(i)
 	}
-	seen := count{count: m.proven.Count(c.event.Addr, with, slot)}
+	seen := count{count: m.proven.Count(l.event.Addr, with, slot)}
 	if m.fleet && r.Scope == rules.ScopeFleet {
-		seen.rest = c.restOf(m, text, slot, seen.count)
+		seen.rest = l.restOf(m, text, slot, seen.count)
 		seen = seen.inScope(r.Scope)
 	}
-	c.refuse(m, m.proven, with, c.actionOf(r), &excess{count: seen, rule: i, limit: r.Limit, prefix: m.Key(c.event.Addr, "").Prefix})
+	v.refuse(l, m, m.proven, with, l.actionOf(r), &excess{count: seen, rule: i, limit: r.Limit, prefix: m.Key(l.event.Addr, "").Prefix})
 }
 
 // refuse refuses the event for a count that is over a limit, until it will have fallen to that.
 // One in sixteen is sampled.
-func (c *decision) refuse(m *meter, table *shard.Table, with string, action edgeguard.Action, x *excess) {
+func (v *ruling) refuse(l *listed, m *meter, table *shard.Table, with string, action edgeguard.Action, x *excess) {
 	if x.count.count <= x.limit || action < edgeguard.ActionShadow {
 		return
 	}
-	c.keepStrongest(action, x)
-	if action != edgeguard.ActionDeny || c.quiet {
+	v.strengthen(action, x)
+	if action != edgeguard.ActionDeny || l.audience == forNode {
 		return
 	}
-	if c.inline {
-		source := source{m, table, x.limit, m.fleet && table == m.proven && c.d.rules[x.rule].Scope == rules.ScopeFleet}
-		_, most := c.d.countFallsTo(&source, c.event.Addr, with, c.nowSec, x.limit)
-		c.retryAfter = max(c.retryAfter, most.Sub(c.now))
+	if l.audience == forClient {
+		source := source{m, table, x.limit, m.fleet && table == m.proven && l.d.rules[x.rule].Scope == rules.ScopeFleet}
+		_, most := l.d.countFallsTo(&source, l.event.Addr, with, l.nowSec, x.limit)
+		v.retryAfter = max(v.retryAfter, most.Sub(l.now))
 	}
-	if c.d.statistics.refused.Add(1)%sampleEvery == 1 {
-		c.sample(x.prefix, time.Time{})
+	if l.d.statistics.refused.Add(1)%sampleEvery == 1 {
+		l.sample(x.prefix, time.Time{})
 	}
 }
 
 // restOf returns what the rest of the fleet counted of a key, as far as this node knows.
-func (c *decision) restOf(m *meter, text []byte, slot, own uint32) uint32 {
-	question := c.d.questions.borrow()
-	question.op = shard.Op{Addr: c.event.Addr, Now: slot, Slot: slot}
+func (o *occasion) restOf(m *meter, text []byte, slot, own uint32) uint32 {
+	question := o.d.questions.borrow()
+	question.op = shard.Op{Addr: o.event.Addr, Now: slot, Slot: slot}
 	question.op.With = unsafetext.String(append(question.text[:0], text...))
-	rest := c.d.config.Rest(m.index, &question.op, own)
-	c.d.questions.giveBack(question)
+	rest := o.d.config.Rest(m.index, &question.op, own)
+	o.d.questions.giveBack(question)
 	return rest
 }

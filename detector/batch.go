@@ -243,19 +243,27 @@ func (b *batch) forget() {
 	}
 }
 
+// openDecision begins the decision on the i-th event, but for what the lists say. It sets field by
+// field: a literal would be made beside it and copied.
+func (b *batch) openDecision(d *Detector, i int, now time.Time, ev *edgeguard.Event) *decision {
+	c := &b.decision
+	*c = decision{}
+	c.d, c.event, c.now, c.moment, c.events = d, ev, now, b.moments[i], 1
+	c.fails, c.scope, c.shown = b.fails.has(i), b.scopes[i], b.shown[i]
+	return c
+}
+
 // judge returns the verdicts. If an event made or extended a block, the
 // blocklist is asked again for those that come after it.
 func (b *batch) judge(d *Detector, nows []time.Time, events []edgeguard.Event, verdicts []edgeguard.Verdict) {
 	clear(verdicts)
-	blocked, c := false, &b.decision
+	blocked := false
 	for i := range events {
 		if !blocked && !(b.known | b.over | b.ours | b.exact).has(i) && !(d.exact && d.mayAsk(&events[i])) {
 			continue
 		}
 		b.showDoors(d, events, i)
-		*c = decision{} // and field by field: a literal would be made beside it and copied
-		c.d, c.event, c.now, c.moment, c.events = d, &events[i], nows[i], b.moments[i], 1
-		c.fails, c.scope, c.shown = b.fails.has(i), b.scopes[i], b.shown[i]
+		c := b.openDecision(d, i, nows[i], &events[i])
 		if blocked {
 			c.askLists()
 		} else if b.known.has(i) {
@@ -265,7 +273,7 @@ func (b *batch) judge(d *Detector, nows []time.Time, events []edgeguard.Event, v
 		if !c.isExempt() {
 			b.compareCounts(c, i)
 			c.repeatDenial(b.ours.has(i))
-			blocked = blocked || c.changed
+			blocked = blocked || c.effect != noEffect
 		}
 		if !c.isUnaffected() {
 			verdicts[i] = c.finishVerdict()
@@ -281,27 +289,27 @@ func (b *batch) judge(d *Detector, nows []time.Time, events []edgeguard.Event, v
 // counted it.
 func (b *batch) compareCounts(c *decision, i int) {
 	if b.over.has(i) {
-		b.takeCounts(c, i)
+		b.noteCounts(&c.counting, i)
 	}
 	if c.d.exact {
 		if c.d.asks && c.awaitsAnswer() {
-			c.askRules(false)
+			c.askRules(&c.listed, false)
 		}
 		c.ours = b.ours.has(i) || c.refusesRecorded()
-		if b.countExact(c, i); c.late {
+		if b.countExact(&c.counting, i); c.late {
 			b.late.add(i)
 		}
 	}
 	c.judgeCounts()
 }
 
-// takeCounts takes an event's counts, one of which a rule has something to say of.
-func (b *batch) takeCounts(c *decision, i int) {
+// noteCounts notes an event's counts, one of which a rule has something to say of.
+func (b *batch) noteCounts(c *counting, i int) {
 	for k := range b.counts {
 		if b.counted[k].has(i) {
 			m := &c.d.meters[k]
-			c.takeKeyCount(m, b.counts[k][i])
-			b.takeWide(c, m, i)
+			c.noteKeyCount(m, b.counts[k][i])
+			b.noteWideCounts(c, m, i)
 		}
 	}
 }

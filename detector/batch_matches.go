@@ -41,7 +41,7 @@ func (b *batch) costOf(d *Detector, m *meter, i int, ev *edgeguard.Event) (cost 
 }
 
 // countExact counts an event in the exact meters.
-func (b *batch) countExact(c *decision, i int) {
+func (b *batch) countExact(c *counting, i int) {
 	if !c.d.indexed {
 		for k := range c.d.meters {
 			if m := &c.d.meters[k]; m.exact {
@@ -61,9 +61,9 @@ func (b *batch) countExact(c *decision, i int) {
 	}
 }
 
-func (b *batch) countOne(c *decision, m *meter, cost uint16) {
+func (b *batch) countOne(c *counting, m *meter, cost uint16) {
 	if c.d.config.Fleet == nil {
-		c.takeCount(m, m.countEvent(c, cost))
+		c.noteCount(m, m.countEvent(c, cost))
 		return
 	}
 	question := c.d.questions.borrow()

@@ -150,39 +150,39 @@ func (d *Detector) madeLength(b *edgeguard.Block) time.Duration {
 // moves that on: by one slot for each that passes, and up to a window at first. The
 // version stays: each node of a fleet extends the block by what it counts itself, and of
 // one version the latest end stands, so that no node's extension ends another's sooner.
-func (c *decision) extendBlock(r *rule, prefix netip.Prefix) {
-	source := c.d.source(r, prefix)
+func (l *listed) extendBlock(r *rule, prefix netip.Prefix) {
+	source := l.d.source(r, prefix)
 	m := source.meter
-	old := c.block
+	old := l.block
 	if old.Prefix.Bits() > prefix.Bits() {
-		if old = c.d.config.List.BlockOf(c.now, prefix); old == nil {
+		if old = l.d.config.List.BlockOf(l.now, prefix); old == nil {
 			return
 		}
 	}
-	if old.Rule != r.Name || old.Prefix != prefix || !old.Until.Before(m.startOfSlot(m.slotAt(c.nowSec)+ring.Slots)) {
+	if old.Rule != r.Name || old.Prefix != prefix || !old.Until.Before(m.startOfSlot(m.slotAt(l.nowSec)+ring.Slots)) {
 		return // not its own, or no later end is possible
 	}
 	block := *old
-	block.Until, _ = c.d.countFallsTo(&source, c.event.Addr, "", c.nowSec, source.limit)
-	if !block.Until.After(old.Until) || c.d.config.List.Trust(prefix).Forced {
+	block.Until, _ = l.d.countFallsTo(&source, l.event.Addr, "", l.nowSec, source.limit)
+	if !block.Until.After(old.Until) || l.d.config.List.Trust(prefix).Forced {
 		return
 	}
-	if changed, err := c.d.config.List.Merge(block, c.now); err != nil || !changed {
+	if changed, err := l.d.config.List.Merge(block, l.now); err != nil || !changed {
 		return
 	}
-	c.d.steps.prolong(r.Name, prefix, block.Until)
-	c.changed = true
-	c.askLists()
+	l.d.steps.prolong(r.Name, prefix, block.Until)
+	l.effect = max(l.effect, extendedBlock)
+	l.askLists()
 }
 
 // retryAfterBlock is how long until one more event like this one, or of cost 1, would be let
-// through, if nothing else came: until the active block has ended, and until this
-// node's own count of the rule that made it leaves room. A block by hand has no
-// count, and ends with itself.
-func (c *decision) retryAfterBlock(addr netip.Addr) time.Duration {
-	d, b := c.d, c.block
-	end := b.Until.Sub(c.now)
-	if end >= d.longest {
+// through, if nothing else came: until the active block has ended, and, for a client that
+// waits, until this node's own count of the rule that made it leaves room. A block by hand
+// has no count, and ends with itself.
+func (l *listed) retryAfterBlock() time.Duration {
+	d, b, addr := l.d, l.block, l.event.Addr
+	end := b.Until.Sub(l.now)
+	if l.audience != forClient || end >= d.longest {
 		return end // what is counted by now has left every window by then
 	}
 	i, known := d.named[b.Rule]
@@ -194,19 +194,19 @@ func (c *decision) retryAfterBlock(addr netip.Addr) time.Duration {
 	if end >= source.meter.Window || r.Action != edgeguard.ActionBlock || !source.blocksByPrefix(addr, b.Prefix) {
 		return end // or is not what was blocked for
 	}
-	cost := c.costOf(source.meter)
+	cost := l.costOf(source.meter)
 	if source.table != source.meter.proven {
 		cost = min(cost, source.meter.share) // a key adds no more to the networks around it
 	}
 	room := source.limit - min(source.limit, cost)
-	_, most := d.countFallsTo(&source, addr, "", seconds(c.now), room)
-	return max(end, most.Sub(c.now))
+	_, most := d.countFallsTo(&source, addr, "", seconds(l.now), room)
+	return max(end, most.Sub(l.now))
 }
 
 // costOf is what the event costs a meter, and 1 if the meter does not count it.
-func (c *decision) costOf(m *meter) uint32 {
-	if cost, ok := m.Match(c.event); ok {
-		return m.costOfRepeat(uint32(cost), c.eventSec == c.nowSec)
+func (o *occasion) costOf(m *meter) uint32 {
+	if cost, ok := m.Match(o.event); ok {
+		return m.costOfRepeat(uint32(cost), o.eventSec == o.nowSec)
 	}
 	return 1
 }

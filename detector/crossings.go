@@ -95,24 +95,18 @@ func (x *crossings) sweep(sec uint32, n int) {
 	}
 }
 
-// isNews reports whether a proven crossing of rule i is news: always without a
-// fleet, where the count alone shows it.
-func (c *decision) isNews(m *meter, i int) bool {
-	r := &c.d.rules[i]
-	if c.d.config.Fleet == nil || r.Scope != rules.ScopeFleet {
+// isNews reports whether a proven crossing is news: that of a key always without a fleet,
+// where the count alone shows it.
+func (x *excess) isNews(o *occasion, m *meter) bool {
+	r := &o.d.rules[x.rule]
+	if x.width == nil && (o.d.config.Fleet == nil || r.Scope != rules.ScopeFleet) {
 		return true
 	}
-	return c.isNewsOf(m, i, m.Key(c.event.Addr, "").Prefix)
-}
-
-// isNewsOf is isNews for the prefix that the crossing is about.
-func (c *decision) isNewsOf(m *meter, i int, prefix netip.Prefix) bool {
-	r := &c.d.rules[i]
 	var buf [attributesSize]byte
-	with, _ := m.AppendAttributes(c.event, buf[:0])
-	key := crossingKey{rule: r.Name, prefix: prefix}
+	with, _ := m.AppendAttributes(o.event, buf[:0])
+	key := crossingKey{rule: r.Name, prefix: x.prefix}
 	if len(m.Attributes) > 0 {
 		key.with = shard.Fingerprint(unsafetext.String(with))
 	}
-	return c.d.crossings.noteNew(key, c.nowSec, m.Window)
+	return o.d.crossings.noteNew(key, o.nowSec, m.Window)
 }

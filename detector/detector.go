@@ -172,18 +172,14 @@ func New(c Config) *Detector {
 // not even in the statistics. Of the event, the kind does not matter.
 func (d *Detector) LookUpVerdict(now time.Time, event *edgeguard.Event) (v edgeguard.Verdict) {
 	var c decision
-	c.begin(d, now, event)
-	c.inline = true
+	c.begin(d, now, event, forClient)
 	if len(d.config.Rules.Unanswered().Rules) > 0 {
-		c.askRules(true)
+		c.askRules(&c.listed, true)
 	}
 	if c.isUnaffected() {
 		return v
 	}
-	if v = c.verdict(); c.standing == blocklist.Blocked {
-		v.RetryAfter = c.retryAfterBlock(event.Addr)
-	}
-	return v
+	return c.verdict()
 }
 
 // RefusingHit returns the block that refuses an address; nil for none.
@@ -213,23 +209,19 @@ func (d *Detector) standingOf(now time.Time, addr netip.Addr) (blocklist.Standin
 // denies by answers is over its limit, and it meets the rule's terms but the status.
 func (d *Detector) Decide(now time.Time, event *edgeguard.Event) (v edgeguard.Verdict) {
 	var c decision
-	c.begin(d, now, event)
-	c.inline = true
+	c.begin(d, now, event, forClient)
 	if !c.isExempt() {
 		if d.asks && c.awaitsAnswer() {
-			c.askRules(false)
+			c.askRules(&c.listed, false)
 		}
 		c.ours = c.ours || c.refusesRecorded()
 		c.countAll()
-		if c.overs > 0 {
+		if c.over.n > 0 {
 			c.judgeCounts()
 		}
 	}
 	if !c.isUnaffected() {
 		v = c.finishVerdict()
-		if c.standing == blocklist.Blocked {
-			v.RetryAfter = c.retryAfterBlock(event.Addr)
-		}
 	}
 	d.statistics.noteOne(&c, v.Action)
 	return v

@@ -45,7 +45,7 @@ func (r *fleetQuestions) giveBack(question *fleetQuestion) {
 // countInFleet is countAll on a node with a fleet, which adds to every count. One
 // loop for both, with the operation copied for the fleet, costs such a node 30 ns
 // an event.
-func (c *decision) countInFleet() {
+func (c *counting) countInFleet() {
 	question := c.d.questions.borrow()
 	if c.d.indexed {
 		for i, cost := range c.d.config.Rules.Matches(c.event, question.meters[:]) {
@@ -62,7 +62,7 @@ func (c *decision) countInFleet() {
 	c.d.questions.giveBack(question)
 }
 
-func (c *decision) countOneInFleet(m *meter, cost uint16, question *fleetQuestion) {
+func (c *counting) countOneInFleet(m *meter, cost uint16, question *fleetQuestion) {
 	if m.skips(c) {
 		return
 	}
@@ -76,11 +76,11 @@ func (c *decision) countOneInFleet(m *meter, cost uint16, question *fleetQuestio
 	}
 	question.op.With = unsafetext.String(with)
 	table := m.table(c.event)
-	n := c.counted(table.Add(&question.op), question.op.Cost)
+	n := c.readAnswer(table.Add(&question.op), question.op.Cost)
 	if m.fleet && table == m.proven {
 		c.d.askFleet(m, &question.op, c.event, &n)
 	}
-	c.takeCount(m, n)
+	c.noteCount(m, n)
 }
 
 // askFleet adds what the rest of the fleet counted to a proven count.

@@ -21,9 +21,15 @@ func (d *Detector) action(r *rule) edgeguard.Action {
 	return r.Action
 }
 
-// denyWithoutFleet denies a proven event if rule i says so without the fleet.
-func (c *decision) denyWithoutFleet(m *meter, i int) {
-	if c.d.rules[i].OnFleetLoss == rules.LossClosed && c.event.Verified&m.Kind != 0 && c.action < edgeguard.ActionDeny && c.standing != blocklist.Peer {
-		c.action, c.rule, c.closed = edgeguard.ActionDeny, i, true
+// isDeniedWithoutFleet reports whether a rule that is closed without the fleet denies the event: one
+// that is proven, and of no other node.
+func (l *listed) isDeniedWithoutFleet(m *meter, r *rule) bool {
+	return r.OnFleetLoss == rules.LossClosed && l.event.Verified&m.Kind != 0 && l.standing != blocklist.Peer
+}
+
+// denyWithoutFleet denies an event for rule i, whatever the count, unless another rule does.
+func (v *ruling) denyWithoutFleet(i int) {
+	if v.action < edgeguard.ActionDeny {
+		v.action, v.rule, v.closed = edgeguard.ActionDeny, i, true
 	}
 }

@@ -11,9 +11,9 @@ import (
 
 // actionOf is what rule r does about this address's count over its limit: the address of
 // another node, by its signed heartbeat, is not refused, nor is a front door's.
-func (c *decision) actionOf(r *rule) edgeguard.Action {
-	action := c.d.action(r)
-	if action >= edgeguard.ActionDeny && (c.standing == blocklist.Peer || c.frontDoor() != "") {
+func (l *listed) actionOf(r *rule) edgeguard.Action {
+	action := l.d.action(r)
+	if action >= edgeguard.ActionDeny && (l.standing == blocklist.Peer || l.frontDoor() != "") {
 		return edgeguard.ActionAlarm
 	}
 	return action
@@ -21,11 +21,11 @@ func (c *decision) actionOf(r *rule) edgeguard.Action {
 
 // frontDoor returns what stands before the site with the event's address, as [frontdoor.Sources.DoorOf]:
 // nothing if the config says that it is a client's.
-func (c *decision) frontDoor() string {
-	if c.d.isClient(c.event.Addr) {
+func (o *occasion) frontDoor() string {
+	if o.d.isClient(o.event.Addr) {
 		return ""
 	}
-	return c.d.config.Doors.DoorOf(c.event, c.nowSec)
+	return o.d.config.Doors.DoorOf(o.event, o.nowSec)
 }
 
 // fleetDoor is the same for a key that the fleet counted: as far as any source here tells.

@@ -101,11 +101,11 @@ func (c *decision) decideIncrease(d *Detector, now time.Time, event *edgeguard.E
 	r := Decided{Requests: in.N}
 	for left := in.N; left > 0; left -= c.events {
 		*c = decision{}
-		c.begin(d, now, event)
+		c.begin(d, now, event, forCounter)
 		if c.standing == blocklist.None && in.Addr.Is6() && d.config.List.HasSpared(netip.PrefixFrom(in.Addr, 64)) {
 			c.standing = blocklist.Protected
 		}
-		c.elsewhere, c.events = true, left
+		c.events = left
 		c.fails, c.scope = true, d.outages.scopeOf(event) // what a guarded meter counts there, a site that fails may have made
 		if !c.isExempt() {
 			if left > 1 {
@@ -126,32 +126,32 @@ func (c *decision) decideIncrease(d *Detector, now time.Time, event *edgeguard.E
 }
 
 // countIncrease counts c.events events in the meter.
-func (c *decision) countIncrease(in *Increase) {
+func (c *counting) countIncrease(in *Increase) {
 	m, question := &c.d.meters[in.Meter], c.d.questions.borrow()
 	question.op = shard.Op{Addr: in.Addr, Now: m.slotAt(c.nowSec), Slot: m.slotAt(c.eventSec),
 		Cost: uint16(min(uint64(in.Cost)*uint64(c.events), math.MaxUint16))} // a slot has room for no more
 	if c.event.Again && m.fleet {
 		question.op.Slot = m.unreported(question.op.Slot)
 	}
-	n := c.counted(m.proven.Add(&question.op), question.op.Cost)
+	n := c.readAnswer(m.proven.Add(&question.op), question.op.Cost)
 	if m.fleet {
 		c.d.askFleet(m, &question.op, c.event, &n)
 	}
-	c.takeCount(m, n)
+	c.noteCount(m, n)
 	c.d.questions.pool.Put(question)
 }
 
 // eventsToNextLimit returns how many events can be counted before a count passes another limit. At
 // the first part it is 0 where a count is over one already: that event may block.
-func (c *decision) eventsToNextLimit(in *Increase, first bool) uint32 {
-	m, question := &c.d.meters[in.Meter], c.d.questions.borrow()
-	slot := m.slotAt(c.nowSec)
+func (o *occasion) eventsToNextLimit(in *Increase, first bool) uint32 {
+	m, question := &o.d.meters[in.Meter], o.d.questions.borrow()
+	slot := m.slotAt(o.nowSec)
 	own := count{count: m.proven.Count(in.Addr, "", slot), cost: in.Cost}
 	if m.fleet {
 		question.op = shard.Op{Addr: in.Addr, Now: slot, Slot: slot}
-		c.d.askFleet(m, &question.op, c.event, &own)
+		o.d.askFleet(m, &question.op, o.event, &own)
 	}
-	c.d.questions.pool.Put(question)
+	o.d.questions.pool.Put(question)
 	least := uint32(math.MaxUint32)
 	until := func(count, limit uint32) {
 		switch {
@@ -162,7 +162,7 @@ func (c *decision) eventsToNextLimit(in *Increase, first bool) uint32 {
 		}
 	}
 	for _, i := range m.rules {
-		r := &c.d.rules[i]
+		r := &o.d.rules[i]
 		seen := own.inScope(r.Scope).count
 		until(seen, r.Limit)
 		for k := range r.Candidates {

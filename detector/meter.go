@@ -163,7 +163,7 @@ func (m *meter) attributes(event *edgeguard.Event, buf []byte) (with []byte, kno
 }
 
 // countEvent counts an event that the meter matches at a cost.
-func (m *meter) countEvent(c *decision, cost uint16) count {
+func (m *meter) countEvent(c *counting, cost uint16) count {
 	if m.skips(c) {
 		return count{}
 	}
@@ -178,11 +178,11 @@ func (m *meter) countEvent(c *decision, cost uint16) count {
 	if !m.prepareOp(&op, c.event, c.moment, cost, &c.shown) {
 		return count{}
 	}
-	return c.counted(m.table(c.event).Add(&op), op.Cost)
+	return c.readAnswer(m.table(c.event).Add(&op), op.Cost)
 }
 
 // addWith is countEvent for a key with attributes: only those pay for the room.
-func (m *meter) addWith(c *decision, cost uint16) count {
+func (m *meter) addWith(c *counting, cost uint16) count {
 	var buf [attributesSize]byte
 	var op shard.Op
 	with, ok := m.prepare(&op, c, cost, buf[:0])
@@ -190,20 +190,20 @@ func (m *meter) addWith(c *decision, cost uint16) count {
 		return count{}
 	}
 	op.With = unsafetext.String(with)
-	return c.counted(m.table(c.event).Add(&op), op.Cost)
+	return c.readAnswer(m.table(c.event).Add(&op), op.Cost)
 }
 
 // prepare is set and the attributes, which it appends to buf and leaves to
 // the caller to set: set here, they would have to lie on the heap.
-func (m *meter) prepare(op *shard.Op, c *decision, cost uint16, buf []byte) (with []byte, ok bool) {
+func (m *meter) prepare(op *shard.Op, c *counting, cost uint16, buf []byte) (with []byte, ok bool) {
 	if !m.prepareOp(op, c.event, c.moment, cost, &c.shown) {
 		return buf, false
 	}
 	return m.attributes(c.event, buf)
 }
 
-// counted notes a table's answer: a late event is not counted and not judged.
-func (c *decision) counted(n shard.Count, cost uint16) count {
+// readAnswer reads a table's answer, and notes a late event: it is not counted and not judged.
+func (c *counting) readAnswer(n shard.Count, cost uint16) count {
 	out, late := answered(n, cost)
 	c.late = c.late || late
 	return out
@@ -219,18 +219,18 @@ func answered(n shard.Count, cost uint16) (out count, late bool) {
 
 // retryAfter is how long until one more event like this one would be let
 // through, if nothing else came.
-func (m *meter) retryAfter(c *decision, r *rule) time.Duration {
+func (m *meter) retryAfter(o *occasion, r *rule) time.Duration {
 	var buf [attributesSize]byte
 	var op shard.Op
-	with, known := m.attributes(c.event, buf[:0])
-	cost, matched := m.Match(c.event)
-	if !matched || !m.prepareOp(&op, c.event, c.moment, cost, &c.shown) || !known {
+	with, known := m.attributes(o.event, buf[:0])
+	cost, matched := m.Match(o.event)
+	if !matched || !m.prepareOp(&op, o.event, o.moment, cost, &o.shown) || !known {
 		return 0
 	}
-	source := source{m, m.table(c.event), r.Limit, m.fleet && r.Scope == rules.ScopeFleet}
+	source := source{m, m.table(o.event), r.Limit, m.fleet && r.Scope == rules.ScopeFleet}
 	room := r.Limit - min(r.Limit, m.costOfRepeat(uint32(op.Cost), op.Slot == op.Now))
-	_, most := c.d.countFallsTo(&source, op.Addr, unsafetext.String(with), c.nowSec, room)
-	return most.Sub(c.now)
+	_, most := o.d.countFallsTo(&source, op.Addr, unsafetext.String(with), o.nowSec, room)
+	return most.Sub(o.now)
 }
 
 // startOfSlot returns the instant at which a slot begins.

@@ -189,7 +189,7 @@ func (g *outageWatch) followClock(now time.Time) {
 
 // watchAnswer shows the event to the outage watch, and notes whether its client's failure is held
 // back.
-func (c *decision) watchAnswer(a answer) {
+func (c *counting) watchAnswer(a answer) {
 	g := c.d.outages
 	c.scope, c.fails = g.scopeOf(c.event), a != success
 	g.mu.Lock()

@@ -54,17 +54,17 @@ func (d *Detector) turnedAway(now time.Time, at moment, ev *edgeguard.Event) (ou
 
 // denies reports whether a rule refuses a request, by what was counted before it.
 func (d *Detector) denies(now time.Time, at moment, ev *edgeguard.Event) bool {
-	c := decision{d: d, event: ev, now: now, moment: at, events: 1, quiet: true}
-	c.askRules(true)
-	return c.action == edgeguard.ActionDeny
+	var v ruling
+	v.askRules(&listed{occasion: occasion{d: d, event: ev, now: now, moment: at, audience: forNode}}, true)
+	return v.action == edgeguard.ActionDeny
 }
 
 // repeatDenial says of a line what the node said of its request, where the question was looked up
 // and the line is what counts the request: a rule of answers does not count its own.
 func (c *decision) repeatDenial(ours bool) {
 	if ours && c.action < edgeguard.ActionDeny && c.event.Kind&edgeguard.KindRequest != 0 {
-		c.quiet = true
-		c.askRules(true)
+		c.audience = forNode
+		c.askRules(&c.listed, true)
 	}
 }
 
@@ -80,4 +80,4 @@ func (c *Config) withholds() bool { return c.Past && c.Counted == nil }
 
 // skips reports whether a meter does not count the event, since what it goes by is an answer
 // that this node gave.
-func (m *meter) skips(c *decision) bool { return c.ours && m.answers }
+func (m *meter) skips(c *counting) bool { return c.ours && m.answers }

@@ -28,16 +28,16 @@ func nearOf(c *Config, r *rules.Rule) uint32 {
 }
 
 // sample passes the event on as one of the key or block with this prefix.
-func (c *decision) sample(prefix netip.Prefix, until time.Time) {
-	if take := c.d.config.Sample; take != nil && !c.elsewhere {
-		take(c.now, prefix, c.event, until)
+func (o *occasion) sample(prefix netip.Prefix, until time.Time) {
+	if hear := o.d.config.Sample; hear != nil && o.audience != forCounter {
+		hear(o.now, prefix, o.event, until)
 	}
 }
 
 // sampleNear samples some of the events that bring a key near the limit of a rule.
-func (c *decision) sampleNear(m *meter, r *rule, n count) {
-	if c.standing != blocklist.Blocked && c.event.Verified&m.Kind != 0 && n.reachesMultiple(max(r.Limit/nearParts/nearSamples, 1)) {
-		c.sample(m.Key(c.event.Addr, "").Prefix, time.Time{})
+func (l *listed) sampleNear(m *meter, r *rule, n count) {
+	if l.standing != blocklist.Blocked && l.event.Verified&m.Kind != 0 && n.reachesMultiple(max(r.Limit/nearParts/nearSamples, 1)) {
+		l.sample(m.Key(l.event.Addr, "").Prefix, time.Time{})
 	}
 }
 

@@ -112,12 +112,12 @@ func shareOf(count, limit uint32) uint32 {
 
 // charge notes that an event is held back by a meter: once, and by the rule to which it is
 // the greatest part of a limit.
-func (c *decision) charge(m *meter, cost uint32) {
-	if n := shareOf(cost, m.limit); n > c.charged {
-		g := c.d.outages
+func (w *watched) charge(o *occasion, m *meter, cost uint32) {
+	if n := shareOf(cost, m.limit); n > w.charged {
+		g := o.d.outages
 		g.mu.Lock()
-		g.spared.add(c.event.Addr, n-c.charged)
+		g.spared.add(o.event.Addr, n-w.charged)
 		g.mu.Unlock()
-		c.charged = n
+		w.charged = n
 	}
 }

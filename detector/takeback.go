@@ -91,13 +91,13 @@ func (g *outageWatch) noteFailed(m *meter, addr netip.Addr, scope uint8, eventSe
 }
 
 // noteFailed is that of the watch, for a decision.
-func (c *decision) noteFailed(m *meter, added uint16) {
-	if len(m.Attributes) > 0 || c.event.Verified&m.Kind == 0 {
+func (w *watched) noteFailed(o *occasion, m *meter, added uint16) {
+	if len(m.Attributes) > 0 || o.event.Verified&m.Kind == 0 {
 		return
 	}
-	g := c.d.outages
+	g := o.d.outages
 	g.mu.Lock()
-	g.noteFailed(m, c.event.Addr, c.scope, c.eventSec, added)
+	g.noteFailed(m, o.event.Addr, w.scope, o.eventSec, added)
 	g.mu.Unlock()
 }
 

@@ -92,7 +92,7 @@ func (m *meter) part(own count) uint16 {
 
 // countWide counts an IPv6 event in the networks around its key, of which own
 // is the count, and keeps what comes out.
-func (c *decision) countWide(m *meter, own count) {
+func (c *counting) countWide(m *meter, own count) {
 	if c.event.Verified&m.Kind == 0 {
 		return
 	}
@@ -105,7 +105,7 @@ func (c *decision) countWide(m *meter, own count) {
 	op.With = unsafetext.String(with)
 	for k := range m.wide {
 		if n, late := answered(m.wide[k].Add(&op), op.Cost); !late {
-			c.takeWideCount(m, k, n)
+			c.noteWideCount(m, k, n)
 		}
 	}
 }
@@ -117,22 +117,7 @@ func (c *decision) compareWideCount(m *meter, i, k int, n count) {
 		return
 	}
 	width := &r.Widths[k]
-	x := excess{count: n, rule: i, prefix: m.wide[k].prefix(c.event.Addr), limit: width.Limit, width: width, crossed: n.crossed(width.Limit)}
-	x.news = x.crossed && c.isNewsOf(m, i, x.prefix)
-	action := min(width.Action, c.actionOf(r))
-	if action == edgeguard.ActionBlock {
-		c.blockFor(m, &x)
-		return
-	}
-	if x.news {
-		c.reportCrossing(m, &x, edgeguard.Crossing{Action: action})
-	}
-	if action >= edgeguard.ActionShadow {
-		c.keepStrongest(action, &x)
-	}
-	if c.inline && action == edgeguard.ActionDeny {
-		c.retryAfter = max(c.retryAfter, c.retryWide(m, k, width.Limit))
-	}
+	c.overLimit(m, &excess{count: n, rule: i, prefix: m.wide[k].prefix(c.event.Addr), limit: width.Limit, width: width, crossed: n.crossed(width.Limit)})
 }
 
 // reason says why a prefix is blocked.
@@ -150,13 +135,12 @@ func reasonWide(w *rules.Width) string {
 
 // retryWide is how long until one more event like this one would be let
 // through, if nothing else came from the network.
-func (c *decision) retryWide(m *meter, k int, limit uint32) time.Duration {
+func (o *occasion) retryWide(m *meter, x *excess) time.Duration {
 	var buf [attributesSize]byte
-	with, _ := m.attributes(c.event, buf[:0])
-	now := m.slotAt(c.nowSec)
-	cost := min(c.costOf(m), m.share)
-	slots := m.wide[k].Until(c.event.Addr, unsafetext.String(with), now, limit-min(limit, cost))
-	return m.startOfSlot(now + slots).Sub(c.now)
+	with, _ := m.attributes(o.event, buf[:0])
+	source, limit, cost := o.d.source(&o.d.rules[x.rule], x.prefix), x.limit, min(o.costOf(m), m.share)
+	_, most := o.d.countFallsTo(&source, o.event.Addr, unsafetext.String(with), o.nowSec, limit-min(limit, cost))
+	return most.Sub(o.now)
 }
 
 // explainWide returns the counts of the networks around addr for rule r.
@@ -223,11 +207,11 @@ func (b *batch) noteWide(m *meter, k int) {
 	}
 }
 
-// takeWide takes the counts of the networks around an event's key of one meter.
-func (b *batch) takeWide(c *decision, m *meter, i int) {
+// noteWideCounts notes the counts of the networks around an event's key of one meter.
+func (b *batch) noteWideCounts(c *counting, m *meter, i int) {
 	for k := range b.wide[m.index] {
 		if w := &b.wide[m.index][k]; w.counted.has(i) {
-			c.takeWideCount(m, k, w.counts[i])
+			c.noteWideCount(m, k, w.counts[i])
 		}
 	}
 }
