@@ -10,8 +10,7 @@ import (
 	"edgeguard/sensor/clientaddr"
 )
 
-// asker turns a client and its request into a verdict. The server and the
-// middleware share it. It is safe for concurrent use.
+// asker turns a client and its request into a verdict. It is safe for concurrent use.
 type asker struct {
 	config Config
 	finder *clientaddr.Finder // by the config's header

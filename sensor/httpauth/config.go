@@ -19,8 +19,8 @@ type Config struct {
 	// Trust holds the proxies that may name a client. Nil: this host's
 	// loopback addresses and unix sockets.
 	Trust *clientaddr.Trust
-	// Header names the client on /auth/forward, on /auth/envoy/ and in the
-	// middleware, as clientaddr.NewFinder takes it. Empty: X-Forwarded-For.
+	// Header names the client on /auth/forward and on /auth/envoy/, as
+	// clientaddr.NewFinder takes it. Empty: X-Forwarded-For.
 	// /auth/nginx always reads X-Real-IP.
 	Header string
 	// Fronted says that the proxies themselves learn their clients from a

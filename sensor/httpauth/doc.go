@@ -1,6 +1,5 @@
 // Package httpauth answers proxies that ask before they let a request through:
-// forward auth over HTTP. It is also the middleware for Go programs that ask
-// without a proxy.
+// forward auth over HTTP.
 //
 // A request's path, which is also the list of files:
 //

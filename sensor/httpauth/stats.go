@@ -2,7 +2,7 @@ package httpauth
 
 import "sync/atomic"
 
-// Stats counts what a listener or a middleware did since it was made.
+// Stats counts what a listener did since it was made.
 type Stats struct {
 	Passed     uint64 // answered 200, for whatever reason
 	Refused    uint64 // answered 429
