@@ -72,7 +72,7 @@ node !node/{alarm,checks,evidence,pipeline}
 replay migrate/migratetest
 admin !admin/openapi !admin/{fleetstate,holders,listing,order}*
 !admin/access/{guesses,links,store}* !admin/watch/{rates,recent}* !admin/console/{columns,drag,draw,elsewhere,hour,past,sentence,ways}*
-sensor/{accesslog,haproxypeers,httpauth,packet,spoe} sensor/envoy/{asker,call,config,joinwrites,server}*
+sensor/{accesslog,haproxypeers,httpauth,inline,packet,spoe} sensor/envoy/{asker,call,config,joinwrites,server}*
 enforce !enforce/cloud/sigv4*
 aggregator/redis clockguard/reading.go crawlers/lookup eventlog !eventlog/{frame,index}* hostaddr snapshot
 config/{config,listen,log}.go config/yaml/{address,variables}*

@@ -27,6 +27,7 @@ import (
 	"edgeguard/loadtest/traffic"
 	"edgeguard/rules"
 	"edgeguard/sensor/httpauth"
+	"edgeguard/sensor/inline"
 	"edgeguard/shard"
 )
 
@@ -222,7 +223,7 @@ func answer(kind, address string) error {
 	if kind == "epoll" {
 		return answerByEpoll(l)
 	}
-	s, err := httpauth.New(httpauth.Config{Decide: decider()})
+	s, err := httpauth.New(inline.Config{Decide: decider()})
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,8 @@ import (
 	"edgeguard/internal/unixsocket"
 	"edgeguard/node/checks"
 	"edgeguard/node/pipeline"
+	"edgeguard/sensor/clientaddr"
+	"edgeguard/sensor/inline"
 	"edgeguard/sensor/refusal"
 )
 
@@ -102,6 +104,14 @@ func (at *askedAt) answer(ctx context.Context, s asking, nl net.Listener) error 
 
 // source is its name among the sources of events.
 func (at *askedAt) source() string { return at.kind + " " + at.address }
+
+// settings returns what the sensor of the entry is told, with whom it trusts.
+func (at *askedAt) settings(trust *clientaddr.Trust, header string, fronted bool) inline.Config {
+	return inline.Config{
+		Decide: at.decide(at.counts), LookUp: !at.counts, Policy: at.policy, Now: at.Clock.Now, Trust: trust, Header: header, Fronted: fronted,
+		Connections: at.places, Uncounted: at.Uncounter(at.source()), Alarm: at.alarm,
+	}
+}
 
 // decide returns what counts the requests of the source and judges them, or only looks up
 // who is blocked.

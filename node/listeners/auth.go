@@ -20,11 +20,7 @@ func (a *Asked) Auth(c *config.Config) (all []*Service[httpauth.Server]) {
 			if err != nil {
 				return nil, nil, err
 			}
-			server, err := httpauth.New(httpauth.Config{
-				Decide: at.decide(at.counts), LookUp: l.Emit == 0, Policy: at.policy, Now: a.Clock.Now,
-				Trust: trust, Header: l.Header, Fronted: l.Fronted, Connections: l.Connections,
-				Uncounted: a.Uncounter(at.source()), Alarm: at.alarm,
-			})
+			server, err := httpauth.New(at.settings(trust, l.Header, l.Fronted))
 			if err != nil {
 				return nil, nil, err
 			}

@@ -50,11 +50,7 @@ func (at *askedAt) envoySettings(l *config.EnvoyListener) (envoy.Config, error) 
 			return envoy.Config{}, err
 		}
 	}
-	return envoy.Config{
-		Decide: at.decide(at.counts), Look: at.decide(false), LookUp: !l.Count, Count: at.count, Policy: at.policy, Now: at.Clock.Now,
-		Trust: trust, Header: l.Header, Fronted: l.Fronted, TLS: secret, Connections: l.Connections,
-		Uncounted: at.Uncounter(at.source()), Alarm: at.alarm,
-	}, nil
+	return envoy.Config{Config: at.settings(trust, l.Header, l.Fronted), Look: at.decide(false), Count: at.count, TLS: secret}, nil
 }
 
 // count returns what an event's key has counted for a rule.

@@ -19,10 +19,7 @@ func (a *Asked) SPOE(c *config.Config) (all []*Service[spoe.Server]) {
 			if err != nil {
 				return nil, nil, err
 			}
-			server, err := spoe.New(spoe.Config{
-				Decide: at.decide(at.counts), LookUp: !l.Count, Admit: enter, Now: a.Clock.Now,
-				Fronted: l.Proxied, Connections: l.Connections, Uncounted: a.Uncounter(at.source()), Alarm: at.alarm,
-			})
+			server, err := spoe.New(at.settings(nil, "", l.Proxied), enter)
 			if err != nil {
 				_ = nl.Close()
 			}

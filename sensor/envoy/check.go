@@ -16,7 +16,7 @@ func (a *asker) check(c *call) bool {
 	verdict := a.ofCheck(c)
 	var answer CheckAnswer
 	if verdict.Action == edgeguard.ActionDeny {
-		refused := refusal.Of(&verdict, a.config.Policy)
+		refused := refusal.Of(&verdict, a.Policy)
 		answer = CheckAnswer{Denied: true, Status: refusal.Status, Body: refused.Body}
 		refused.Headers(func(name, value string) {
 			answer.Headers = append(answer.Headers, CheckHeader{Name: name, Value: value})
@@ -32,14 +32,14 @@ func (a *asker) check(c *call) bool {
 // ofCheck returns the verdict on a request.
 func (a *asker) ofCheck(c *call) edgeguard.Verdict {
 	if !c.trusted {
-		c.event = a.stranger(c.peer)
+		a.NameStranger(&c.event, c.peer.addr, "an Envoy")
 		return a.ask(&c.event, false)
 	}
 	hop, ok := clientaddr.ParseAddr(c.check.Source)
 	if !ok {
 		return a.noClient("Envoy asks about a request that has no source address: it came over a unix socket, or the address cannot be read")
 	}
-	if !a.place(&c.event, c.peer, hop, c.values(a.finder.Header())) {
+	if !a.place(&c.event, c.peer, hop, c.values(a.Finder.Header())) {
 		return a.noHeader(hop, "set use_remote_address: true in Envoy")
 	}
 	c.describe()
@@ -49,7 +49,7 @@ func (a *asker) ofCheck(c *call) edgeguard.Verdict {
 // noHeader passes a request that a trusted proxy sent to Envoy, and of which Envoy does not
 // say for whom.
 func (a *asker) noHeader(hop netip.Addr, fix string) edgeguard.Verdict {
-	return a.noClient("Envoy asks about a request of the trusted proxy " + hop.String() + " without a good " + a.finder.Header() +
+	return a.noClient("Envoy asks about a request of the trusted proxy " + hop.String() + " without a good " + a.Finder.Header() +
 		": " + fix + ", or take the proxy out of trust")
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/sensor/clientaddr"
+	"edgeguard/sensor/inline"
 )
 
 const all = edgeguard.FieldHost | edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldAgent | edgeguard.FieldHeader
@@ -30,7 +31,7 @@ func trust(t *testing.T, prefixes ...string) *clientaddr.Trust {
 // What Envoy says of a request becomes one event.
 func TestCheckEvents(t *testing.T) {
 	var d desk
-	s, c := start(t, Config{Decide: d.decide, Look: d.look, Trust: trust(t, "10.0.0.0/8")})
+	s, c := start(t, Config{Config: inline.Config{Decide: d.decide, Trust: trust(t, "10.0.0.0/8")}, Look: d.look})
 	for i, one := range []struct {
 		name    string
 		message []byte
@@ -67,7 +68,7 @@ func TestCheckEvents(t *testing.T) {
 // A refusal is what other proxies send, and a shadow is a pass that the log can show.
 func TestCheckAnswers(t *testing.T) {
 	var d desk
-	_, c := start(t, Config{Decide: d.decide, Look: d.look})
+	_, c := start(t, Config{Config: inline.Config{Decide: d.decide}, Look: d.look})
 	_, m := c.call(CheckMethod, frame(checkRequest("192.0.2.7", "GET", "h", "/deny")))
 	for _, want := range []string{"\x0a\x02\x08\x07", "\x0a\x03\x08\xad\x03", "\x0a\x0bRetry-After\x12\x0242", "X-Edgeguard-Rule", "quota-exceeded", "\x0a\x06action\x12\x06\x1a\x04deny"} {
 		if !strings.Contains(string(m), want) {
@@ -87,10 +88,7 @@ func TestCheckNoClient(t *testing.T) {
 	var d desk
 	var uncounted []edgeguard.Uncounted
 	var alarms []string
-	s, c := start(t, Config{
-		Decide: d.decide, Look: d.look, Uncounted: func(_ time.Time, u []edgeguard.Uncounted) { uncounted = append(uncounted, u...) },
-		Alarm: func(kind, text string) { alarms = append(alarms, kind+": "+text) },
-	})
+	s, c := start(t, Config{Look: d.look, Config: inline.Config{Decide: d.decide, Uncounted: func(_ time.Time, u []edgeguard.Uncounted) { uncounted = append(uncounted, u...) }, Alarm: func(kind, text string) { alarms = append(alarms, kind+": "+text) }}})
 	for _, message := range [][]byte{
 		checkRequest("", "GET", "h", "/deny"),
 		checkRequest("0.0.0.0", "GET", "h", "/deny"),
@@ -113,7 +111,7 @@ func TestCheckNoClient(t *testing.T) {
 // A decision that panics is a pass, and the next call is answered.
 func TestPanic(t *testing.T) {
 	var d desk
-	s, c := start(t, Config{Decide: d.decide, Look: d.look})
+	s, c := start(t, Config{Config: inline.Config{Decide: d.decide}, Look: d.look})
 	if status, m := c.call(CheckMethod, frame(checkRequest("192.0.2.7", "GET", "h", "/panic"))); status != "0" || !bytes.Contains(m, []byte{0x1a, 0}) {
 		t.Errorf("%s %x", status, m)
 	}
@@ -126,7 +124,7 @@ func TestPanic(t *testing.T) {
 // an error pass. All else that is wrong is an error.
 func TestErrors(t *testing.T) {
 	var d desk
-	s, c := start(t, Config{Decide: d.decide, Look: d.look})
+	s, c := start(t, Config{Config: inline.Config{Decide: d.decide}, Look: d.look})
 	longest := checkRequest("192.0.2.7", "GET", "h", "/"+strings.Repeat("a", mostMessage-60))
 	for _, one := range []struct {
 		name, method string
@@ -166,7 +164,7 @@ func FuzzCheck(f *testing.F) {
 	f.Add(checkRequest("127.0.0.1", "GET", "h", "/", "x-forwarded-for", "203.0.113.9"))
 	f.Add(AppendMessage(nil, 2, func(out []byte) []byte { return out }))
 	var d desk
-	s, err := New(Config{Decide: d.decide, Look: d.look})
+	s, err := New(Config{Config: inline.Config{Decide: d.decide}, Look: d.look})
 	if err != nil {
 		f.Fatal(err)
 	}

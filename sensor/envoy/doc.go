@@ -15,7 +15,7 @@
 //
 // gRPC has no password here. So a peer that is not trusted is counted as a client itself:
 // trusted are those on a unix socket, those with a certificate, and those whose address is one
-// of [Config.Trust].
+// of [inline.Config.Trust].
 //
 // It fails open where the fault is ours: without a client's address, and when Decide panics,
 // the request passes and an alarm says so. It refuses a request that is too long to be read.
@@ -23,5 +23,5 @@
 // long. What happens while edgeguard does not answer is Envoy's configuration; package
 // snippets has it.
 //
-// It reads the clock for deadlines only; the time of an event comes from [Config.Now].
+// It reads the clock for deadlines only; the time of an event comes from [inline.Config.Now].
 package envoy

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/sensor/inline"
 )
 
 // raw is a frame of HTTP/2.
@@ -101,7 +102,7 @@ func goneAway(t *testing.T, c net.Conn) (code uint32, ok bool) {
 // Who sends frames that carry no question without end is told to be calmer, and cut off.
 func TestFloodOfFrames(t *testing.T) {
 	for name, flood := range map[string]string{"PING": ping, "SETTINGS": setting, "RST_STREAM": taken} {
-		s, c := start(t, Config{Decide: passAll, Look: passAll})
+		s, c := start(t, Config{Config: inline.Config{Decide: passAll}, Look: passAll})
 		near, err := c.Transport.(*http.Transport).DialContext(t.Context(), "", "")
 		if err != nil {
 			t.Fatal(err)
@@ -131,13 +132,13 @@ func TestFloodOfFrames(t *testing.T) {
 // under way, and the next questions come on another.
 func TestManyResets(t *testing.T) {
 	inside, goOn := make(chan struct{}), make(chan struct{})
-	s, c := start(t, Config{Look: passAll, Decide: func(_ time.Time, e *edgeguard.Event) edgeguard.Verdict {
+	s, c := start(t, Config{Look: passAll, Config: inline.Config{Decide: func(_ time.Time, e *edgeguard.Event) edgeguard.Verdict {
 		if e.Path == "/slow" {
 			inside <- struct{}{}
 			<-goOn
 		}
 		return edgeguard.Verdict{}
-	}})
+	}}})
 	slow := make(chan string, 1)
 	go func() {
 		status, _ := c.call(CheckMethod, frame(checkRequest("192.0.2.7", "GET", "h", "/slow")))

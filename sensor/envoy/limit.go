@@ -31,7 +31,7 @@ func (a *asker) limit(c *call) bool {
 	answer := LimitAnswer{Over: verdict.Action == edgeguard.ActionDeny}
 	answer.Statuses = a.statuses(c, &verdict)
 	if answer.Over {
-		refused := refusal.Of(&verdict, a.config.Policy)
+		refused := refusal.Of(&verdict, a.Policy)
 		answer.Body = refused.Body
 		refused.Headers(func(name, value string) {
 			answer.Headers = append(answer.Headers, Entry{Key: strings.ToLower(name), Value: value})
@@ -45,7 +45,7 @@ func (a *asker) limit(c *call) bool {
 // however many they are.
 func (a *asker) ofLimit(c *call) edgeguard.Verdict {
 	if !c.trusted {
-		c.event = a.stranger(c.peer)
+		a.NameStranger(&c.event, c.peer.addr, "an Envoy")
 		return a.ask(&c.event, false)
 	}
 	hits := c.hits()
@@ -58,7 +58,7 @@ func (a *asker) ofLimit(c *call) edgeguard.Verdict {
 		return a.noClient("Envoy asks for a limit with a " + keyAddress + " that is not an address")
 	}
 	var lines []string
-	if line, ok := c.entry(a.finder.Header()); ok {
+	if line, ok := c.entry(a.Finder.Header()); ok {
 		lines = append(c.lines[:0], line)
 	}
 	if !a.place(&c.event, c.peer, hop, lines) {
@@ -166,7 +166,7 @@ func (a *asker) statuses(c *call, verdict *edgeguard.Verdict) []LimitStatus {
 // over is the status of a descriptor whose request a rule refuses.
 func (a *asker) over(verdict *edgeguard.Verdict) LimitStatus {
 	status := LimitStatus{Over: true, Reset: verdict.RetryAfter}
-	if p, ok := a.config.Policy(verdict.Rule); ok {
+	if p, ok := a.Policy(verdict.Rule); ok {
 		status.Limit = &Limit{Rule: refusal.Visible(verdict.Rule), Events: p.Quota, Window: p.Window}
 	}
 	return status

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/sensor/inline"
 	"edgeguard/sensor/refusal"
 )
 
@@ -30,7 +31,7 @@ func limitRequest(hits uint64, descriptors ...[]string) []byte {
 // However many descriptors a call has, it is one event.
 func TestLimitEvents(t *testing.T) {
 	var d desk
-	s, c := start(t, Config{Decide: d.decide, Look: d.look, Trust: trust(t, "10.0.0.0/8")})
+	s, c := start(t, Config{Config: inline.Config{Decide: d.decide, Trust: trust(t, "10.0.0.0/8")}, Look: d.look})
 	event := edgeguard.Event{Kind: edgeguard.KindRequest, Verified: edgeguard.KindRequest, Addr: netip.MustParseAddr("192.0.2.7"), Named: true, Hits: 1}
 	for _, one := range []struct {
 		name    string
@@ -108,7 +109,7 @@ func TestStatuses(t *testing.T) {
 	count := func(_ time.Time, _ *edgeguard.Event, rule string) (Count, bool) {
 		return Count{Count: 130, Limit: 200, Window: 5 * time.Minute}, rule == "login"
 	}
-	_, c := start(t, Config{Decide: d.decide, Look: d.look, Policy: policy, Count: count})
+	_, c := start(t, Config{Config: inline.Config{Decide: d.decide, Policy: policy}, Look: d.look, Count: count})
 	ok, over := LimitStatus{}, LimitStatus{Over: true, Limit: &Limit{Rule: "site", Events: 100, Window: time.Minute}, Reset: 42 * time.Second}
 	login := LimitStatus{Limit: &Limit{Rule: "login", Events: 200, Window: 5 * time.Minute}, Left: 70, Reset: 5 * time.Minute}
 	address := []string{"remote_address", "192.0.2.7"}
@@ -143,7 +144,7 @@ func TestStatuses(t *testing.T) {
 // A call whose client cannot be told passes: an address cut short names none.
 func TestLimitNoClient(t *testing.T) {
 	var d desk
-	s, c := start(t, Config{Decide: d.decide, Look: d.look})
+	s, c := start(t, Config{Config: inline.Config{Decide: d.decide}, Look: d.look})
 	for _, descriptors := range [][][]string{
 		{}, {{}}, {{"generic_key", "x"}}, {{"masked_remote_address", "192.0.2.0/24"}}, {{"remote_address", "192.0.2.0/24"}}, {{"remote_address", ""}}, {{"remote_address", "127.0.0.1"}},
 	} {
@@ -164,7 +165,7 @@ func TestLimitNoClient(t *testing.T) {
 // No hits are a look, which counts nothing.
 func TestLook(t *testing.T) {
 	var d desk
-	s, c := start(t, Config{Decide: d.decide, Look: d.look})
+	s, c := start(t, Config{Config: inline.Config{Decide: d.decide}, Look: d.look})
 	m := append(limitRequest(0), AppendMessage(nil, 2, func(out []byte) []byte {
 		out = AppendMessage(out, 1, func(out []byte) []byte {
 			return AppendText(AppendText(out, 1, "remote_address"), 2, "192.0.2.7")

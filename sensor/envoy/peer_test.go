@@ -24,6 +24,7 @@ import (
 	"edgeguard"
 	"edgeguard/internal/certfiles"
 	"edgeguard/sensor/clientaddr"
+	"edgeguard/sensor/inline"
 )
 
 func listen(t *testing.T) net.Listener {
@@ -38,7 +39,7 @@ func listen(t *testing.T) net.Listener {
 // A peer that is not trusted is counted as a client itself, whatever it says.
 func TestStranger(t *testing.T) {
 	var d desk
-	s, err := New(Config{Decide: d.decide, Look: d.look, Trust: trust(t, "10.0.0.0/8")})
+	s, err := New(Config{Config: inline.Config{Decide: d.decide, Trust: trust(t, "10.0.0.0/8")}, Look: d.look})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func TestStranger(t *testing.T) {
 func TestLookUp(t *testing.T) {
 	var d desk
 	uncounted := 0
-	_, c := start(t, Config{Decide: d.decide, Look: d.look, LookUp: true, Uncounted: func(time.Time, []edgeguard.Uncounted) { uncounted++ }})
+	_, c := start(t, Config{Look: d.look, Config: inline.Config{Decide: d.decide, LookUp: true, Uncounted: func(time.Time, []edgeguard.Uncounted) { uncounted++ }}})
 	c.call(CheckMethod, frame(checkRequest("192.0.2.7", "GET", "h", "/")))
 	c.call(CheckMethod, frame(checkRequest("", "GET", "h", "/")))
 	if e := d.last(t); e.Kind != 0 || e.Verified != 0 || uncounted != 0 {
@@ -111,7 +112,7 @@ func TestCertificates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(Config{Decide: d.decide, Look: d.look, Trust: trust(t, "10.0.0.0/8"), TLS: secret})
+	s, err := New(Config{Config: inline.Config{Decide: d.decide, Trust: trust(t, "10.0.0.0/8")}, Look: d.look, TLS: secret})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,11 +140,11 @@ func TestCertificates(t *testing.T) {
 // that is being answered.
 func TestFull(t *testing.T) {
 	inside, goOn := make(chan struct{}), make(chan struct{})
-	s, err := New(Config{Look: passAll, Connections: 1, Decide: func(time.Time, *edgeguard.Event) edgeguard.Verdict {
+	s, err := New(Config{Look: passAll, Config: inline.Config{Connections: 1, Decide: func(time.Time, *edgeguard.Event) edgeguard.Verdict {
 		close(inside)
 		<-goOn
 		return edgeguard.Verdict{}
-	}})
+	}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +219,7 @@ func TestClaims(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := New(Config{Decide: d.decide, Look: d.look, Trust: of})
+			s, err := New(Config{Config: inline.Config{Decide: d.decide, Trust: of}, Look: d.look})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -287,7 +288,7 @@ func (s *slow) Read(p []byte) (int, error) {
 func TestSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d desk
-		s, err := New(Config{Decide: d.decide, Look: d.look})
+		s, err := New(Config{Config: inline.Config{Decide: d.decide}, Look: d.look})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -339,11 +340,11 @@ func TestSlow(t *testing.T) {
 // A drain answers what was asked, and ends.
 func TestDrain(t *testing.T) {
 	inside, goOn := make(chan struct{}), make(chan struct{})
-	s, err := New(Config{Look: passAll, Decide: func(time.Time, *edgeguard.Event) edgeguard.Verdict {
+	s, err := New(Config{Look: passAll, Config: inline.Config{Decide: func(time.Time, *edgeguard.Event) edgeguard.Verdict {
 		close(inside)
 		<-goOn
 		return edgeguard.Verdict{}
-	}})
+	}}})
 	if err != nil {
 		t.Fatal(err)
 	}

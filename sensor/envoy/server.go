@@ -83,7 +83,7 @@ func New(c Config) (*Server, error) {
 }
 
 // Stats reads the counters.
-func (s *Server) Stats() Stats { return s.asker.stats.read() }
+func (s *Server) Stats() Stats { return s.asker.read() }
 
 // Connections says what was done to keep the connections within their bound.
 func (s *Server) Connections() lobby.Stats {
@@ -98,7 +98,7 @@ func (s *Server) Connections() lobby.Stats {
 // Serve answers on a listener, TCP or unix, until Shutdown, and then returns nil; or until
 // the listener fails for good, with the reason. The listener is closed when it returns.
 func (s *Server) Serve(nl net.Listener) error {
-	l := lobby.Listen(nl, s.asker.config.Connections, "")
+	l := lobby.Listen(nl, s.asker.Connections, "")
 	s.mu.Lock()
 	if s.listener != nil {
 		s.mu.Unlock()

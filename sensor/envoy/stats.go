@@ -23,13 +23,14 @@ type Stats struct {
 func (s Stats) Events() uint64 { return s.Passed + s.Refused - s.NoClient - s.TooLong - s.LookedUp }
 
 type counters struct {
-	passed, refused, noClient, panics, lookedUp, tooLong, strangers, unreadable, crowded, checks, late, turnedOff atomic.Uint64
+	lookedUp, tooLong, unreadable, crowded, checks, late, turnedOff atomic.Uint64
 }
 
-func (c *counters) read() Stats {
+func (a *asker) read() Stats {
+	c := &a.stats
 	return Stats{ // first the parts, so that they are no more than the whole
-		NoClient: c.noClient.Load(), Panics: c.panics.Load(), LookedUp: c.lookedUp.Load(), TooLong: c.tooLong.Load(),
-		Passed: c.passed.Load(), Refused: c.refused.Load(), Strangers: c.strangers.Load(), Unreadable: c.unreadable.Load(), Crowded: c.crowded.Load(), Checks: c.checks.Load(),
+		NoClient: a.NoClient.Load(), Panics: a.Panics.Load(), LookedUp: c.lookedUp.Load(), TooLong: c.tooLong.Load(),
+		Passed: a.Passed.Load(), Refused: a.Refused.Load(), Strangers: a.Strangers.Load(), Unreadable: c.unreadable.Load(), Crowded: c.crowded.Load(), Checks: c.checks.Load(),
 		Late: c.late.Load(), TurnedOff: c.turnedOff.Load(),
 	}
 }

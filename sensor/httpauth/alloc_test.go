@@ -9,6 +9,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/internal/lobby"
+	"edgeguard/sensor/inline"
 )
 
 const nginxAsks = "GET /auth/nginx HTTP/1.1\r\nHost: site.example\r\nUser-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:128.0)\r\nX-Real-IP: 203.0.113.9\r\n" +
@@ -33,7 +34,7 @@ func passAll(time.Time, *edgeguard.Event) edgeguard.Verdict { return edgeguard.V
 // TestPassDoesNotAllocate compares a connection with many requests to one with
 // few: what differs is the requests'.
 func TestPassDoesNotAllocate(t *testing.T) {
-	s, err := New(Config{Decide: passAll})
+	s, err := New(inline.Config{Decide: passAll})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,7 @@ func TestPassDoesNotAllocate(t *testing.T) {
 }
 
 func BenchmarkPass(b *testing.B) {
-	s, err := New(Config{Decide: passAll})
+	s, err := New(inline.Config{Decide: passAll})
 	if err != nil {
 		b.Fatal(err)
 	}

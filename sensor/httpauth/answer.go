@@ -12,9 +12,12 @@ import (
 
 	"edgeguard"
 	"edgeguard/internal/unsafetext"
-	"edgeguard/sensor/clientaddr"
+	"edgeguard/sensor/inline"
 	"edgeguard/sensor/refusal"
 )
+
+// alarmUnreadable is about a request that was refused: over the limit, or not HTTP.
+const alarmUnreadable = "auth_unreadable"
 
 // headerStatus is the status that nginx is to answer with.
 const headerStatus = "X-Edgeguard-Status"
@@ -37,12 +40,10 @@ func (s *Server) answer(ctx *fasthttp.RequestCtx) {
 	q := newQuestion(&ctx.Request.Header)
 	defer q.end()
 	verdict := s.ask(q, ctx.Conn().(*conn).peer, p, rest)
-	if verdict.Action != edgeguard.ActionDeny {
-		s.asker.stats.passed.Add(1)
+	if !s.asker.Refuses(&verdict) {
 		return // fasthttp's empty 200
 	}
-	s.asker.stats.refused.Add(1)
-	refused := refusal.Of(&verdict, s.asker.config.Policy)
+	refused := refusal.Of(&verdict, s.asker.Policy)
 	h := &ctx.Response.Header
 	refused.Headers(func(name, value string) { h.SetCanonical([]byte(name), []byte(value)) })
 	ctx.SetContentType(refusal.ContentType)
@@ -58,42 +59,41 @@ func (s *Server) answer(ctx *fasthttp.RequestCtx) {
 // ask returns the verdict on the request that a proxy asks for.
 func (s *Server) ask(q *question, peer netip.Addr, p protocol, rest string) edgeguard.Verdict {
 	a := s.asker
-	if !a.config.Trust.Has(peer) {
-		a.stats.strangers.Add(1)
-		a.config.Alarm(alarmStranger, peer.String()+" is not trusted and is counted as a client itself: add it to trusted_proxies if it is a proxy")
-		a.place(&q.event, peer, clientaddr.Client{Addr: peer})
-		return a.decide(a.config.Now(), &q.event)
+	if !a.Trust.Has(peer) {
+		a.NameStranger(&q.event, peer, "a proxy")
+		return a.Judge(a.Now(), &q.event, a.Decide)
 	}
-	finder := a.finder
+	finder := a.Finder
 	if p == protocolNginx {
 		finder = s.realIP
 	}
 	client := finder.Find(peer, q.values(finder.Header()))
 	if !client.FromHeader() {
-		return a.noClient("a request to " + p.String() + " without a good " + finder.Header())
+		return a.PassNoClient("a request to " + p.String() + " without a good " + finder.Header() +
+			" names no client that can be read, and the request was let through: see `edgeguard snippets`")
 	}
-	a.place(&q.event, peer, client)
+	q.event.Addr, q.event.Named = client.Addr, true
+	q.event.Proxied = client.Hops > 1 || a.Fronted || !inline.OnThisHost(peer)
+	a.CountRequest(&q.event)
 	q.describe(p, rest)
-	return s.once(q, p, a.config.Now())
+	return s.once(q, p, a.Now())
 }
 
 // once decides, unless nginx has asked for the same request before. Only the
 // nginx protocol has ids: the other proxies ask once, and pass on a client's
 // own X-Request-Id.
 func (s *Server) once(q *question, p protocol, now time.Time) edgeguard.Verdict {
-	if p != protocolNginx || s.asker.config.LookUp {
-		return s.asker.decide(now, &q.event)
-	}
+	a := s.asker
 	id, ok := q.value("X-Request-Id")
-	if !ok || id == "" {
-		return s.asker.decide(now, &q.event)
+	if p != protocolNginx || a.LookUp || !ok || id == "" {
+		return a.Judge(now, &q.event, a.Decide)
 	}
 	key := s.recent.key(id, &q.event)
 	if verdict, found := s.recent.find(now, key); found {
-		s.asker.stats.repeated.Add(1)
+		s.stats.repeated.Add(1)
 		return verdict
 	}
-	verdict := s.asker.decide(now, &q.event)
+	verdict := a.Judge(now, &q.event, a.Decide)
 	s.recent.add(now, key, verdict)
 	return verdict
 }
@@ -107,17 +107,17 @@ func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 		ctx.SetStatusCode(fasthttp.StatusRequestTimeout) // it stopped in the middle: there is nothing to refuse
 		return
 	}
-	s.asker.stats.unreadable.Add(1)
+	s.stats.unreadable.Add(1)
 	status := "400"
 	var small *fasthttp.ErrSmallBuffer
 	if errors.As(err, &small) {
 		status = "431"
-		s.asker.config.Alarm(alarmUnreadable, fmt.Sprintf("a request with a header over %d bytes was refused: have the proxy refuse it, or send fewer of the client's headers",
-			s.asker.config.HeaderLimit))
+		s.asker.Alarm(alarmUnreadable, fmt.Sprintf("a request with a header over %d bytes was refused: have the proxy refuse it, or send fewer of the client's headers",
+			s.headerLimit))
 		s.countLong(ctx.Conn().(*conn))
 	} else {
-		s.asker.config.Alarm(alarmUnreadable, "a request that is not HTTP was refused: "+err.Error())
-		s.asker.uncounted(netip.Addr{}, edgeguard.NotHTTP)
+		s.asker.Alarm(alarmUnreadable, "a request that is not HTTP was refused: "+err.Error())
+		s.asker.ReportUncounted(netip.Addr{}, edgeguard.NotHTTP)
 	}
 	ctx.SetStatusCode(fasthttp.StatusForbidden)
 	ctx.Response.Header.SetCanonical([]byte(headerStatus), []byte(status))

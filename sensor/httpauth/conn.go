@@ -2,11 +2,9 @@ package httpauth
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"net/netip"
 	"runtime"
-	"runtime/debug"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -74,11 +72,10 @@ func (c *conn) Read(p []byte) (int, error) {
 func (s *Server) converse(c *conn) {
 	defer func() {
 		if v := recover(); v != nil {
-			s.asker.stats.panics.Add(1)
-			s.asker.config.Alarm(alarmPanic, fmt.Sprintf("a connection panicked and was closed: %v\n%s", v, debug.Stack()))
+			s.asker.ReportPanic("a connection panicked and was closed", v)
 		}
 		if c.tooLate() {
-			s.asker.stats.late.Add(1)
+			s.stats.late.Add(1)
 		}
 		s.conns.Close(c)
 		c.Leave()

@@ -24,5 +24,5 @@
 // configuration; the tested ones are in package snippets.
 //
 // It reads the clock for deadlines only; the time of an event comes from
-// [Config.Now].
+// [inline.Config.Now].
 package httpauth

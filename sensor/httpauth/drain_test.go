@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/sensor/inline"
 )
 
 // serve starts a server that the test shuts down itself.
-func serve(t *testing.T, c Config, l net.Listener) (*Server, <-chan error) {
+func serve(t *testing.T, c inline.Config, l net.Listener) (*Server, <-chan error) {
 	t.Helper()
 	s, err := New(c)
 	if err != nil {
@@ -29,7 +30,7 @@ func serve(t *testing.T, c Config, l net.Listener) (*Server, <-chan error) {
 func TestDrain(t *testing.T) {
 	inside, goOn := make(chan struct{}), make(chan struct{})
 	l := listenTCP(t)
-	s, served := serve(t, Config{Decide: func(_ time.Time, e *edgeguard.Event) edgeguard.Verdict {
+	s, served := serve(t, inline.Config{Decide: func(_ time.Time, e *edgeguard.Event) edgeguard.Verdict {
 		if e.Path == "/slow" {
 			close(inside)
 			<-goOn
@@ -81,7 +82,7 @@ func TestDrain(t *testing.T) {
 func TestDrainEnds(t *testing.T) {
 	inside, goOn := make(chan struct{}), make(chan struct{})
 	l := listenTCP(t)
-	s, served := serve(t, Config{Decide: func(time.Time, *edgeguard.Event) edgeguard.Verdict {
+	s, served := serve(t, inline.Config{Decide: func(time.Time, *edgeguard.Event) edgeguard.Verdict {
 		close(inside)
 		<-goOn
 		return edgeguard.Verdict{}

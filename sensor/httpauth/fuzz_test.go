@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/sensor/inline"
 )
 
 // FuzzServer writes anything to a connection: the server neither panics nor
@@ -24,8 +25,8 @@ func FuzzServer(f *testing.F) {
 	} {
 		f.Add([]byte(s))
 	}
-	s, err := New(Config{Alarm: func(kind, text string) {
-		if kind == alarmPanic {
+	s, err := New(inline.Config{Alarm: func(kind, text string) {
+		if kind == "auth_panic" {
 			panic(text)
 		}
 	}, Decide: func(_ time.Time, e *edgeguard.Event) edgeguard.Verdict {

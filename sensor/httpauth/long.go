@@ -37,8 +37,8 @@ func (s *Server) countLong(c *conn) {
 	var request fasthttp.RequestHeader
 	cut, err := s.readLong(c, &request)
 	p, rest := protocolOf(unsafetext.String(request.RequestURI()))
-	if err != nil && a.config.Trust.Has(c.peer) {
-		a.uncounted(netip.Addr{}, edgeguard.HeadersTooLong)
+	if err != nil && a.Trust.Has(c.peer) {
+		a.ReportUncounted(netip.Addr{}, edgeguard.HeadersTooLong)
 		return
 	}
 	q := newQuestion(&request)
@@ -47,9 +47,9 @@ func (s *Server) countLong(c *conn) {
 	if s.ask(q, c.peer, p, rest); !q.event.Addr.IsValid() {
 		return // no client is named, which is reported already
 	}
-	a.stats.overlong.Add(1)
+	s.stats.overlong.Add(1)
 	if cut {
-		a.uncounted(q.event.Addr, edgeguard.FieldCut)
+		a.ReportUncounted(q.event.Addr, edgeguard.FieldCut)
 	}
 }
 
@@ -57,8 +57,8 @@ func (s *Server) countLong(c *conn) {
 // begins in what filled the connection's buffer. cut says that one of them did not fit and
 // is missing: never one that names the client, for that is an error.
 func (s *Server) readLong(c *conn, into *fasthttp.RequestHeader) (cut bool, err error) {
-	l := longHeader{limit: s.asker.config.HeaderLimit, naming: [2]string{
-		strings.ToLower(s.asker.finder.Header()), strings.ToLower(s.realIP.Header()),
+	l := longHeader{limit: s.headerLimit, naming: [2]string{
+		strings.ToLower(s.asker.Finder.Header()), strings.ToLower(s.realIP.Header()),
 	}}
 	unread := io.LimitReader(c.Conn, maxLong)
 	if err := l.read(bufio.NewReaderSize(io.MultiReader(bytes.NewReader(c.full), unread), longStep)); err != nil {

@@ -124,9 +124,10 @@ func TestLongHeaderNamesTheSameClient(t *testing.T) {
 	for range 60 {
 		d, u := &desk{}, &told{}
 		config := d.config()
-		config.Uncounted, config.HeaderLimit = u.hear, minHeaderLimit
+		config.Uncounted = u.hear
 		l := listenTCP(t)
-		start(t, config, l)
+		const minHeaderLimit = 1 << 10
+		startWith(t, config, minHeaderLimit, l)
 		var naming, all strings.Builder
 		for range r.IntN(4) {
 			line := "X-Forwarded-For: " + strings.Repeat("10.0.0.1,", r.IntN(150)) + []string{"203.0.113.9", "127.0.0.2", "unknown", "203.0.113.10, 127.0.0.3"}[r.IntN(4)] + "\r\n"

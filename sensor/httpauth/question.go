@@ -1,8 +1,6 @@
 package httpauth
 
 import (
-	"net"
-	"net/netip"
 	"sync"
 
 	"github.com/valyala/fasthttp"
@@ -101,13 +99,4 @@ func (q *question) take(field *string, known edgeguard.Field, name string) {
 		*field = value
 		q.event.Known |= known
 	}
-}
-
-// peerOf returns the address of a connection's other end, the zero Addr for a
-// unix socket.
-func peerOf(addr net.Addr) netip.Addr {
-	if tcp, ok := addr.(*net.TCPAddr); ok {
-		return tcp.AddrPort().Addr().Unmap().WithZone("")
-	}
-	return netip.Addr{}
 }

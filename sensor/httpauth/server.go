@@ -11,6 +11,7 @@ import (
 
 	"edgeguard/internal/lobby"
 	"edgeguard/sensor/clientaddr"
+	"edgeguard/sensor/inline"
 )
 
 const (
@@ -31,31 +32,36 @@ const (
 // Server answers the proxies of one listener. Its methods are safe for
 // concurrent use; a Server serves once.
 type Server struct {
-	asker  *asker
-	realIP *clientaddr.Finder // for nginx
-	recent *recent
-	http   *fasthttp.Server
-	conns  *lobby.Serving[*conn]
+	asker       *inline.Asker
+	realIP      *clientaddr.Finder // for nginx
+	recent      *recent
+	headerLimit int // of a request's line and header in bytes, and the buffer of each connection
+	http        *fasthttp.Server
+	conns       *lobby.Serving[*conn]
+	stats       counters
 }
 
-// New makes a server.
-func New(c Config) (*Server, error) {
-	a, err := newAsker(c)
+// New makes a server. The config's header names the client on /auth/forward and on
+// /auth/envoy/; /auth/nginx always reads X-Real-IP.
+func New(c inline.Config) (*Server, error) { return newServer(c, 16<<10) }
+
+func newServer(c inline.Config, headerLimit int) (*Server, error) {
+	a, err := inline.New(c, "auth", 1024)
 	if err != nil {
 		return nil, err
 	}
-	realIP, err := clientaddr.NewFinder(a.config.Trust, "X-Real-IP")
+	realIP, err := clientaddr.NewFinder(a.Trust, "X-Real-IP")
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{asker: a, realIP: realIP, recent: newRecent(), conns: lobby.NewServing[*conn]("forward auth", a.config.Connections, full)}
+	s := &Server{asker: a, realIP: realIP, recent: newRecent(), headerLimit: headerLimit, conns: lobby.NewServing[*conn]("forward auth", a.Connections, full)}
 	s.http = &fasthttp.Server{
 		Handler:      s.answer,
 		ErrorHandler: s.unreadable,
 		ConnState:    s.connState,
 		// The lobby counts connections; this bound must not.
-		Concurrency:                  a.config.Connections + 1,
-		ReadBufferSize:               a.config.HeaderLimit,
+		Concurrency:                  a.Connections + 1,
+		ReadBufferSize:               headerLimit,
 		WriteBufferSize:              2 << 10,
 		ReadTimeout:                  ioFor,
 		WriteTimeout:                 ioFor,
@@ -74,7 +80,14 @@ func New(c Config) (*Server, error) {
 }
 
 // Stats reads the counters.
-func (s *Server) Stats() Stats { return s.asker.stats.read() }
+func (s *Server) Stats() Stats {
+	a, c := s.asker, &s.stats
+	return Stats{
+		Passed: a.Passed.Load(), Refused: a.Refused.Load(), Repeated: c.repeated.Load(),
+		NoClient: a.NoClient.Load(), Panics: a.Panics.Load(), Strangers: a.Strangers.Load(),
+		Unreadable: c.unreadable.Load(), Overlong: c.overlong.Load(), Late: c.late.Load(),
+	}
+}
 
 // Connections says what was done to keep the connections within their bound.
 func (s *Server) Connections() lobby.Stats { return s.conns.Stats() }
@@ -84,7 +97,7 @@ func (s *Server) Connections() lobby.Stats { return s.conns.Stats() }
 // connections have ended and it is closed when it returns.
 func (s *Server) Serve(nl net.Listener) error { return s.conns.Serve(nl, begin, s.converse) }
 
-func begin(lc *lobby.Conn) *conn { return &conn{Conn: lc, peer: peerOf(lc.RemoteAddr())} }
+func begin(lc *lobby.Conn) *conn { return &conn{Conn: lc, peer: inline.PeerOf(lc.RemoteAddr())} }
 
 // Shutdown closes the listener and the idle connections, lets the others end
 // their request, and returns when Serve is about to. When ctx ends first, it

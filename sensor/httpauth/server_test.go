@@ -15,6 +15,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/sensor/clientaddr"
+	"edgeguard/sensor/inline"
 )
 
 // request is an event with the fields that every request has.
@@ -167,7 +168,7 @@ func TestNoClientPasses(t *testing.T) {
 	if got := s.Stats(); got != (Stats{Passed: 3, NoClient: 3}) || d.asked() != 0 {
 		t.Errorf("stats %+v, asked %d", got, d.asked())
 	}
-	if want := []string{alarmNoClient, alarmNoClient, alarmNoClient}; !slices.Equal(d.heard(), want) {
+	if want := []string{"auth_no_client", "auth_no_client", "auth_no_client"}; !slices.Equal(d.heard(), want) {
 		t.Errorf("alarms %v", d.heard())
 	}
 }
@@ -202,7 +203,7 @@ func TestStranger(t *testing.T) {
 	if refused != 250 || s.Stats().Strangers != 300 {
 		t.Errorf("%d refused, %+v", refused, s.Stats())
 	}
-	if h := d.heard(); len(h) != 300 || h[0] != alarmStranger {
+	if h := d.heard(); len(h) != 300 || h[0] != "auth_untrusted_peer" {
 		t.Errorf("%d alarms", len(h))
 	}
 }
@@ -272,7 +273,7 @@ func TestFronted(t *testing.T) {
 
 func TestHeaderIsRead(t *testing.T) {
 	var got [3]string
-	c := Config{Decide: func(_ time.Time, e *edgeguard.Event) edgeguard.Verdict {
+	c := inline.Config{Decide: func(_ time.Time, e *edgeguard.Event) edgeguard.Verdict {
 		for i, name := range []string{"x-api-key", "user-agent", "x-none"} {
 			if v, ok := e.Header(name); ok {
 				got[i] = strings.Clone(v)
@@ -290,7 +291,7 @@ func TestHeaderIsRead(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	decide := (&desk{}).decide
-	for _, c := range []Config{{}, {Decide: decide, Header: "a b"}, {Decide: decide, Connections: -1}, {Decide: decide, HeaderLimit: 10}} {
+	for _, c := range []inline.Config{{}, {Decide: decide, Header: "a b"}, {Decide: decide, Connections: -1}} {
 		if _, err := New(c); err == nil {
 			t.Errorf("New(%+v) took it", c)
 		}

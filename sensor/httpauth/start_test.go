@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"edgeguard"
+	"edgeguard/sensor/inline"
 	"edgeguard/sensor/refusal"
 )
 
@@ -80,8 +81,8 @@ func (d *desk) heard() []string {
 	return append([]string(nil), d.alarms...)
 }
 
-func (d *desk) config() Config {
-	return Config{Decide: d.decide, Now: func() time.Time { return tokyo }, Alarm: d.alarm,
+func (d *desk) config() inline.Config {
+	return inline.Config{Decide: d.decide, Now: func() time.Time { return tokyo }, Alarm: d.alarm,
 		Policy: func(rule string) (refusal.Policy, bool) {
 			return refusal.Policy{Quota: 100, Window: 5 * time.Minute}, rule == "site"
 		}}
@@ -92,9 +93,15 @@ func (d *desk) config() Config {
 const patience = 60 * time.Second
 
 // start serves on a listener until the test ends.
-func start(tb testing.TB, c Config, l net.Listener) *Server {
+func start(tb testing.TB, c inline.Config, l net.Listener) *Server {
 	tb.Helper()
-	s, err := New(c)
+	return startWith(tb, c, 16<<10, l)
+}
+
+// startWith is start with a limit of the header.
+func startWith(tb testing.TB, c inline.Config, limit int, l net.Listener) *Server {
+	tb.Helper()
+	s, err := newServer(c, limit)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -15,14 +15,4 @@ type Stats struct {
 	Late       uint64 // answered after 100 ms, or after the proxy had hung up
 }
 
-type counters struct {
-	passed, refused, repeated, noClient, panics, strangers, unreadable, overlong, late atomic.Uint64
-}
-
-func (c *counters) read() Stats {
-	return Stats{
-		Passed: c.passed.Load(), Refused: c.refused.Load(), Repeated: c.repeated.Load(),
-		NoClient: c.noClient.Load(), Panics: c.panics.Load(), Strangers: c.strangers.Load(),
-		Unreadable: c.unreadable.Load(), Overlong: c.overlong.Load(), Late: c.late.Load(),
-	}
-}
+type counters struct{ repeated, unreadable, overlong, late atomic.Uint64 }

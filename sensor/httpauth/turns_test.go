@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/sensor/inline"
 )
 
 // Connections that have sent many requests together take turns, with one processor, too, and
@@ -42,7 +43,7 @@ func takeTurns(t *testing.T, size, most int) {
 	const requests, conns = 300, 3
 	var mu sync.Mutex // guards order
 	var order []netip.Addr
-	s, err := New(Config{Decide: func(_ time.Time, e *edgeguard.Event) edgeguard.Verdict {
+	s, err := New(inline.Config{Decide: func(_ time.Time, e *edgeguard.Event) edgeguard.Verdict {
 		mu.Lock()
 		defer mu.Unlock()
 		order = append(order, e.Addr)
@@ -75,7 +76,7 @@ func TestTooLate(t *testing.T) {
 	goOn := make(chan struct{})
 	inside := make(chan struct{}, 1)
 	l := listenUnix(t)
-	s := start(t, Config{Decide: func(time.Time, *edgeguard.Event) edgeguard.Verdict {
+	s := start(t, inline.Config{Decide: func(time.Time, *edgeguard.Event) edgeguard.Verdict {
 		inside <- struct{}{}
 		<-goOn
 		return edgeguard.Verdict{}

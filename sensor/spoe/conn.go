@@ -105,7 +105,7 @@ func (c *conn) greet() (spop.Hello, error) {
 		return hello, fault{alarmHello, err}
 	}
 	if hello.MaxFrame > mostFrame && !hello.HealthCheck {
-		c.server.config.Alarm(alarmHello, fmt.Sprintf("HAProxy offers frames of %d bytes, and at most %d are read: a request with a longer header is let through and not counted; set tune.bufsize to at most %d",
+		c.server.asker.Alarm(alarmHello, fmt.Sprintf("HAProxy offers frames of %d bytes, and at most %d are read: a request with a longer header is let through and not counted; set tune.bufsize to at most %d",
 			hello.MaxFrame, mostFrame, mostFrame+4))
 	}
 	c.most, c.have = int(min(hello.MaxFrame, mostFrame)), 0
@@ -201,7 +201,7 @@ func (c *conn) disconnected(f spop.Frame) error {
 	c.out = spop.AppendDisconnect(c.out, spop.Normal)
 	if why >= spop.TooBig { // below are an end in order, a broken connection, and one that idled
 		c.server.stats.faults.Add(1)
-		c.server.config.Alarm(alarmProtocol, "HAProxy ended a connection: "+why.Error()+"; the requests on it were let through")
+		c.server.asker.Alarm(alarmProtocol, "HAProxy ended a connection: "+why.Error()+"; the requests on it were let through")
 	}
 	return io.EOF
 }

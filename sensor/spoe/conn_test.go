@@ -17,6 +17,7 @@ import (
 	"edgeguard/haproxy/spop"
 	"edgeguard/haproxy/spop/spoptest"
 	"edgeguard/internal/lobby"
+	"edgeguard/sensor/inline"
 )
 
 // tape is a connection from which a recording is read.
@@ -62,7 +63,7 @@ func recording(n int) []byte {
 
 // What was read is answered with one write: that is what makes SPOE cheap.
 func TestOneWrite(t *testing.T) {
-	s, err := New(Config{Decide: passAll, Admit: anyone})
+	s, err := New(inline.Config{Decide: passAll}, anyone)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +77,7 @@ func TestOneWrite(t *testing.T) {
 // TestPassDoesNotAllocate compares a connection with many requests to one with few:
 // what differs is the requests'.
 func TestPassDoesNotAllocate(t *testing.T) {
-	s, err := New(Config{Decide: passAll, Admit: anyone})
+	s, err := New(inline.Config{Decide: passAll}, anyone)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +118,7 @@ func TestHeadersAreBounded(t *testing.T) {
 }
 
 func BenchmarkPass(b *testing.B) {
-	s, err := New(Config{Decide: passAll, Admit: anyone})
+	s, err := New(inline.Config{Decide: passAll}, anyone)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -136,12 +137,12 @@ func FuzzConversation(f *testing.F) {
 	f.Add(recording(2))
 	f.Add(append(recording(1), spop.AppendDisconnect(nil, spop.Normal)...))
 	f.Add(spoptest.Frame(spop.TypeDisconnect, 0, 0, spoptest.Pair(nil, "status-code", uint32(3))))
-	s, err := New(Config{Admit: anyone, Decide: func(_ time.Time, e *edgeguard.Event) edgeguard.Verdict {
+	s, err := New(inline.Config{Decide: func(_ time.Time, e *edgeguard.Event) edgeguard.Verdict {
 		if len(e.Path) > 3 {
 			return edgeguard.Verdict{Action: edgeguard.ActionDeny, Rule: "r"}
 		}
 		return edgeguard.Verdict{}
-	}})
+	}}, anyone)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -193,7 +194,7 @@ func (pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }
 // idles between frames is not.
 func TestDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := New(Config{Decide: passAll, Admit: anyone})
+		s, err := New(inline.Config{Decide: passAll}, anyone)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -269,7 +270,7 @@ func TestLate(t *testing.T) {
 		}
 		defer l.Close()
 		far := dial(t, l.Addr().String())
-		s, err := New(Config{Decide: passAll, Admit: anyone})
+		s, err := New(inline.Config{Decide: passAll}, anyone)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -300,13 +301,13 @@ func TestLate(t *testing.T) {
 // A drain ends an idle connection with a DISCONNECT, and a busy one after its answer.
 func TestDrain(t *testing.T) {
 	inside, goOn := make(chan struct{}), make(chan struct{})
-	s, err := New(Config{Admit: anyone, Decide: func(_ time.Time, e *edgeguard.Event) edgeguard.Verdict {
+	s, err := New(inline.Config{Decide: func(_ time.Time, e *edgeguard.Event) edgeguard.Verdict {
 		if e.Path == "/slow" {
 			close(inside)
 			<-goOn
 		}
 		return edgeguard.Verdict{}
-	}})
+	}}, anyone)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,7 +353,7 @@ func TestDrain(t *testing.T) {
 
 // A drain whose time is over closes what is left and says so.
 func TestDrainEnds(t *testing.T) {
-	s, err := New(Config{Admit: anyone, Decide: passAll})
+	s, err := New(inline.Config{Decide: passAll}, anyone)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -379,7 +380,7 @@ func TestDrainEnds(t *testing.T) {
 // One more connection than there is room for takes the place of an idle one. The first
 // is idle a moment after its answer has arrived, and until then a new one is refused.
 func TestFull(t *testing.T) {
-	s, path := start(t, Config{Connections: 1})
+	s, path := start(t, inline.Config{Connections: 1})
 	first := greeted(t, path)
 	var second *haproxy
 	for tries := uint64(0); s.Connections().Closed == 0; {
@@ -404,7 +405,7 @@ type errListener struct{ pipes }
 func (errListener) Accept() (net.Conn, error) { return nil, os.ErrInvalid }
 
 func TestListenerFails(t *testing.T) {
-	s, err := New(Config{Admit: anyone, Decide: passAll})
+	s, err := New(inline.Config{Decide: passAll}, anyone)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,12 +19,12 @@
 // variable.
 //
 // SPOP has no authentication, and whoever may ask can count against any address and
-// read verdicts. So [Config.Admit] says who may, before a byte is read.
+// read verdicts. So what [New] is given says who may, before a byte is read.
 //
 // It fails open where the fault is ours: without a client's address, and when Decide
 // panics, the request passes and an alarm says so. What happens while edgeguard does
 // not answer is HAProxy's configuration; the tested one is in package snippets.
 //
 // It reads the clock for deadlines only; the time of an event comes from
-// [Config.Now].
+// [inline.Config.Now].
 package spoe

@@ -3,35 +3,51 @@ package spoe
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
-	"net/netip"
-	"runtime/debug"
 	"time"
 
 	"edgeguard/haproxy/spop"
 	"edgeguard/internal/lobby"
+	"edgeguard/sensor/inline"
+)
+
+// The kinds of alarm beside those of every asker.
+const (
+	alarmHello    = "spoe_hello"    // no common version or size of frames
+	alarmProtocol = "spoe_protocol" // not a frame of SPOP: closed
+	alarmStranger = "spoe_stranger" // a peer that may not speak: closed
 )
 
 // Server answers the HAProxies of one listener. Its methods are safe for concurrent
 // use; a Server serves once.
 type Server struct {
-	config Config
-	stats  counters
-	conns  *lobby.Serving[*conn]
+	asker *inline.Asker
+	admit func(context.Context, net.Conn) (net.Conn, error)
+	stats counters
+	conns *lobby.Serving[*conn]
 }
 
-// New makes a server.
-func New(c Config) (*Server, error) {
-	c, err := c.checked()
+// New makes a server. admit returns the connection to speak on, or why its peer may not speak; it
+// may wait for the peer, as TLS does.
+func New(c inline.Config, admit func(context.Context, net.Conn) (net.Conn, error)) (*Server, error) {
+	a, err := inline.New(c, "spoe", 256)
 	if err != nil {
 		return nil, err
 	}
-	return &Server{config: c, conns: lobby.NewServing[*conn]("SPOE", c.Connections, "")}, nil
+	if admit == nil {
+		return nil, errors.New("spoe: admit must be set")
+	}
+	return &Server{asker: a, admit: admit, conns: lobby.NewServing[*conn]("SPOE", a.Connections, "")}, nil
 }
 
 // Stats reads the counters.
-func (s *Server) Stats() Stats { return s.stats.read() }
+func (s *Server) Stats() Stats {
+	a, c := s.asker, &s.stats
+	return Stats{
+		Passed: a.Passed.Load(), Refused: a.Refused.Load(), NoClient: a.NoClient.Load(), Panics: a.Panics.Load(),
+		Checks: c.checks.Load(), Faults: c.faults.Load(), Strangers: c.strangers.Load(), Late: c.late.Load(),
+	}
+}
 
 // Connections says what was done to keep the connections within their bound.
 func (s *Server) Connections() lobby.Stats { return s.conns.Stats() }
@@ -42,15 +58,14 @@ func (s *Server) Connections() lobby.Stats { return s.conns.Stats() }
 func (s *Server) Serve(nl net.Listener) error { return s.conns.Serve(nl, s.begin, s.serve) }
 
 func (s *Server) begin(lc *lobby.Conn) *conn {
-	return &conn{Conn: lc, wire: lc, server: s, asked: newQuestion(), proxied: s.config.Fronted || !onThisHost(lc.RemoteAddr())}
+	return &conn{Conn: lc, wire: lc, server: s, asked: newQuestion(), proxied: s.asker.Fronted || !inline.OnThisHost(inline.PeerOf(lc.RemoteAddr()))}
 }
 
 // serve serves one connection to its end.
 func (s *Server) serve(c *conn) {
 	defer func() {
 		if v := recover(); v != nil {
-			s.stats.panics.Add(1)
-			s.config.Alarm(alarmPanic, fmt.Sprintf("a connection panicked and was closed: %v\n%s", v, debug.Stack()))
+			s.asker.ReportPanic("a connection panicked and was closed", v)
 		}
 		s.conns.Close(c)
 		c.Leave()
@@ -60,21 +75,15 @@ func (s *Server) serve(c *conn) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), ioFor)
-	admitted, err := s.config.Admit(ctx, c.Conn)
+	admitted, err := s.admit(ctx, c.Conn)
 	cancel()
 	if err != nil {
 		s.stats.strangers.Add(1)
-		s.config.Alarm(alarmStranger, "a connection was closed: "+err.Error())
+		s.asker.Alarm(alarmStranger, "a connection was closed: "+err.Error())
 		return
 	}
 	c.wire = admitted
 	c.end(c.converse())
-}
-
-// onThisHost reports whether the peer's own peers are those of this kernel.
-func onThisHost(peer net.Addr) bool {
-	tcp, ok := peer.(*net.TCPAddr)
-	return !ok || netip.Addr.IsLoopback(tcp.AddrPort().Addr().Unmap())
 }
 
 // fault is an error of the peer: an alarm of a kind, and a status to send.
@@ -97,7 +106,7 @@ func (c *conn) end(err error) {
 	switch {
 	case errors.As(err, &f):
 		c.server.stats.faults.Add(1)
-		c.server.config.Alarm(f.kind, f.Error())
+		c.server.asker.Alarm(f.kind, f.Error())
 		errors.As(f.why, &why)
 	case !errors.Is(err, errDrained):
 		return

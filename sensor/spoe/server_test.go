@@ -18,6 +18,7 @@ import (
 	"edgeguard"
 	"edgeguard/haproxy/spop"
 	"edgeguard/haproxy/spop/spoptest"
+	"edgeguard/sensor/inline"
 )
 
 var (
@@ -49,18 +50,21 @@ func (a *alarms) raised() []string {
 }
 
 // start serves on a unix socket until the test ends.
-func start(t *testing.T, c Config) (*Server, string) {
+func start(t *testing.T, c inline.Config) (*Server, string) {
+	t.Helper()
+	return startFor(t, c, anyone)
+}
+
+// startFor is start with who may speak.
+func startFor(t *testing.T, c inline.Config, admit func(context.Context, net.Conn) (net.Conn, error)) (*Server, string) {
 	t.Helper()
 	if c.Decide == nil {
 		c.Decide = passAll
 	}
-	if c.Admit == nil {
-		c.Admit = anyone
-	}
 	if c.Now == nil {
 		c.Now = func() time.Time { return clock }
 	}
-	s, err := New(c)
+	s, err := New(c, admit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +163,7 @@ func arg(name string, value any) spoptest.Arg { return spoptest.Arg{Name: name, 
 
 func TestVerdicts(t *testing.T) {
 	var asked []edgeguard.Event
-	_, path := start(t, Config{Decide: func(now time.Time, e *edgeguard.Event) edgeguard.Verdict {
+	_, path := start(t, inline.Config{Decide: func(now time.Time, e *edgeguard.Event) edgeguard.Verdict {
 		if now != clock || e.Time != clock {
 			t.Errorf("decided at %v, the event is of %v", now, e.Time)
 		}
@@ -220,7 +224,7 @@ func TestVerdicts(t *testing.T) {
 
 // What was sent together is answered, each by its own numbers, and in one write.
 func TestPipelining(t *testing.T) {
-	s, path := start(t, Config{Decide: func(_ time.Time, e *edgeguard.Event) edgeguard.Verdict {
+	s, path := start(t, inline.Config{Decide: func(_ time.Time, e *edgeguard.Event) edgeguard.Verdict {
 		if e.Path == "/deny" {
 			return edgeguard.Verdict{Action: edgeguard.ActionDeny, Rule: "r"}
 		}
@@ -253,7 +257,7 @@ func TestPipelining(t *testing.T) {
 func TestLongFrame(t *testing.T) {
 	for _, size := range []uint32{spop.LeastFrame, spop.UsualFrame, mostFrame} {
 		longest := 0
-		_, path := start(t, Config{Decide: func(_ time.Time, e *edgeguard.Event) edgeguard.Verdict {
+		_, path := start(t, inline.Config{Decide: func(_ time.Time, e *edgeguard.Event) edgeguard.Verdict {
 			longest = len(e.Path)
 			return edgeguard.Verdict{}
 		}})
@@ -283,7 +287,7 @@ func TestLongFrame(t *testing.T) {
 
 func TestHealthCheck(t *testing.T) {
 	var raised alarms
-	s, path := start(t, Config{Alarm: raised.raise})
+	s, path := start(t, inline.Config{Alarm: raised.raise})
 	h := dial(t, path)
 	h.send(spoptest.Hello("2.0", spop.UsualFrame, true))
 	if f := h.next(); f.Type != spop.TypeAgentHello {
@@ -320,7 +324,7 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var raised alarms
-			s, path := start(t, Config{Alarm: raised.raise})
+			s, path := start(t, inline.Config{Alarm: raised.raise})
 			other := greeted(t, path)
 			h := dial(t, path)
 			h.send(c.send)
@@ -351,7 +355,7 @@ func TestFaultLater(t *testing.T) {
 		"DISCONNECT":     spoptest.Frame(spop.TypeDisconnect, 0, 0, []byte("\x01")),
 	} {
 		var raised alarms
-		_, path := start(t, Config{Alarm: raised.raise})
+		_, path := start(t, inline.Config{Alarm: raised.raise})
 		h := greeted(t, path)
 		h.send(spoptest.Notify(1, 2, arg("src", client4)), bad, spoptest.Notify(1, 3, arg("src", client4)))
 		h.vars(1, 2)
@@ -368,7 +372,7 @@ func TestFaultLater(t *testing.T) {
 func TestDisconnect(t *testing.T) {
 	for why, alarms0 := range map[spop.Status]int{spop.Normal: 0, 2: 0, spop.TooBig: 1, 99: 1} {
 		var raised alarms
-		_, path := start(t, Config{Alarm: raised.raise})
+		_, path := start(t, inline.Config{Alarm: raised.raise})
 		h := greeted(t, path)
 		h.send(spoptest.Frame(spop.TypeDisconnect, 0, 0, spoptest.Pair(spoptest.Pair(nil, "status-code", uint32(why)), "message", "<b>")))
 		if f := h.next(); f.Type != spop.TypeAgentDisconnect || !strings.Contains(string(f.Payload), "normal") {
@@ -388,7 +392,7 @@ func TestNoClient(t *testing.T) {
 	for _, lookUp := range []bool{false, true} {
 		var raised alarms
 		uncounted := 0
-		s, path := start(t, Config{LookUp: lookUp, Alarm: raised.raise,
+		s, path := start(t, inline.Config{LookUp: lookUp, Alarm: raised.raise,
 			Decide: func(time.Time, *edgeguard.Event) edgeguard.Verdict {
 				t.Error("it was asked")
 				return edgeguard.Verdict{}
@@ -418,7 +422,7 @@ func TestNoClient(t *testing.T) {
 func TestPanicPasses(t *testing.T) {
 	var raised alarms
 	var uncounted []edgeguard.Uncounted
-	s, path := start(t, Config{Alarm: raised.raise, Decide: func(time.Time, *edgeguard.Event) edgeguard.Verdict { panic("boom") },
+	s, path := start(t, inline.Config{Alarm: raised.raise, Decide: func(time.Time, *edgeguard.Event) edgeguard.Verdict { panic("boom") },
 		Uncounted: func(_ time.Time, all []edgeguard.Uncounted) { uncounted = append(uncounted, all...) }})
 	h := greeted(t, path)
 	for i := range uint64(2) {
@@ -439,7 +443,7 @@ func TestPanicPasses(t *testing.T) {
 // of each.
 func TestLookUpAndFronted(t *testing.T) {
 	var got edgeguard.Event
-	_, path := start(t, Config{LookUp: true, Fronted: true, Decide: func(_ time.Time, e *edgeguard.Event) edgeguard.Verdict {
+	_, path := start(t, inline.Config{LookUp: true, Fronted: true, Decide: func(_ time.Time, e *edgeguard.Event) edgeguard.Verdict {
 		got = *e
 		return edgeguard.Verdict{}
 	}})
@@ -450,24 +454,10 @@ func TestLookUpAndFronted(t *testing.T) {
 	}
 }
 
-func TestOnThisHost(t *testing.T) {
-	for addr, want := range map[net.Addr]bool{
-		&net.UnixAddr{Name: "@", Net: "unix"}:                 true,
-		&net.TCPAddr{IP: net.IPv4(127, 0, 0, 2), Port: 1}:     true,
-		&net.TCPAddr{IP: net.ParseIP("::1"), Port: 1}:         true,
-		&net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 1}:     false,
-		&net.TCPAddr{IP: net.ParseIP("2001:db8::1"), Port: 1}: false,
-	} {
-		if got := onThisHost(addr); got != want {
-			t.Errorf("%v: %v", addr, got)
-		}
-	}
-}
-
 // Whoever may not speak is not read, and learns nothing.
 func TestStranger(t *testing.T) {
 	var raised alarms
-	s, path := start(t, Config{Alarm: raised.raise, Admit: func(context.Context, net.Conn) (net.Conn, error) { return nil, errors.New("user 1000 may not") }})
+	s, path := startFor(t, inline.Config{Alarm: raised.raise}, func(context.Context, net.Conn) (net.Conn, error) { return nil, errors.New("user 1000 may not") })
 	h := dial(t, path)
 	_, _ = h.Write(append(spoptest.Hello("2.0", spop.UsualFrame, false), spoptest.Notify(1, 1, arg("src", client4))...)) // it may be closed already
 	if f := h.next(); f.Type != 0 {
@@ -479,12 +469,15 @@ func TestStranger(t *testing.T) {
 }
 
 func TestConfigErrors(t *testing.T) {
-	for _, c := range []Config{{}, {Decide: passAll}, {Admit: anyone}, {Decide: passAll, Admit: anyone, Connections: -1}} {
-		if _, err := New(c); err == nil {
+	for _, c := range []inline.Config{{}, {Decide: passAll, Connections: -1}} {
+		if _, err := New(c, anyone); err == nil {
 			t.Errorf("%+v", c)
 		}
 	}
-	s, err := New(Config{Decide: passAll, Admit: anyone})
+	if _, err := New(inline.Config{Decide: passAll}, nil); err == nil {
+		t.Error("nobody says who may speak")
+	}
+	s, err := New(inline.Config{Decide: passAll}, anyone)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,13 +14,4 @@ type Stats struct {
 	Late      uint64 // connections that HAProxy had closed before its questions were read
 }
 
-type counters struct {
-	passed, refused, noClient, panics, checks, faults, strangers, late atomic.Uint64
-}
-
-func (c *counters) read() Stats {
-	return Stats{
-		Passed: c.passed.Load(), Refused: c.refused.Load(), NoClient: c.noClient.Load(), Panics: c.panics.Load(),
-		Checks: c.checks.Load(), Faults: c.faults.Load(), Strangers: c.strangers.Load(), Late: c.late.Load(),
-	}
-}
+type counters struct{ checks, faults, strangers, late atomic.Uint64 }

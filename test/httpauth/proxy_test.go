@@ -21,6 +21,7 @@ import (
 	"edgeguard"
 	"edgeguard/internal/program"
 	"edgeguard/sensor/httpauth"
+	"edgeguard/sensor/inline"
 	"edgeguard/sensor/refusal"
 )
 
@@ -74,7 +75,7 @@ func startGuard(t *testing.T, network string, limit int) (g *guard, stop func())
 	if network == "unix" {
 		g.auth = "unix:" + g.auth
 	}
-	s, err := httpauth.New(httpauth.Config{Decide: g.decide, Policy: func(string) (refusal.Policy, bool) {
+	s, err := httpauth.New(inline.Config{Decide: g.decide, Policy: func(string) (refusal.Policy, bool) {
 		return refusal.Policy{Quota: uint32(limit), Window: 5 * time.Minute}, true
 	}})
 	if err != nil {

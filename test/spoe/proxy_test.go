@@ -25,6 +25,7 @@ import (
 	"edgeguard/haproxy"
 	"edgeguard/internal/program"
 	"edgeguard/internal/unixsocket"
+	"edgeguard/sensor/inline"
 	"edgeguard/sensor/spoe"
 )
 
@@ -127,7 +128,7 @@ func serve(t *testing.T, network, address string, door haproxy.Door, limit int, 
 		t.Fatal(err)
 	}
 	g = &guard{path: address, limit: limit, seen: map[string]int{}}
-	g.server, err = spoe.New(spoe.Config{Decide: g.decide, Admit: admit, Alarm: alarm})
+	g.server, err = spoe.New(inline.Config{Decide: g.decide, Alarm: alarm}, admit)
 	if err != nil {
 		t.Fatal(err)
 	}
