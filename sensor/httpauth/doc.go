@@ -1,5 +1,5 @@
 // Package httpauth answers proxies that ask before they let a request through:
-// forward auth over HTTP.
+// forward auth over HTTP. [Middleware] is for Go programs that ask without a proxy.
 //
 // A request's path, which is also the list of files:
 //
