@@ -133,10 +133,8 @@ func (p *Process) Lives() {
 // Until waits for what must come.
 func (p *Process) Until(what string, holds func() bool) {
 	p.t.Helper()
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
+	Eventually(p.t, what, func() bool {
 		p.Lives()
-		if time.Now().After(deadline) {
-			p.t.Fatalf("never: %s", what)
-		}
-	}
+		return holds()
+	})
 }

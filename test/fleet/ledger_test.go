@@ -82,10 +82,8 @@ func (n *guardedNode) crowdOf(clients int) {
 	n.g.t.Helper()
 	a := n.open()
 	defer a.conn.Close()
-	for k := range clients {
-		if _, err := a.refused(address(k).String()); err != nil {
-			n.g.t.Fatal(err)
-		}
+	if _, err := a.crowd(clients); err != nil {
+		n.g.t.Fatal(err)
 	}
 }
 

@@ -83,10 +83,49 @@ func (a *asker) asks(client, path string) (refused bool, err error) {
 	if err := a.conn.SetDeadline(begun.Add(patience)); err != nil {
 		return false, err
 	}
-	_, err = fmt.Fprintf(a.conn, "GET /auth/nginx HTTP/1.1\r\nHost: localhost\r\nX-Real-IP: %s\r\nX-Original-URI: %s\r\nX-Original-Method: GET\r\n\r\n", client, path)
-	if err != nil {
+	if _, err = io.WriteString(a.conn, question(client, path)); err != nil {
 		return false, err
 	}
+	refused, err = a.answer()
+	a.took = append(a.took, time.Since(begun))
+	return refused, err
+}
+
+// crowd asks once about each of the first so many clients, a hundred at a time, and returns
+// how many were refused.
+func (a *asker) crowd(clients int) (refused int, err error) {
+	for from := 0; from < clients; from += 100 {
+		to := min(from+100, clients)
+		var text strings.Builder
+		for k := from; k < to; k++ {
+			text.WriteString(question(address(k).String(), "/"))
+		}
+		if err := a.conn.SetDeadline(time.Now().Add(patience)); err != nil {
+			return refused, err
+		}
+		if _, err := io.WriteString(a.conn, text.String()); err != nil {
+			return refused, err
+		}
+		for range to - from {
+			no, err := a.answer()
+			if err != nil {
+				return refused, err
+			}
+			if no {
+				refused++
+			}
+		}
+	}
+	return refused, nil
+}
+
+// question is what nginx asks about a client's request for a path.
+func question(client, path string) string {
+	return "GET /auth/nginx HTTP/1.1\r\nHost: localhost\r\nX-Real-IP: " + client + "\r\nX-Original-URI: " + path + "\r\nX-Original-Method: GET\r\n\r\n"
+}
+
+// answer reads one.
+func (a *asker) answer() (refused bool, err error) {
 	answer, err := http.ReadResponse(a.answers, nil)
 	if err != nil {
 		return false, err
@@ -95,7 +134,6 @@ func (a *asker) asks(client, path string) (refused bool, err error) {
 	if _, err := io.Copy(io.Discard, answer.Body); err != nil {
 		return false, err
 	}
-	a.took = append(a.took, time.Since(begun))
 	switch answer.StatusCode {
 	case http.StatusForbidden:
 		return true, nil
