@@ -34,6 +34,7 @@ import (
 	"os/signal"
 	"slices"
 
+	"edgeguard/loadtest/scenes"
 	"edgeguard/loadtest/tuned"
 	"edgeguard/packaging"
 )
@@ -193,5 +194,5 @@ func judgeAll(ctx context.Context, sets []ruleset, data string, l tuned.Labels, 
 		}
 		all = append(all, judged{ruleset: r, byLog: byLog, all: sum})
 	}
-	return all, judgeScenes(ctx, all, seeds)
+	return all, judgeScenes(ctx, all, scenes.Scenes(), seeds)
 }

@@ -105,11 +105,11 @@ func (s *judged) rule(name string) *rules.Rule {
 	return &s.set.Rules[i]
 }
 
-// judgeScenes judges the generated traffic by each set of rules. It notes the
+// judgeScenes judges the generated traffic of scenes by each set of rules. It notes the
 // greatest counts of scenes where nobody may be blocked and nothing fails in the
 // figures of their halves.
-func judgeScenes(ctx context.Context, sets []judged, seeds int) error {
-	for _, scene := range scenes.Scenes() {
+func judgeScenes(ctx context.Context, sets []judged, played []scenes.Scene, seeds int) error {
+	for _, scene := range played {
 		figures := make([]sceneFigures, len(sets))
 		for i := range figures {
 			figures[i] = sceneFigures{scene, group{rules: map[string]effect{}}, group{rules: map[string]effect{}}}
