@@ -16,6 +16,7 @@ import (
 	"edgeguard/replay"
 	"edgeguard/rules"
 	"edgeguard/sensor/accesslog"
+	"edgeguard/shard"
 	"edgeguard/tuning/evidence"
 )
 
@@ -55,9 +56,14 @@ func album(out *bytes.Buffer) {
 // refusedBy returns how many addresses, or networks, of each scene are refused.
 func refusedBy(t *testing.T, specs []rules.Spec, played map[string][]edgeguard.Event) map[string]int {
 	t.Helper()
+	set, problems := rules.Compile(specs)
+	if problems != nil {
+		t.Fatal(problems)
+	}
 	refused := make(map[string]int)
 	for name, events := range played {
-		report, _, err := read(context.Background(), func() (replay.Source, error) { return &once{slices.Clone(events)}, nil }, specs, func(time.Time) bool { return true })
+		source := replay.SortByTime(&once{slices.Clone(events)}, 0)
+		report, err := replay.Run(context.Background(), source, replay.Config{Rules: set, Memory: shard.NewMemory(256 << 20)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -130,7 +130,11 @@ func TestNobodyIsProposed(t *testing.T) {
 func wanted(t *testing.T, played []scenes.Scene, of map[string][]edgeguard.Event, attacked bool) (func() (replay.Source, error), map[netip.Addr]Who) {
 	t.Helper()
 	labels := make(map[netip.Addr]Who)
-	var all []edgeguard.Event
+	n := 0
+	for _, scene := range played {
+		n += len(of[scene.Name])
+	}
+	all := make([]edgeguard.Event, 0, n)
 	for i, scene := range played {
 		for _, ev := range of[scene.Name] {
 			ev.Addr = moved(ev.Addr, byte(i))
