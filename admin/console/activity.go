@@ -55,6 +55,7 @@ const activityLength = 200
 // activityPage is what happened on the node.
 type activityPage struct {
 	frame
+	Chart  *timeChart
 	Kind   string // the only kind shown; empty for all
 	Kinds  []string
 	Events []happening
@@ -62,6 +63,7 @@ type activityPage struct {
 
 func (p *nodeHandlers) activity(_ http.ResponseWriter, r *http.Request) (string, any) {
 	shown := &activityPage{frame: p.frames.of(r, "activity", "Activity"), Kind: r.URL.Query().Get("kind"), Kinds: admin.EventKinds()}
+	shown.Chart = chartOf(p.view, r, &shown.frame)
 	now, kinds := p.reader.Now(), []string{shown.Kind}
 	if shown.Kind == "" { // of crossings there are too many beside others
 		kinds = slices.DeleteFunc(admin.EventKinds(), func(kind string) bool {

@@ -20,7 +20,7 @@ type fleetPage struct {
 	Silent   int
 	Oldest   string
 	Unsigned bool
-	Hour     *hourChart
+	Chart    *timeChart
 }
 
 type nodeRow struct {
@@ -62,7 +62,7 @@ func (p *nodeHandlers) fleet(_ http.ResponseWriter, r *http.Request) (string, an
 		shown.Nodes = append(shown.Nodes, row)
 	}
 	shown.Oldest = words.Seconds(int(oldest + 1))
-	shown.Hour = newHour(p.reader.Rates(), func(t time.Time) string { return at(t, p.reader.Now()).Clock })
+	shown.Chart = chartOf(p.view, r, &shown.frame)
 	return "fleet.html", shown
 }
 

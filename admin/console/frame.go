@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -29,6 +30,7 @@ type frame struct {
 	Notice  *notice     // what came of the last form
 	May     bool        // the caller may change the node
 	stats   admin.Stats // read once for a page
+	status  int         // of HTTP; 0 for OK
 }
 
 // me is who looks at a page.
@@ -75,6 +77,9 @@ func (f *frames) of(r *http.Request, page, title string) frame {
 	stats := f.reader.Stats()
 	return f.with(r, &stats, page, title)
 }
+
+// answered returns the status of the page's answer.
+func (f *frame) answered() int { return cmp.Or(f.status, http.StatusOK) }
 
 // with returns the frame of a page whose figures are read already.
 func (f *frames) with(r *http.Request, stats *admin.Stats, page, title string) frame {

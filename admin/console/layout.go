@@ -75,15 +75,16 @@ func (l *layout) html(answer page) http.Handler {
 		if name, shown = answer(w, r); shown == nil {
 			return
 		}
-		if missing, ok := shown.(*notFound); ok {
-			status, name = http.StatusNotFound, "notfound.html"
-			missing.frame = l.frames.of(r, "", "Not found")
-		}
 		switch asks := shown.(type) {
+		case *notFound:
+			status, name = http.StatusNotFound, "notfound.html"
+			asks.frame = l.frames.of(r, "", "Not found")
 		case *actPage:
 			status = asks.status
 		case *applyPage:
 			status = asks.status
+		case interface{ answered() int }:
+			status = asks.answered()
 		}
 		l.send(w, r, status, name, "layout.html", shown)
 	})

@@ -23,13 +23,10 @@ func TestFleetPage(t *testing.T) {
 		return strings.Contains(p.body, "2 of 2 nodes have the same list") && strings.Count(p.body, "✓ same") == 2
 	})
 	body := a.get("/fleet", false).body
-	for _, want := range []string{"<bdi>edge-2</bdi>", "this node", "said in the last", "not signed by a fleet key"} {
+	for _, want := range []string{"<bdi>edge-2</bdi>", "this node", "said in the last", "not signed by a fleet key", "The last hour</h2>", "requests a minute</span>"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("%q is not on the page:\n%s", want, body)
 		}
-	}
-	if !strings.Contains(body, "this node has not run for a whole minute") && !strings.Contains(body, "There were none.") {
-		t.Errorf("the page says nothing of the last hour:\n%s", body)
 	}
 	b.Stop()
 	a.Until("the page says that the other is gone", func() bool {

@@ -77,19 +77,6 @@ func NewSpark(slots []uint16, window int) Spark {
 	return Spark{string(path), "the last " + words.Seconds(window), uint32(highest), window / max(len(slots), 1)}
 }
 
-// SparkMarks returns the path of the marks over a spark's slots of which something is to be
-// said; empty for none.
-func SparkMarks(marked []bool) string {
-	var path strings.Builder
-	step := float64(sparkWidth) / float64(max(len(marked), 1))
-	for i, is := range marked {
-		if is {
-			fmt.Fprintf(&path, "M%.1f 0v%dh%.1fV0z", float64(i)*step, sparkHeight, step)
-		}
-	}
-	return path.String()
-}
-
 // Level is a horizontal line of a chart.
 type Level struct{ Y, LabelY, Class, Label string }
 

@@ -41,3 +41,18 @@ func TestSpark(t *testing.T) {
 		t.Errorf("%+v without slots", s)
 	}
 }
+
+// Columns stand on each other, a series without a figure has none, and a line ends where nothing is
+// known.
+func TestStack(t *testing.T) {
+	s := NewStack(3, 200)
+	if got, want := s.Columns([]float64{100, 0, 50}), "M0.1 1000v-500h.8v500zM2.1 1000v-250h.8v250z"; got != want {
+		t.Errorf("below %s", got)
+	}
+	if got, want := s.Columns([]float64{20, 0, 150}), "M0.1 500v-100h.8v100zM2.1 750v-750h.8v750z"; got != want {
+		t.Errorf("above %s", got)
+	}
+	if got, want := s.Steps([]float64{200, 100, 9, 0}, func(i int) bool { return i != 2 }), "M0 0H1V500H2M3 1000H4"; got != want {
+		t.Errorf("line %s", got)
+	}
+}
