@@ -31,6 +31,8 @@ type Stats struct {
 	Conditions []string `json:"conditions,omitempty"`
 	// Kinds are the kinds of these alarms: words that name no address.
 	Kinds []string `json:"kinds,omitempty"`
+	// Health is a row for each part of the node, the worst first.
+	Health []HealthRow `json:"health,omitempty"`
 
 	Events Totals                `json:"events"`
 	Flood  detector.SpoofedFlood `json:"flood"`
@@ -164,6 +166,9 @@ type Log struct {
 	Parsed  uint64    `json:"parsed"`
 	Last    time.Time `json:"last_event,omitzero"`
 	Skipped uint64    `json:"skipped"`
+	// Age is how old the newest event of the last lines was when it was counted: the delay of the
+	// server and of reading together.
+	Age float64 `json:"age_seconds,omitempty"`
 	// Suppressed is how many lines the log says never came to it, by a limit of a daemon.
 	Suppressed uint64 `json:"suppressed,omitempty"`
 	// Unread says of each program whose lines are not understood that it is so, with an example.

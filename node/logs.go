@@ -280,7 +280,7 @@ func (s *logSource) figures() admin.Log {
 	f := admin.Log{Name: s.name}
 	if follower := s.follower.Load(); follower != nil {
 		t := (*follower).Stats()
-		f.Files, f.Lines, f.Last = t.Files, t.Lines, t.Last
+		f.Files, f.Lines, f.Last, f.Age = t.Files, t.Lines, t.Last, t.Age.Seconds()
 		f.Unread = texts(t.Unread)
 		f.Parsed, f.Skipped, f.Suppressed, f.Late, f.Early = t.Events, t.Skipped, t.Suppressed, t.Late, t.Early
 		f.Behind, f.LostBytes = t.Behind, t.Lost
@@ -288,7 +288,7 @@ func (s *logSource) figures() admin.Log {
 	}
 	if listener := s.listener.Load(); listener != nil {
 		t := listener.Stats()
-		f.Lines, f.Last = t.Lines, t.Last
+		f.Lines, f.Last, f.Age = t.Lines, t.Last, t.Age.Seconds()
 		f.Parsed, f.Skipped, f.Lost, f.Refused = t.Events, t.Skipped, t.Full+t.Dropped, t.Foreign
 		f.Unread = texts(t.Unread)
 		f.Suppressed, f.Late, f.Early, f.Dropped = t.Suppressed, t.Late, t.Early, s.dropped.Load()

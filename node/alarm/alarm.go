@@ -194,20 +194,7 @@ func (t *Tracker) Recovers(kind, about string) {
 	}
 }
 
-// Lasting returns the alarms that are active.
-func (t *Tracker) Lasting() []edgeguard.Alarm {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	var out []edgeguard.Alarm
-	for _, s := range t.raised {
-		if s.lasts {
-			out = append(out, s.Alarm)
-		}
-	}
-	return out
-}
-
-// Condition is an alarm as it was reported last, for whom a node notifies.
+// Condition is an alarm that is active, or about something that happened.
 type Condition struct {
 	Kind, About string
 	Text        string
@@ -216,8 +203,21 @@ type Condition struct {
 	Event       bool // it was about something that happened, and has no end
 }
 
+// Lasting returns the alarms that are active, with their newest texts.
+func (t *Tracker) Lasting() []Condition {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var out []Condition
+	for key, s := range t.raised {
+		if s.lasts {
+			out = append(out, Condition{Kind: key.kind, About: key.about, Text: s.Text, Since: s.began, Last: s.Time})
+		}
+	}
+	return out
+}
+
 // Reported returns the alarms that are active and were reported since they began, and the
-// events of the last minute. What comes and goes within a minute is in it once.
+// events of the last minute, with the texts that were reported last. What comes and goes within a minute is in it once.
 func (t *Tracker) Reported() []Condition {
 	t.mu.Lock()
 	defer t.mu.Unlock()

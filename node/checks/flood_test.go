@@ -84,7 +84,7 @@ func TestFlood(t *testing.T) {
 		f.second(n, 100, false)
 	}
 	if len(f.check.Alarms.Lasting()) > 0 || len(f.logged) != 1 || !strings.Contains(f.logged[0], "a spoofed flood has ended") {
-		t.Errorf("it has ended: %q, %q", f.check.Alarms.Lasting(), f.logged)
+		t.Errorf("it has ended: %v, %q", f.check.Alarms.Lasting(), f.logged)
 	}
 	if i := slices.IndexFunc(f.alarms, func(a string) bool {
 		return !strings.Contains(a, "since "+testBegin.Add(20*time.Second).Format(time.RFC3339))

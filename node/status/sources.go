@@ -20,6 +20,7 @@ import (
 	"edgeguard/blocklist"
 	"edgeguard/config"
 	"edgeguard/detector"
+	"edgeguard/node/alarm"
 	"edgeguard/node/evidence"
 	"edgeguard/node/pipeline"
 	"edgeguard/rules"
@@ -46,7 +47,7 @@ type Sources struct {
 	Verdicts  func(func(by pipeline.Ruling, n uint64))
 	Crossings func(by pipeline.Ruling) uint64
 	// Conditions returns the alarms that are active.
-	Conditions func() []edgeguard.Alarm
+	Conditions func() []alarm.Condition
 	// Report adds the figures of the services and of the node's other parts.
 	Report func(*admin.Stats)
 	// Rates returns what the node did lately, Minute what it did in the last minute, Day

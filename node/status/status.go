@@ -195,19 +195,30 @@ func (s *Status) Stats() admin.Stats {
 		out.Decisions = append(out.Decisions, admin.Decisions{Source: by.Source, Action: by.Action.String(), Rule: by.Rule, Count: n})
 	})
 	s.from.Report(&out)
-	joined := out.Fleet != nil && out.Fleet.Up
-	for _, a := range s.from.Conditions() {
-		// The alarm of a node that was cut off lasts until its session has: what is seen is over now.
-		// Of a link that works at nothing, its pushes complain as well: one cause is said once.
-		if a.Kind == alarm.Fleet && joined || slices.Contains(out.Conditions, a.Text) {
-			continue
-		}
-		out.Conditions, out.Kinds = append(out.Conditions, a.Text), append(out.Kinds, a.Kind)
-	}
+	s.judge(&out)
 	slices.SortFunc(out.Decisions, func(a, b admin.Decisions) int {
 		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Action, b.Action), cmp.Compare(a.Rule, b.Rule))
 	})
 	return out
+}
+
+// judge fills in what the alarms say of the node, once its figures are known.
+func (s *Status) judge(out *admin.Stats) {
+	joined := out.Fleet != nil && out.Fleet.Up
+	var all []admin.Alarm
+	for _, a := range s.from.Conditions() {
+		// The alarm of a node that was cut off lasts until its session has: what is seen is over now.
+		// Of a link that works at nothing, its pushes complain as well: one cause is said once.
+		if a.Kind == alarm.Fleet && joined || slices.ContainsFunc(all, func(b admin.Alarm) bool { return b.Text == a.Text }) {
+			continue
+		}
+		part, acts := alarm.About(a.Kind)
+		all = append(all, admin.NewAlarm(a.Kind, part, a.Text, s.from.Clock.Epoch(a.Since).UTC(), acts, alarm.Awaits(a.Kind)))
+	}
+	out.Judge(all)
+	for _, a := range out.Alarms() {
+		out.Conditions, out.Kinds = append(out.Conditions, a.Text), append(out.Kinds, a.Kind)
+	}
 }
 
 // tables adds up the tables of all meters.
