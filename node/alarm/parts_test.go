@@ -16,7 +16,7 @@ import (
 )
 
 // raised returns the kinds that are written in the source: the constants of kinds.go and those
-// named alarm… of sensors, and what the fleet's link passes to Alarm.
+// named alarm… of sensors, those of each inline.Asker, and what the fleet's link passes to Alarm.
 func raised(t *testing.T) map[string]string {
 	found := map[string]string{}
 	walk := func(folder string, look func(file string, n ast.Node)) {
@@ -50,6 +50,23 @@ func raised(t *testing.T) map[string]string {
 	}
 	walk("node/alarm/kinds.go", constants(""))
 	walk("sensor", constants("alarm"))
+	ends := map[string]string{} // of the kinds that an inline.Asker makes of its own
+	walk("sensor/inline", func(file string, n ast.Node) {
+		if b, ok := n.(*ast.BinaryExpr); ok && strings.HasPrefix(text(b.Y), "_") {
+			ends[text(b.Y)] = file
+		}
+	})
+	walk("sensor", func(_ string, n ast.Node) {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || len(call.Args) != 3 {
+			return
+		}
+		if f, ok := call.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "New" && text(call.Args[1]) != "" {
+			for end, file := range ends {
+				found[text(call.Args[1])+end] = file
+			}
+		}
+	})
 	walk("aggregator", func(file string, n ast.Node) {
 		call, ok := n.(*ast.CallExpr)
 		if !ok || len(call.Args) != 3 {
