@@ -18,18 +18,6 @@ const (
 	batch = 4096
 )
 
-// Definitions returns the tables as HAProxy is taught them: what a follower says of a
-// table is about the one at this place.
-func Definitions() (all []peers.Definition) {
-	for i, t := range haproxy.BlockTables() {
-		all = append(all, peers.Definition{
-			ID: uint64(i + 1), Name: "/" + t.Name, Key: peers.IPv6, KeyBytes: 16, Expire: t.Expire,
-			Stored: []peers.Stored{{Type: peers.GPT0, Elements: 1}},
-		})
-	}
-	return all
-}
-
 // Follower knows what one HAProxy is to be taught next. Its methods are safe for
 // concurrent use.
 type Follower struct {

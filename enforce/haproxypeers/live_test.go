@@ -142,6 +142,15 @@ type session struct {
 	have    bool       // we have HAProxy's
 }
 
+// definition is that of the table at this place among those that HAProxy is taught.
+func definition(place int) *peers.Definition {
+	t := haproxy.BlockTables()[place]
+	return &peers.Definition{
+		ID: uint64(place + 1), Name: "/" + t.Name, Key: peers.IPv6, KeyBytes: 16, Expire: t.Expire,
+		Stored: []peers.Stored{{Type: peers.GPT0, Elements: 1}},
+	}
+}
+
 // connect opens a session. It returns when HAProxy has all that is in force.
 func (p *proxy) connect(t testing.TB, e *haproxypeers.Teacher) *session {
 	t.Helper()
@@ -150,7 +159,7 @@ func (p *proxy) connect(t testing.TB, e *haproxypeers.Teacher) *session {
 		t.Fatal(err)
 	}
 	s := &session{t: t, conn: conn, follower: e.NewFollower(), stop: make(chan struct{}), proxy: p}
-	hello := peers.AppendHello(nil, peers.Hello{To: "test", From: "edgeguard", PID: os.Getpid()})
+	hello := fmt.Appendf(nil, "HAProxyS 2.1\ntest\nedgeguard %d 1\n", os.Getpid())
 	status := make([]byte, len("200\n"))
 	if _, err := conn.Write(hello); err != nil {
 		t.Fatal(err)
@@ -274,7 +283,7 @@ func (s *session) teach() (next time.Time) {
 		for _, e := range entries {
 			if e.Table != table {
 				table = e.Table
-				out = peers.AppendDefinition(out, &haproxypeers.Definitions()[table])
+				out = peers.AppendDefinition(out, definition(table))
 			}
 			s.id++
 			e.TTL /= s.proxy.faster
@@ -306,7 +315,7 @@ func (s *session) sync() {
 	probe := netip.AddrFrom4([4]byte{240, byte(n >> 16), byte(n >> 8), byte(n)})
 	s.writing.Lock()
 	s.id++
-	out := peers.AppendDefinition(nil, &haproxypeers.Definitions()[1])
+	out := peers.AppendDefinition(nil, definition(1))
 	_, err := s.conn.Write(peers.AppendEntry(out, s.id, peers.Entry{Key: probe, Value: haproxy.BlockedGPT, TTL: time.Second}))
 	s.writing.Unlock()
 	if err != nil {

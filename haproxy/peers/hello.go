@@ -12,10 +12,9 @@ import (
 const maxName = 255
 
 const (
-	protocol    = "HAProxyS"
-	version     = "2.1"
-	maxLine     = maxName + 32
-	statusBytes = 3
+	protocol = "HAProxyS"
+	version  = "2.1"
+	maxLine  = maxName + 32
 )
 
 // Hello is how the side that connects begins: which peer it calls, which it is, and
@@ -23,11 +22,6 @@ const (
 type Hello struct {
 	To, From string
 	PID      int
-}
-
-// AppendHello returns b with the three lines of h.
-func AppendHello(b []byte, h Hello) []byte {
-	return fmt.Appendf(b, "%s %s\n%s\n%s %d 1\n", protocol, version, h.To, h.From, h.PID)
 }
 
 // ReadHello returns the hello that b begins with, and how many bytes it has. n is 0
@@ -114,20 +108,6 @@ func (s Status) String() string {
 // AppendStatus returns b with the line of s.
 func AppendStatus(b []byte, s Status) []byte {
 	return append(strconv.AppendInt(b, int64(s), 10), '\n')
-}
-
-// ReadStatus returns the status that b begins with, and how many bytes it has. n is 0
-// if b ends before the status does.
-func ReadStatus(b []byte) (s Status, n int, err error) {
-	line, _, whole := bytes.Cut(b[:min(len(b), statusBytes+2)], []byte{'\n'})
-	if !whole && len(line) < statusBytes+2 {
-		return 0, 0, nil
-	}
-	code, err := strconv.Atoi(string(bytes.TrimSuffix(line, []byte{'\r'})))
-	if err != nil || code < 100 || code > 999 {
-		return 0, 0, fmt.Errorf("the answer to the hello begins with %q, not with a status: this is not HAProxy's peers protocol", line)
-	}
-	return Status(code), len(line) + 1, nil
 }
 
 // Refusal is why a hello is refused, with the status to answer.

@@ -122,13 +122,6 @@ func AppendAcknowledge(b []byte, table uint64, update uint32) []byte {
 	return endMessage(appendUint32(b, update), start)
 }
 
-// ReadAcknowledge returns what an acknowledge says of a table that we defined.
-func ReadAcknowledge(m Message) (table uint64, update uint32, err error) {
-	r := reader{b: m.Body}
-	table, update = r.varint("the table's ID"), r.uint32("the update's ID")
-	return table, update, r.missingPart(m.Kind)
-}
-
 // begin writes the head of a message with a body: with one byte for its length, which
 // is enough for nearly all. end makes room for more.
 func begin(b []byte, k Kind) (with []byte, start int) {

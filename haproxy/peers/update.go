@@ -92,14 +92,13 @@ type Taught struct {
 	Entry
 }
 
+// addresses is a table of addresses, as far as an update goes.
+var addresses = Definition{Key: IPv6}
+
 // AppendEntry returns b with a timed update of a table of type [IPv6] and one number.
 func AppendEntry(b []byte, id uint32, e Entry) []byte {
-	b, start := begin(b, TimedUpdateWithID)
-	b = appendUint32(b, id)
-	b = appendUint32(b, uint32(min(max(e.TTL, 0), maxTTL).Milliseconds()))
 	key := e.Key.As16()
-	b = append(b, key[:]...)
-	return endMessage(haproxy.AppendVarint(b, uint64(e.Value)), start)
+	return AppendUpdate(b, &Update{Table: &addresses, ID: id, Timed: true, TTL: min(max(e.TTL, 0), maxTTL), Key: key[:], Numbers: []uint64{uint64(e.Value)}})
 }
 
 // maxTTL keeps a time below 2³¹ ms, which HAProxy reads as a signed number.
