@@ -15,11 +15,11 @@ type Audit struct {
 	User string    `json:"user,omitempty"`
 	Role string    `json:"role,omitempty"`
 	Way  string    `json:"way,omitempty"`
-	// Action is "block", "import", "extend", "unblock", "unblock rule", "restore", "confirm", "allow", "disallow",
+	// Action is "block", "import", "extend", "unblock", "unblock many", "restore", "restore many", "confirm", "allow", "disallow",
 	// "add client", "remove client", "threshold", "end overlay", "add candidate", "remove candidate", "sign",
 	// "reload", "login", "logout", "login link" or "end sessions".
 	Action string `json:"action"`
-	Target string `json:"target,omitempty"` // the prefix as asked for, or the rule; empty for "sign" and "reload"
+	Target string `json:"target,omitempty"` // the prefix as asked for, the rule, or which blocks; empty for "sign" and "reload"
 	Detail string `json:"detail,omitempty"` // the end and the reason; old and new threshold
 	Result string `json:"result"`           // "ok", or the problem
 	// Prefixes are those of a change of many.

@@ -4,15 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
-	"net/netip"
-	"slices"
 	"strings"
 	"time"
 
 	"edgeguard"
 	"edgeguard/admin/access"
 	"edgeguard/admin/call"
-	"edgeguard/blocklist"
 )
 
 // Block puts a block in force and returns it.
@@ -125,35 +122,6 @@ func (c *Changes) Unblock(by access.Caller, prefix, reason string) (lifted Block
 		return nil
 	})
 	return lifted, p
-}
-
-// BulkLifted is how many blocks one request lifted.
-type BulkLifted struct {
-	Lifted int `json:"lifted"`
-}
-
-// UnblockRule takes back all blocks of a rule. One record of the audit is about all of them.
-func (c *Changes) UnblockRule(by access.Caller, rule, reason string) (done BulkLifted, p *call.Problem) {
-	p = c.audited(by, Audit{Action: "unblock rule", Target: call.Clip(rule)}, func(record *Audit) *call.Problem {
-		if rule == "" {
-			return call.NewProblem(http.StatusBadRequest, "rule", "is missing", "name the rule whose blocks are lifted")
-		}
-		if p := call.CheckReason(reason); p != nil {
-			return p
-		}
-		why := cmp.Or(reason, "lifted by hand")
-		for b := range c.view.reader.Newest(c.view.reader.Now(), blocklist.Only{Rule: rule}, blocklist.Place{}) {
-			record.Prefixes = append(record.Prefixes, b.Prefix) // first, because the list changes then
-		}
-		record.Prefixes = slices.DeleteFunc(record.Prefixes, func(prefix netip.Prefix) bool {
-			_, ok := c.operator.UnblockListed(prefix, why)
-			return !ok // it has ended since
-		})
-		done.Lifted = len(record.Prefixes)
-		record.Detail = fmt.Sprintf("%d lifted: %s", done.Lifted, why)
-		return nil
-	})
-	return done, p
 }
 
 // UnblockOwned takes back the block that an owner made on this node. Another block of

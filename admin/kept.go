@@ -135,7 +135,7 @@ func (v *View) Recent(ctx context.Context, n int, kinds []string) []Event {
 }
 
 // listed are the changes of many whose blocks have no event of their own that is kept.
-var listed = []string{"import", "unblock rule"}
+var listed = []string{"import", unblockMany, restoreMany, "unblock rule"} // the last is what former versions kept
 
 // Since returns the number of the event of an ID, or of the last event where that is no ID, with
 // a gap: where events behind it are gone, or are in the list of a change of many alone, and blocks

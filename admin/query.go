@@ -1,8 +1,10 @@
 package admin
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"edgeguard"
@@ -12,16 +14,44 @@ import (
 // Which blocks a list is asked for, read from the parameters of a request: the
 // API's and the pages'.
 
+// filterNames are the parameters that say which blocks are meant.
+var filterNames = []string{"rule", "owner", "origin", "prefix", "contains", "family", "made_by", "proxied", "since_after"}
+
 // ReadBlockFilter reads the parameters of a list of blocks.
 func ReadBlockFilter(r *http.Request) (f BlockFilter, limit int, p *call.Problem) {
-	q, p := call.ReadQuery(r, "rule", "owner", "origin", "prefix", "contains", "family", "made_by", "proxied", "since_after", "order", "dir", "limit", "cursor")
+	q, p := call.ReadQuery(r, slices.Concat(filterNames, []string{"order", "dir", "limit", "cursor"})...)
 	if p != nil {
 		return f, 0, p
 	}
-	f = BlockFilter{Rule: q["rule"], Origin: q["origin"], Family: q["family"], MadeBy: q["made_by"], Order: q["order"]}
-	for _, word := range [][]string{{"family", "ipv4", "ipv6"}, {"made_by", FromHere, Manual, FromFleet}, {"proxied", "true", "false"}, {"order", ByPrefix, Newest, ByEnd, ByCount}, {"dir", "asc", "desc"}} {
+	if f, p = readFilter(q); p != nil {
+		return f, 0, p
+	}
+	for _, word := range [][]string{{"order", ByPrefix, Newest, ByEnd, ByCount}, {"dir", "asc", "desc"}} {
 		if p := q.OneOf(word[0], word[1:]...); p != nil {
 			return f, 0, p
+		}
+	}
+	f.Order = cmp.Or(q["order"], ByPrefix)
+	f.Backwards = q["dir"] != "" && q["dir"] != Orders[f.Order]
+	if text, given := q["cursor"]; given {
+		prefix, err := f.ReadCursor(text)
+		if err != nil {
+			return f, 0, call.NewProblem(http.StatusBadRequest, "cursor", strconv.Quote(call.Clip(text))+" is not a cursor of this order", "use next of the previous page")
+		}
+		if f.After.Prefix, p = call.ParsePrefix("cursor", prefix); p != nil {
+			return f, 0, p
+		}
+	}
+	limit, p = q.Limit()
+	return f, limit, p
+}
+
+// readFilter reads which blocks are meant.
+func readFilter(q call.Query) (f BlockFilter, p *call.Problem) {
+	f = BlockFilter{Rule: q["rule"], Origin: q["origin"], Family: q["family"], MadeBy: q["made_by"]}
+	for _, word := range [][]string{{"family", "ipv4", "ipv6"}, {"made_by", FromHere, Manual, FromFleet}, {"proxied", "true", "false"}} {
+		if p := q.OneOf(word[0], word[1:]...); p != nil {
+			return f, p
 		}
 	}
 	if text, given := q["owner"]; given {
@@ -29,22 +59,14 @@ func ReadBlockFilter(r *http.Request) (f BlockFilter, limit int, p *call.Problem
 			p = call.NewProblem(http.StatusBadRequest, "owner", "rule and owner are both set", "set one of them")
 		}
 		if p != nil {
-			return f, 0, p
+			return f, p
 		}
 	}
-	if f.Order == "" {
-		f.Order = ByPrefix
-	}
-	f.Backwards = q["dir"] != "" && q["dir"] != Orders[f.Order]
 	if text, given := q["proxied"]; given {
 		yes := text == "true"
 		f.Proxied = &yes
 	}
-	if p := readPlaces(q, &f); p != nil {
-		return f, 0, p
-	}
-	limit, p = q.Limit()
-	return f, limit, p
+	return f, readPlaces(q, &f)
 }
 
 // OwnerRule returns the Rule of an owner's blocks, and without an owner that of an
@@ -71,15 +93,6 @@ func readPlaces(q call.Query, f *BlockFilter) (p *call.Problem) {
 			return p
 		}
 	}
-	if f.Since, p = q.Time("since_after"); p != nil {
-		return p
-	}
-	if text, given := q["cursor"]; given {
-		prefix, err := f.ReadCursor(text)
-		if err != nil {
-			return call.NewProblem(http.StatusBadRequest, "cursor", strconv.Quote(call.Clip(text))+" is not a cursor of this order", "use next of the previous page")
-		}
-		f.After.Prefix, p = call.ParsePrefix("cursor", prefix)
-	}
+	f.Since, p = q.Time("since_after")
 	return p
 }

@@ -149,9 +149,6 @@ type Operator interface {
 	// no such block is in force or awaits confirmation.
 	Unblock(prefix netip.Prefix, reason string) (edgeguard.Block, bool)
 
-	// UnblockListed is Unblock of one of many, which the record of the change lists.
-	UnblockListed(prefix netip.Prefix, reason string) (edgeguard.Block, bool)
-
 	// UnblockOwned takes back the block of exactly this prefix, if the owner made it on
 	// this node, and clears no counts. It returns what was lifted; false if no such
 	// block is in force.
@@ -182,6 +179,7 @@ type Operator interface {
 
 	Tuner
 	BulkImporter
+	BulkLifter
 	KernelOperator
 	ImportOperator
 	BouncerOperator

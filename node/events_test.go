@@ -12,6 +12,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/admin/client"
 	"edgeguard/clockguard"
 	"edgeguard/eventlog"
 	"edgeguard/node/alarm"
@@ -160,7 +161,7 @@ func TestLiftedByRuleIsKept(t *testing.T) {
 		u.request("203.0.113.9")
 	}
 	for _, rule := range []string{"long", "site"} {
-		if _, err := u.desk().UnblockRule(t.Context(), rule, ""); err != nil {
+		if _, err := u.desk().UnblockMany(t.Context(), client.Filter{Rule: rule}, "", false); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -77,6 +77,14 @@ func (j *journal) add(e entry) {
 	}
 }
 
+// room waits until less than half of the entries wait, for a caller that may: an operator who
+// changes many blocks. It gives up after a second.
+func (j *journal) room() {
+	for tries := 0; len(j.entries) >= journalLength/2 && tries < 1000; tries++ {
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // leave counts entries that were published and not kept.
 func (j *journal) leave(n uint64) { j.lost.Add(n) }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
-	"sync/atomic"
+	"sync"
 
 	"edgeguard"
 	"edgeguard/admin"
@@ -32,8 +32,9 @@ type operator struct {
 	clock      *clockguard.Clock
 	status     *status.Status
 	reload     func() error
-	publish    func() // all records again, by the key that signs now
-	listing    atomic.Int32
+	room       func()   // waits until what happens is written as fast as an operator makes it happen
+	publish    func()   // all records again, by the key that signs now
+	listing    sync.Map // prefixes that a change of many is about to make or lift: its one record lists them
 }
 
 // Block implements admin.Operator.
@@ -68,9 +69,9 @@ func (o *operator) Import(b edgeguard.Block, spent float64, try bool) (edgeguard
 		local.Since, local.Until = o.clock.Local(b.Since), o.clock.Local(b.Until)
 		err = o.list.Check(local, o.clock.Now())
 	} else {
-		o.listing.Add(1)
+		o.listing.Store(b.Prefix, nil)
 		b, err = o.block(b, false)
-		o.listing.Add(-1)
+		o.listing.Delete(b.Prefix)
 	}
 	if err != nil {
 		share = 0
@@ -79,11 +80,10 @@ func (o *operator) Import(b edgeguard.Block, spent float64, try bool) (edgeguard
 }
 
 // imports reports whether a block that was made or lifted is one of many that an operator's
-// change makes at this moment, whose one record lists it. Where another is made or lifted by
-// hand meanwhile, its own record does.
+// change makes at this moment, whose one record lists it.
 func (o *operator) imports(b *edgeguard.Block) bool {
-	byHand := b.Lifted || b.Rule == edgeguard.ManualRule || edgeguard.Owner(b.Rule) != ""
-	return o.listing.Load() > 0 && byHand && b.Origin == o.pipeline.Current().Config.Node
+	_, listed := o.listing.Load(b.Prefix)
+	return listed && b.Origin == o.pipeline.Current().Config.Node
 }
 
 // blockOwned puts another program's block in force, or returns the one that stays.
@@ -127,9 +127,7 @@ func (o *operator) add(b edgeguard.Block, force bool) (edgeguard.Block, error) {
 // Unblock implements admin.Operator.
 func (o *operator) Unblock(prefix netip.Prefix, reason string) (edgeguard.Block, bool) {
 	now, g := o.clock.Now(), o.pipeline.Current()
-	if reason == edgeguard.SiteFailed { // the guard's own word, by which nodes forget less
-		reason += " (by hand)"
-	}
+	reason = byHand(reason)
 	lifted, ok := o.list.Lift(prefix, now, reason, g.Config.Node)
 	if !ok {
 		lifted, ok = o.quarantine.Withdraw(now, prefix, reason, g.Config.Node)
@@ -140,11 +138,13 @@ func (o *operator) Unblock(prefix netip.Prefix, reason string) (edgeguard.Block,
 	return o.status.Outward(lifted), ok
 }
 
-// UnblockListed implements admin.Operator.
-func (o *operator) UnblockListed(prefix netip.Prefix, reason string) (edgeguard.Block, bool) {
-	o.listing.Add(1)
-	defer o.listing.Add(-1)
-	return o.Unblock(prefix, reason)
+// byHand returns an operator's reason. The guard of a failing site has a word of its own, by which
+// nodes forget less.
+func byHand(reason string) string {
+	if reason == edgeguard.SiteFailed {
+		reason += " (by hand)"
+	}
+	return reason
 }
 
 // Disallow implements admin.Operator.

@@ -59,6 +59,7 @@ type store struct {
 	history    snapshot.SideFile[*tuning.History]
 	doors      snapshot.SideFile[*pipeline.Pipeline]
 	day        snapshot.SideFile[*watch.Rates]
+	replaced   snapshot.SideFile[*blocklist.List]
 	tally      keptTally
 	positions  *positions
 	clock      *clockguard.Clock
@@ -147,7 +148,9 @@ func (s *store) restore() *snapshot.Loaded {
 }
 
 // beside returns the files beside the state.
-func (s *store) beside() []anySide { return []anySide{&s.evidence, &s.history, &s.doors, &s.day} }
+func (s *store) beside() []anySide {
+	return []anySide{&s.evidence, &s.history, &s.doors, &s.day, &s.replaced}
+}
 
 // anySide is a [snapshot.SideFile] of anything.
 type anySide interface {

@@ -121,7 +121,7 @@ func (n *Node) wireSensors(s supervisor.Config, c *config.Config, teacher *hapro
 	n.store = (&store{
 		pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, positions: positions, clock: n.clock, alarms: n.alarms, log: n.options.Log,
 		evidence: evidenceSide(c.State, evidence.NewKept()), history: historySide(c.State, new(tuning.History)), tally: newKeptTally(c.Memory),
-		doors: doorsSide(c.State, n.pipeline, n.clock),
+		doors: doorsSide(c.State, n.pipeline, n.clock), replaced: replacedSide(c.State, n.list),
 	}).in(c.State)
 	n.logs.logDeps = logDeps{n.pipeline, n.clock, n.alarms, n.options.Log, positions, n.store.cut.RLocker(), n.store.touch, n.uncounted.Uncounter}
 	asked := &listeners.Asked{
@@ -182,7 +182,7 @@ func (n *Node) wireAdmin(s supervisor.Config, c *config.Config) {
 	n.admin = &adminAPI{
 		status: shown, view: view, events: events, latency: n.latency, logins: access.NewLogins(), deps: n.listens(),
 		operator: &operator{
-			Control: n.lifecycle.overlay, KernelFilter: n.enforcers.Filter, ImportedLists: n.imports, BouncerSide: n.bouncers, pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, clock: n.clock, status: shown, reload: n.Reload,
+			Control: n.lifecycle.overlay, KernelFilter: n.enforcers.Filter, ImportedLists: n.imports, BouncerSide: n.bouncers, pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, clock: n.clock, status: shown, reload: n.Reload, room: n.journal.room,
 			publish:     func() { n.fleet.Sign() },
 			clientNames: &clientNames{n.pipeline, n.clock, n.store.touch},
 		},

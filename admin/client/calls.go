@@ -69,11 +69,18 @@ func (c *Client) Unblock(ctx context.Context, prefix, reason string) (admin.Bloc
 	return ask[admin.Block](ctx, c, http.MethodDelete, "/api/v1/blocks/"+escaped(prefix), because(reason), nil)
 }
 
-// UnblockRule removes all blocks of a rule, and resets the counts of their addresses.
-func (c *Client) UnblockRule(ctx context.Context, rule, reason string) (admin.BulkLifted, error) {
-	query := url.Values{"rule": {rule}}
+// UnblockMany removes the blocks that a filter matches, at most [admin.MostLifted] of them, or
+// with try only says what that would do.
+func (c *Client) UnblockMany(ctx context.Context, f Filter, reason string, try bool) (admin.BulkLifted, error) {
+	query := f.query()
+	if len(query) == 0 {
+		query.Set("all", "true")
+	}
 	if reason != "" {
 		query.Set("reason", reason)
+	}
+	if try {
+		query.Set("dry_run", "true")
 	}
 	return ask[admin.BulkLifted](ctx, c, http.MethodDelete, "/api/v1/blocks", query, nil)
 }

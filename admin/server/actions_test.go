@@ -385,32 +385,51 @@ func TestPageSaysWhatABlockDoes(t *testing.T) {
 	}
 }
 
-// All blocks of a rule are lifted by one request, which is one change with their list. Without
-// a rule nothing is.
-func TestUnblockRule(t *testing.T) {
+// The blocks that a filter matches are lifted by one request, which is one change with their list.
+// Without a filter nothing is, and a trial changes nothing.
+func TestUnblockMany(t *testing.T) {
 	n := newNode()
 	s := serve(t, n, server.Config{})
 	for i := range 30 {
 		s.mustBlock(t, numbered(uint32(i)).String(), []string{"site", "login", "site"}[i%3], []string{"n1", "n2"}[i%2])
 	}
-	if status, _ := s.write(t, "DELETE", "/api/v1/blocks", ""); status != 400 || n.list.Len() != 30 {
-		t.Errorf("without a rule: %d, %d blocks are left", status, n.list.Len())
+	lift := func(query string) (int, string) {
+		status, body := s.ask(t, request{method: "DELETE", path: "/api/v1/blocks?" + query, unix: true})
+		return status, strings.TrimSpace(string(body))
 	}
-	lift := func(query string) (int, []byte) {
-		return s.ask(t, request{method: "DELETE", path: "/api/v1/blocks?" + query, unix: true})
+	for _, wrong := range []string{"", "reason=x", "rule=", "all=yes", "all=false", "dry_run=maybe&all=true", "rule=site&owner=f", "prefix=site", "order=newest&rule=site", "seen=now&all=true", "rule=site&dry_run=1"} {
+		if status, body := lift(wrong); status != 400 || n.list.Len() != 30 {
+			t.Errorf("%q: %d %s, %d blocks are left", wrong, status, body, n.list.Len())
+		}
+	}
+	failed := len(n.allAudits())
+	if status, body := lift("rule=site&dry_run=true"); status != 200 || body != `{"lifted":20,"rules":{"site":20}}` || n.list.Len() != 30 || len(n.allAudits()) != failed {
+		t.Errorf("a trial: %d %s, %d blocks are left", status, body, n.list.Len())
+	}
+	if status, body := lift("rule=site&seen=" + start.Add(-time.Hour).Format(time.RFC3339)); status != 200 || body != `{"lifted":0}` {
+		t.Errorf("what was made since: %d %s", status, body)
 	}
 	status, body := lift("rule=site&reason=wrong+limit")
-	if status != 200 || strings.TrimSpace(string(body)) != `{"lifted":20}` || n.list.Len() != 10 {
+	if status != 200 || body != `{"lifted":20,"rules":{"site":20}}` || n.list.Len() != 10 {
 		t.Errorf("%d %s, %d blocks are left", status, body, n.list.Len())
 	}
 	all := n.allAudits()
-	if a := all[len(all)-1]; len(all) != 2 || a.Action != "unblock rule" || a.Target != "site" || a.Detail != "20 lifted: wrong limit" || len(a.Prefixes) != 20 {
+	if a := all[len(all)-1]; a.Action != "unblock many" || a.Target != "blocks of site" || a.Detail != "20 lifted: wrong limit" || len(a.Prefixes) != 20 {
 		t.Errorf("%d changes: %+v", len(all), a)
 	}
 	if page := decode[admin.PastPage](t, s, "/api/v1/history?kind=change&prefix="+numbered(2).String()); len(page.Events) != 1 || len(page.Events[0].Change.Prefixes) != 20 {
 		t.Errorf("of one of them: %+v", page)
 	}
-	if _, body := lift("rule=site"); strings.TrimSpace(string(body)) != `{"lifted":0}` {
+	if _, body := lift("all=true&origin=n2"); body != `{"lifted":5,"rules":{"login":5}}` {
+		t.Errorf("of a node: %s", body)
+	}
+	if _, body := lift("prefix=" + netip.PrefixFrom(numbered(1).Addr(), 32).String()); body != `{"lifted":0}` && n.list.Len() != 5 {
 		t.Errorf("again: %s", body)
+	}
+	if status, _ := s.ask(t, request{method: "DELETE", path: "/api/v1/blocks?all=true"}); status != 401 && status != 403 || n.list.Len() == 0 {
+		t.Errorf("without a login: %d, %d blocks are left", status, n.list.Len())
+	}
+	if _, body := lift("all=true"); n.list.Len() != 0 {
+		t.Errorf("all: %s, %d are left", body, n.list.Len())
 	}
 }

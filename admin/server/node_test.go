@@ -223,8 +223,22 @@ func (n *node) Disallow(prefix netip.Prefix, reason string) (edgeguard.Block, bo
 	return n.list.Disallow(prefix, start, reason, "n1")
 }
 
-func (n *node) UnblockListed(prefix netip.Prefix, reason string) (edgeguard.Block, bool) {
-	return n.Unblock(prefix, reason)
+// UnblockMany is the list's, and notes whose counts would be cleared.
+func (n *node) UnblockMany(blocks []edgeguard.Block, goes func(*edgeguard.Block) bool, reason string, try bool) (lifted []blocklist.Lifted) {
+	for _, b := range blocks {
+		x, ok := blocklist.Lifted{Was: b, Left: edgeguard.Block{Lifted: true}}, true
+		if !try {
+			x, ok = n.list.LiftSame(b, goes, start, reason, "n1")
+		}
+		if ok {
+			lifted = append(lifted, x)
+		}
+	}
+	return lifted
+}
+
+func (n *node) PutBack(x blocklist.Lifted) (edgeguard.Block, bool, error) {
+	return n.list.PutBack(x, start, "n1")
 }
 
 func (n *node) Unblock(prefix netip.Prefix, reason string) (edgeguard.Block, bool) {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"net/http"
 
 	"edgeguard/admin"
@@ -73,13 +74,13 @@ func (s writes) removeBlock(w http.ResponseWriter, r *http.Request) *call.Proble
 	return answered(w, http.StatusOK, lifted, p)
 }
 
-// removeBlocks lifts the blocks of a rule.
+// removeBlocks lifts the blocks of a selection.
 func (s writes) removeBlocks(w http.ResponseWriter, r *http.Request) *call.Problem {
-	q, p := s.parameters(r, "unblock rule", "rule", "reason")
-	if p != nil {
-		return p
+	selection, q, p := admin.ReadSelection(r, "reason", "dry_run")
+	if p = cmp.Or(p, q.OneOf("dry_run", "true", "false")); p != nil {
+		return s.Audited(access.CallerOf(r), "unblock many", "", func(*string) *call.Problem { return p })
 	}
-	lifted, p := s.UnblockRule(access.CallerOf(r), q["rule"], q["reason"])
+	lifted, p := s.UnblockMany(access.CallerOf(r), &selection, q["reason"], q["dry_run"] == "true")
 	return answered(w, http.StatusOK, lifted, p)
 }
 

@@ -212,48 +212,47 @@ func sayAdded(ctx context.Context, e *command.Env, node *client.Client, b *admin
 }
 
 func blocksRemoveCommand(e *command.Env) *cobra.Command {
-	var reason, owner, rule string
-	var all bool
+	var reason string
+	var of client.Filter
+	var all, dryRun bool
 	c := &cobra.Command{
-		Use:   "remove PREFIX...",
+		Use:   "remove [PREFIX...]",
 		Short: "Remove blocks and reset the counts of their addresses",
 		Long: `remove takes back the block of exactly this prefix, and resets the counts of its
 addresses, on all nodes of a fleet. It stops at the first prefix that is not blocked.
 With --owner it takes back the block that this program made through this
-node, and resets nothing; another block stays, and that is no error. With --rule and
---all it takes back every block of a rule, whichever node made it.`,
+node, and resets nothing; another block stays, and that is no error.
+
+With --all it takes back every block that --rule, --owner (through this node) and
+--prefix match, or without these every one: as one change. A block that one of them had
+replaced, as an import does a rule's, is in force again. Counts restart at 0 for the
+blocks that rules made, and for no others. --dry-run says what that would be.`,
 		Example: `  edgeguard blocks remove 203.0.113.9
   edgeguard blocks remove 2001:db8:1:2::/64 --reason "customer called"
-  edgeguard blocks remove --rule scan --all`,
-		Args: func(c *cobra.Command, args []string) error {
-			switch {
-			case all && (owner == "") == (rule == ""):
-				return command.Usage(errors.New("remove: --all requires --owner or --rule, and only one of them"))
-			case rule != "" && !all:
-				return command.Usage(errors.New("remove: --rule requires --all: to remove one block, name its prefix alone"))
-			case all:
-				return command.NoArguments(c, args)
-			case len(args) > 1 && owner == "":
+  edgeguard blocks remove --all --rule scan --dry-run
+  edgeguard blocks remove --all --prefix 203.0.113.0/24`,
+		Args: func(c *cobra.Command, args []string) error { return removed(c, &of, all, dryRun, args) },
+		PreRunE: func(*cobra.Command, []string) error {
+			if all {
 				return nil
 			}
-			return command.OneArgument("the address or prefix that is blocked")(c, args)
+			return notOwned(e, of.Owner)
 		},
-		PreRunE: func(*cobra.Command, []string) error { return notOwned(e, owner+rule) },
 	}
 	noWait := noWaitFlag(c)
 	e.JSONFlag(c, "print JSON, one object")
 	c.Flags().StringVar(&reason, "reason", "", "`TEXT` for the log")
-	c.Flags().StringVar(&rule, "rule", "", "with --all, remove the blocks of the rule `NAME`")
-	c.Flags().StringVar(&owner, "owner", "", "remove only the block of the program `NAME`, and keep the counts")
-	c.Flags().BoolVar(&all, "all", false, "remove all blocks of --rule, or all that --owner made through this node")
+	c.Flags().StringVar(&of.Rule, "rule", "", "with --all, only blocks of the rule `NAME`")
+	c.Flags().StringVar(&of.Prefix, "prefix", "", "with --all, only blocks inside this `PREFIX`")
+	c.Flags().StringVar(&of.Owner, "owner", "", "only what the program `NAME` made through this node, and keep the counts")
+	c.Flags().BoolVar(&all, "all", false, "remove all blocks that the other flags match")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "with --all, change nothing, and say what would be removed")
 	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, args []string) error {
 		switch {
-		case rule != "":
-			return removeAllOfRule(ctx, e, node, rule, reason)
 		case all:
-			return removeAllOwned(ctx, e, node, owner, reason)
-		case owner != "":
-			return removeOwned(ctx, e, node, args[0], owner, reason)
+			return removeAll(ctx, e, node, of, reason, dryRun)
+		case of.Owner != "":
+			return removeOwned(ctx, e, node, args[0], of.Owner, reason)
 		}
 		for _, prefix := range args {
 			if err := removeBlock(ctx, e, node, prefix, reason, !*noWait); err != nil {
@@ -262,6 +261,21 @@ node, and resets nothing; another block stays, and that is no error. With --rule
 		}
 		return nil
 	})
+}
+
+// removed checks which blocks are to be removed.
+func removed(c *cobra.Command, of *client.Filter, all, dryRun bool, args []string) error {
+	switch {
+	case !all && (of.Rule != "" || of.Prefix != "" || dryRun):
+		return command.Usage(errors.New("remove: --rule, --prefix and --dry-run require --all: to remove one block, name its prefix alone"))
+	case of.Rule != "" && of.Owner != "":
+		return command.Usage(errors.New("remove: --rule and --owner: use one of them"))
+	case all:
+		return command.NoArguments(c, args)
+	case len(args) > 1 && of.Owner == "":
+		return nil
+	}
+	return command.OneArgument("the address or prefix that is blocked")(c, args)
 }
 
 // removeBlock takes back one block, and says what came of it.

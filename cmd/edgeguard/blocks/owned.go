@@ -37,11 +37,10 @@ func ownedSpan(text string) string {
 	return text
 }
 
-// notOwned refuses JSON of what belongs to an owner: more blocks than one may change, or
-// none.
+// notOwned refuses JSON of what belongs to an owner: a block may change, or none.
 func notOwned(e *command.Env, owner string) error {
 	if e.JSON && owner != "" {
-		return command.Usage(errors.New("--json, and --owner or --rule: use one of them"))
+		return command.Usage(errors.New("--json, and --owner: use one of them"))
 	}
 	return nil
 }
@@ -87,51 +86,4 @@ func removeOwned(ctx context.Context, e *command.Env, node *client.Client, prefi
 	}
 	_, err = fmt.Fprintf(e.Stdout, "%s is no longer blocked by %s; its counts stay\n", output.Prefix(b.Prefix), safetext.Strip(owner))
 	return err
-}
-
-// removeAllOwned takes back all blocks that an owner made through this node.
-func removeAllOwned(ctx context.Context, e *command.Env, node *client.Client, owner, reason string) error {
-	status, err := node.Status(ctx)
-	if err != nil {
-		return err
-	}
-	removed, err := removeAll(ctx, node, client.Filter{Owner: owner, Origin: status.Node}, func(prefix string) error {
-		_, err := node.UnblockOwned(ctx, prefix, owner, reason)
-		return err
-	})
-	fmt.Fprintf(e.Stdout, "%s of %s removed; counts stay\n", words.Plural(removed, "block", "blocks"), safetext.Strip(owner))
-	return err
-}
-
-// removeAllOfRule takes back all blocks of a rule.
-func removeAllOfRule(ctx context.Context, e *command.Env, node *client.Client, rule, reason string) error {
-	done, err := node.UnblockRule(ctx, rule, reason)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(e.Stdout, "%s of rule %s removed, and the counts of their addresses restart at 0\n", words.Plural(done.Lifted, "block", "blocks"), safetext.Strip(rule))
-	return nil
-}
-
-// removeAll removes the blocks that a filter matches. One that has ended meanwhile, or became
-// another's, is no fault.
-func removeAll(ctx context.Context, node *client.Client, of client.Filter, remove func(prefix string) error) (removed int, err error) {
-	var all []string // first, because they are listed page by page while they go
-	for b, err := range node.Blocks(ctx, of) {
-		if err != nil {
-			return 0, err
-		}
-		all = append(all, b.Prefix.String())
-	}
-	for _, prefix := range all {
-		err := remove(prefix)
-		var problem *call.Problem
-		switch {
-		case err == nil:
-			removed++
-		case !errors.As(err, &problem) || problem.Status != http.StatusNotFound && problem.Status != http.StatusConflict:
-			return removed, err
-		}
-	}
-	return removed, nil
 }

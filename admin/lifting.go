@@ -1,0 +1,134 @@
+package admin
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"edgeguard"
+	"edgeguard/admin/access"
+	"edgeguard/admin/call"
+	"edgeguard/blocklist"
+	"edgeguard/internal/words"
+)
+
+// The actions of changes of many blocks in an audit.
+const (
+	unblockMany = "unblock many"
+	restoreMany = "restore many"
+)
+
+// BulkLifter is what a change that lifts many blocks needs of a node.
+type BulkLifter interface {
+	// UnblockMany takes back those of the blocks that are still the same, by rule and version, or
+	// only tries to if try is set. What one had replaced is in force again, unless goes says of
+	// it that it is to go, too. What rules had counted is cleared for the blocks that they made.
+	UnblockMany(blocks []edgeguard.Block, goes func(*edgeguard.Block) bool, reason string, try bool) []blocklist.Lifted
+
+	// PutBack puts one in force again, if nothing has happened to its prefix since: else
+	// still is false. The error wraps one of package blocklist.
+	PutBack(x blocklist.Lifted) (b edgeguard.Block, still bool, err error)
+}
+
+// BulkLifted is what came of lifting many blocks, or with dry_run would.
+type BulkLifted struct {
+	Lifted int `json:"lifted"`
+	// Restored of them had replaced another block, which is in force again.
+	Restored int `json:"restored,omitempty"`
+	// Changed are no longer what was found, or have ended, and were left alone.
+	Changed int `json:"changed,omitempty"`
+	// More says that more blocks match: one request lifts 100,000.
+	More bool `json:"more,omitempty"`
+	// Rules is how many of the lifted were made by each rule.
+	Rules map[string]int `json:"rules,omitempty"`
+
+	lifted []blocklist.Lifted
+	what   string
+}
+
+// UnblockMany lifts the blocks of a selection, or only says what that would do. One record of
+// the audit is about all of them.
+func (c *Changes) UnblockMany(by access.Caller, s *Selection, reason string, try bool) (done BulkLifted, p *call.Problem) {
+	lift := func(record *Audit) *call.Problem {
+		if p := call.CheckReason(reason); p != nil {
+			return p
+		}
+		why := cmp.Or(reason, "lifted by hand")
+		found, more := c.view.selected(s, MostLifted)
+		goes := func(b *edgeguard.Block) bool { return s.has(b, c.view.events.node) }
+		done = newBulkLifted(c.operator.UnblockMany(found, goes, why, try), s.String())
+		done.Changed, done.More = len(found)-done.Lifted, more
+		for i := range done.lifted {
+			record.Prefixes = append(record.Prefixes, done.lifted[i].Was.Prefix)
+		}
+		record.Detail = fmt.Sprintf("%d lifted: %s", done.Lifted, why)
+		if done.Restored > 0 {
+			record.Detail = fmt.Sprintf("%d lifted, of which %d had replaced a block that is in force again: %s", done.Lifted, done.Restored, why)
+		}
+		return nil
+	}
+	if try {
+		if p = mayChange(by); p == nil {
+			p = lift(new(Audit))
+		}
+		return done, p
+	}
+	return done, c.audited(by, Audit{Action: unblockMany, Target: call.Clip(s.String())}, lift)
+}
+
+func newBulkLifted(lifted []blocklist.Lifted, what string) BulkLifted {
+	done := BulkLifted{Lifted: len(lifted), Rules: make(map[string]int), lifted: lifted, what: what}
+	for i := range lifted {
+		done.Rules[lifted[i].Was.Rule]++
+		if !lifted[i].Left.Lifted {
+			done.Restored++
+		}
+	}
+	return done
+}
+
+// Undoable returns how many blocks [Changes.RestoreMany] would put back: what it takes to remember
+// the way back.
+func (d *BulkLifted) Undoable() int { return len(d.lifted) }
+
+// BulkRestored is what came of taking back that many blocks were lifted.
+type BulkRestored struct {
+	Restored int
+	// Changed were blocked or allowed in another way since, Refused are what the list refuses.
+	Changed, Refused int
+}
+
+// RestoreMany puts in force again what UnblockMany lifted, as it was. Where something has
+// happened to a prefix since, that stays.
+func (c *Changes) RestoreMany(by access.Caller, was *BulkLifted) (done BulkRestored, p *call.Problem) {
+	p = c.audited(by, Audit{Action: restoreMany, Target: call.Clip(was.what)}, func(record *Audit) *call.Problem {
+		var back []netip.Prefix
+		for i := range was.lifted {
+			switch b, still, err := c.operator.PutBack(was.lifted[i]); {
+			case !still:
+				done.Changed++
+			case err != nil:
+				done.Refused++
+			default:
+				back = append(back, b.Prefix)
+			}
+		}
+		done.Restored, record.Prefixes = len(back), back
+		record.Detail = done.String()
+		return nil
+	})
+	return done, p
+}
+
+// String says what came of it.
+func (d *BulkRestored) String() string {
+	parts := []string{words.Plural(d.Restored, "block is", "blocks are") + " in force again"}
+	if d.Changed > 0 {
+		parts = append(parts, words.Plural(d.Changed, "prefix was", "prefixes were")+" blocked, extended or allowed since and left as they are")
+	}
+	if d.Refused > 0 {
+		parts = append(parts, words.Plural(d.Refused, "block has", "blocks have")+" ended or may not be in force any more")
+	}
+	return strings.Join(parts, "; ")
+}

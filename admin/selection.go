@@ -1,0 +1,142 @@
+package admin
+
+import (
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"edgeguard"
+	"edgeguard/admin/call"
+	"edgeguard/blocklist"
+	"edgeguard/internal/words"
+)
+
+// MostLifted is how many blocks one request lifts.
+const MostLifted = 100_000
+
+// Selection says which of the node's blocks one change lifts: those that match all of it. The
+// zero one is all blocks.
+type Selection struct {
+	// BlockFilter is what a list is asked for. Its order and place say nothing here.
+	BlockFilter
+	// Rules, Networks and Prefixes are only blocks by one of these rules, inside one of these
+	// networks, of exactly one of these prefixes. Nil says nothing.
+	Rules    []string
+	Networks []netip.Prefix
+	Prefixes []netip.Prefix
+	// Seen is when somebody saw what matches: only blocks that were made until then. Zero is now.
+	Seen time.Time
+}
+
+// ReadSelection reads the parameters of a selection, and others by their names. One of a selection
+// has to be given, so that no slip lifts everything.
+func ReadSelection(r *http.Request, others ...string) (s Selection, q call.Query, p *call.Problem) {
+	if q, p = call.ReadQuery(r, slices.Concat(filterNames, []string{"seen", "all"}, others)...); p != nil {
+		return s, q, p
+	}
+	if s.BlockFilter, p = readFilter(q); p != nil {
+		return s, q, p
+	}
+	if s.Seen, p = q.Time("seen"); p != nil {
+		return s, q, p
+	}
+	given := slices.ContainsFunc(filterNames, func(name string) bool { return q[name] != "" })
+	if p = q.OneOf("all", "true"); p == nil && !given && q["all"] == "" {
+		p = call.NewProblem(http.StatusBadRequest, "rule", "is missing, and every other word that says which blocks are lifted", "name a rule, an owner, a prefix or another filter, or set all=true")
+	}
+	return s, q, p
+}
+
+// String says in words which blocks these are: the target of an audit's record.
+func (s *Selection) String() string {
+	var parts []string
+	say := func(given bool, text string) {
+		if given {
+			parts = append(parts, text)
+		}
+	}
+	all := s.Rules
+	if s.Rule != "" {
+		all = append(slices.Clone(all), s.Rule)
+	}
+	say(len(all) > 0, "of "+strings.Join(all, ", "))
+	say(s.Origin != "", "made by "+s.Origin)
+	say(s.MadeBy != "", "made "+s.MadeBy)
+	say(s.Family != "", s.Family)
+	say(s.Proxied != nil, "proxied or not")
+	say(s.Within.IsValid(), "inside "+s.Within.String())
+	say(s.Contains.IsValid(), "that contain "+s.Contains.String())
+	say(len(s.Networks) > 0, "in "+words.Plural(len(s.Networks), "network", "networks"))
+	say(!s.Since.IsZero(), "since "+s.Since.UTC().Format(time.RFC3339))
+	say(len(s.Prefixes) > 0, "chosen one by one")
+	if len(parts) == 0 {
+		return "all blocks"
+	}
+	return "blocks " + strings.Join(parts, ", ")
+}
+
+// has reports whether a block is one of them. node is this node.
+func (s *Selection) has(b *edgeguard.Block, node string) bool {
+	f := s.BlockFilter
+	f.Node, f.After = node, ListPosition{}
+	return f.wants(b) && (s.Rules == nil || slices.Contains(s.Rules, b.Rule)) &&
+		(!f.Contains.IsValid() || b.Prefix.Contains(f.Contains)) &&
+		(s.Networks == nil || slices.ContainsFunc(s.Networks, func(n netip.Prefix) bool { return n.Bits() <= b.Prefix.Bits() && n.Contains(b.Prefix.Addr()) })) &&
+		(s.Prefixes == nil || slices.Contains(s.Prefixes, b.Prefix))
+}
+
+// selected returns the blocks of a selection, at most most of them; more says that there are
+// others. It looks at no more blocks than it has to, and at each as it is now.
+func (v *View) selected(s *Selection, most int) (all []edgeguard.Block, more bool) {
+	now, node := v.reader.Now(), v.events.node
+	add := func(b *edgeguard.Block) bool {
+		if !s.has(b, node) || !s.Seen.IsZero() && b.Since.After(s.Seen) {
+			return true
+		}
+		if more = len(all) == most; !more {
+			all = append(all, *b)
+		}
+		return !more
+	}
+	if s.Prefixes != nil {
+		for _, p := range s.Prefixes {
+			if b, ok := v.reader.Exact(now, p); ok && !add(&b) {
+				break
+			}
+		}
+		return all, more
+	}
+	if s.Rule != "" && !s.Within.IsValid() && s.Networks == nil {
+		for b := range v.reader.Newest(now, blocklist.Only{Rule: s.Rule}, blocklist.Place{}) {
+			if !add(&b) {
+				break
+			}
+		}
+		return all, more
+	}
+	for _, n := range s.networks() {
+		for b := range v.reader.Blocks(now, n) {
+			if n.IsValid() && !n.Contains(b.Prefix.Addr()) || !add(&b) {
+				break
+			}
+		}
+	}
+	return all, more
+}
+
+// networks returns where the blocks lie, none inside another; one zero prefix for everywhere.
+func (s *Selection) networks() (all []netip.Prefix) {
+	in := slices.Clone(s.Networks)
+	if s.Networks == nil {
+		in = []netip.Prefix{s.Within}
+	}
+	slices.SortFunc(in, netip.Prefix.Compare)
+	for _, n := range in {
+		if k := len(all); k == 0 || n.Bits() < all[k-1].Bits() || !all[k-1].Contains(n.Addr()) {
+			all = append(all, n)
+		}
+	}
+	return all
+}

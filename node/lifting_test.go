@@ -1,0 +1,91 @@
+package node
+
+import (
+	"net/netip"
+	"testing"
+
+	"edgeguard"
+	"edgeguard/admin"
+	"edgeguard/admin/access"
+	"edgeguard/admin/client"
+)
+
+// An import that is taken back leaves what was before it: the block of a rule that it replaced is in
+// force again, also after a restart, and no count is forgotten, in the history one change.
+func TestImportIsTakenBack(t *testing.T) {
+	t.Parallel()
+	u := newNode(t, shortDir(t), oneLog).start()
+	const attacker, counted = "203.0.113.9", "203.0.113.10"
+	for range 310 {
+		u.request(attacker)
+	}
+	for range 200 {
+		u.request(counted)
+	}
+	request := admin.BulkRequest{}
+	for _, prefix := range []string{attacker, counted, "198.51.100.1"} {
+		request.Blocks = append(request.Blocks, admin.BulkEntry{Prefix: prefix, For: "2h", Reason: "drop.txt"})
+	}
+	if done, err := u.desk().Import(t.Context(), request); err != nil || done.Added != 3 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	u.stop()
+	u = newNode(t, u.folder, oneLog).start()
+	before := u.count(counted)
+	if done, err := u.desk().UnblockMany(t.Context(), client.Filter{Rule: edgeguard.ManualRule}, "wrong file", true); err != nil || done.Lifted != 3 || done.Restored != 1 || u.list.Len() != 3 {
+		t.Errorf("it would be %+v, %v; %d blocks", done, err, u.list.Len())
+	}
+	done, err := u.desk().UnblockMany(t.Context(), client.Filter{Rule: edgeguard.ManualRule}, "wrong file", false)
+	if err != nil || done.Lifted != 3 || done.Restored != 1 || done.Changed != 0 {
+		t.Errorf("%+v, %v", done, err)
+	}
+	b := u.list.BlockOf(u.clock.Now(), netip.MustParsePrefix(attacker+"/32"))
+	if b == nil || b.Rule != "site" || b.Limit == 0 || u.list.Len() != 1 {
+		t.Errorf("of the attacker: %+v, and %d blocks are left", b, u.list.Len())
+	}
+	if n := u.count(counted); n != before || n < 200 {
+		t.Errorf("%d are counted of an address that the rule never blocked, and %d before", n, before)
+	}
+	if e := u.past("kind=change"); len(e) != 2 || e[1].Change.Action != "unblock many" || len(e[1].Change.Prefixes) != 3 || e[1].Change.Detail != "3 lifted, of which 1 had replaced a block that is in force again: wrong file" {
+		t.Errorf("%+v", e)
+	}
+}
+
+// A rule's blocks that are lifted together begin at 0, and only those that are still what was seen
+// are: one that was made since stays.
+func TestManyAreLifted(t *testing.T) {
+	t.Parallel()
+	u := newNode(t, shortDir(t), oneLog).start()
+	for _, addr := range []string{"203.0.113.9", "203.0.113.10", "198.51.100.9"} {
+		for range 310 {
+			u.request(addr)
+		}
+	}
+	s := admin.Selection{BlockFilter: admin.BlockFilter{Within: netip.MustParsePrefix("203.0.113.0/24")}}
+	s.Seen = u.list.BlockOf(u.clock.Now(), netip.MustParsePrefix("198.51.100.9/32")).Since // the last one
+	for range 310 {
+		u.request("203.0.113.11")
+	}
+	changes := admin.NewChanges(u.admin.view, u.admin.operator, func(admin.Audit) {})
+	by := access.Caller{Role: access.Operator}
+	done, p := changes.UnblockMany(by, &s, "", false)
+	if p != nil || done.Lifted != 2 || done.Rules["site"] != 2 || u.list.Len() != 2 {
+		t.Errorf("%+v, %v; %d blocks", done, p, u.list.Len())
+	}
+	if n := u.count("203.0.113.9"); n != 0 {
+		t.Errorf("%d are counted", n)
+	}
+	if n := u.count("198.51.100.9"); n == 0 {
+		t.Error("what was counted of another is forgotten")
+	}
+	for range 310 {
+		u.request("203.0.113.10") // it is blocked again
+	}
+	back, p := changes.RestoreMany(by, &done)
+	if p != nil || back != (admin.BulkRestored{Restored: 1, Changed: 1}) || u.list.Len() != 4 {
+		t.Errorf("%+v, %v; %d blocks", back, p, u.list.Len())
+	}
+	if b := u.list.BlockOf(u.clock.Now(), netip.MustParsePrefix("203.0.113.9/32")); b == nil || b.Rule != "site" || b.Count == 0 {
+		t.Errorf("it came back as %+v", b)
+	}
+}
