@@ -69,12 +69,12 @@ func (x *crossings) forget(key crossingKey) {
 	delete(x.seen, key)
 }
 
-// clear forgets every key inside prefix, and those around it.
-func (x *crossings) clear(prefix netip.Prefix) {
+// clear forgets every key inside prefixes, and those around one.
+func (x *crossings) clear(set prefixSet) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for key := range x.seen {
-		if inside(key.prefix, prefix) || inside(prefix, key.prefix) {
+		if set.overlaps(key.prefix) {
 			delete(x.seen, key)
 		}
 	}

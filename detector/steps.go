@@ -207,13 +207,13 @@ func (s *steps) takeBack(rule string, prefix netip.Prefix, now time.Time) {
 	}
 }
 
-// clear forgets every key inside prefix.
-func (s *steps) clear(prefix netip.Prefix) {
+// clear forgets every key inside prefixes.
+func (s *steps) clear(set prefixSet) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for place := s.all[0].next; place != 0; {
 		next := s.all[place].next
-		if inside(s.all[place].key.prefix(), prefix) {
+		if set.contains(s.all[place].key.prefix()) {
 			s.drop(place)
 		}
 		place = next

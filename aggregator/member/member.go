@@ -133,9 +133,11 @@ func (m *Member) Settled(now time.Time, key aggregator.Key, peak uint32) bool {
 }
 
 // Clear forgets counts, see [detector.Detector.Clear].
-func (m *Member) Clear(now time.Time, prefix netip.Prefix) (forgotten int) {
-	m.Totals.Cleared(prefix, now)
-	return m.Detector.Clear(now, prefix)
+func (m *Member) Clear(now time.Time, prefixes ...netip.Prefix) (forgotten int) {
+	for _, one := range prefixes {
+		m.Totals.Cleared(one, now)
+	}
+	return m.Detector.Clear(now, prefixes...)
 }
 
 // Restored reports that the tables were filled with what an earlier boot had counted, and

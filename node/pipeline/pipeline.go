@@ -230,13 +230,13 @@ func (p *Pipeline) Count(now time.Time, event *edgeguard.Event, rule string) (co
 	return count, r.Limit, g.Config.Rules.Meters[r.Meter].Window, ok
 }
 
-// Clear removes what was counted of a prefix.
-func (p *Pipeline) Clear(now time.Time, prefix netip.Prefix) {
+// Clear removes what was counted of prefixes.
+func (p *Pipeline) Clear(now time.Time, prefixes ...netip.Prefix) {
 	p.scans.RLock()
 	if g := p.current.Load(); g.Member != nil {
-		g.Member.Clear(now, prefix)
+		g.Member.Clear(now, prefixes...)
 	} else {
-		g.Detector.Clear(now, prefix)
+		g.Detector.Clear(now, prefixes...)
 	}
 	p.scans.RUnlock()
 	if p.made.Cleared != nil {
