@@ -67,6 +67,8 @@ type List struct {
 	expiries      expiries                // the blocks and allowances
 	ended, lifted expiries                // of those in remembered
 	newest        arrivals                // the blocks in force
+	replaced      map[netip.Prefix]*entry // those in whose place they stand
+	replacements  uint64                  // changes of replaced
 	texts         texts
 	budget        budget
 	elsewhere     ledger
@@ -80,6 +82,7 @@ func New(c Config) *List {
 	l := &List{
 		retention:  c.Retention,
 		remembered: make(map[netip.Prefix]*entry),
+		replaced:   make(map[netip.Prefix]*entry),
 		newest:     newArrivals(),
 		texts:      make(texts),
 		budget:     newBudget(c.Most),

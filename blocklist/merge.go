@@ -106,15 +106,17 @@ func (l *List) Withdraw(tombstone edgeguard.Block, was Trust, now time.Time) err
 	return err
 }
 
-// liftEntry merges an entry's tombstone, if the entry is there and has not ended. An
-// owner that takes back its own block keeps its Rule. It needs the lock.
-func (l *List) liftEntry(e *entry, ok bool, now time.Time, reason, origin string, owned bool) (tombstone edgeguard.Block, _ bool) {
+// liftEntry merges an entry's tombstone, if the entry is there and has not ended. Where
+// keep is set, no node forgets a count for one that no count made. It needs the lock.
+func (l *List) liftEntry(e *entry, ok bool, now time.Time, reason, origin string, keep bool) (tombstone edgeguard.Block, _ bool) {
 	if !ok || !e.binds(now, false) {
 		return edgeguard.Block{}, false
 	}
 	tombstone = Tombstone(e.block, now, reason, origin)
-	if owned {
+	if owner := edgeguard.Owner(e.block.Rule); keep && owner != "" {
 		tombstone.Rule = e.block.Rule
+	} else if keep && e.block.Rule == edgeguard.ManualRule {
+		tombstone.Rule = edgeguard.OwnerRule(edgeguard.ManualRule) // an owner's forgets nothing: see [edgeguard.Block.Forgets]
 	}
 	l.replace(e, &entry{block: tombstone, trust: l.trustOfOwn(e.trust & forced)}, now) // forced, or no other node would accept a wide one
 	return tombstone, true

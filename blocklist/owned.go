@@ -17,14 +17,14 @@ func (l *List) AddOwned(b edgeguard.Block, now time.Time) (_ edgeguard.Block, ch
 	})
 }
 
-// LiftOwned is Lift for the block that an owner made on this node. Other blocks stay.
-// No node forgets what it counted: see [edgeguard.Block.Forgets].
-func (l *List) LiftOwned(prefix netip.Prefix, owner string, now time.Time, reason, origin string) (tombstone edgeguard.Block, ok bool) {
-	l.mu.Lock()
-	defer l.unlockAndNotify()
-	e, ok := l.blocks.Get(prefix)
-	if !ok || e.block.Rule != edgeguard.OwnerRule(owner) || e.block.Origin != origin {
+// LiftOwned is LiftSame for the block that an owner made on this node. Other blocks stay, and one
+// that the owner's had replaced is in force again: it is what is returned then, and else the
+// tombstone.
+func (l *List) LiftOwned(prefix netip.Prefix, owner string, now time.Time, reason, origin string) (left edgeguard.Block, ok bool) {
+	b := l.BlockOf(now, prefix)
+	if b == nil || b.Rule != edgeguard.OwnerRule(owner) || b.Origin != origin {
 		return edgeguard.Block{}, false
 	}
-	return l.liftEntry(e, true, now, reason, origin, true)
+	x, ok := l.LiftSame(*b, func(*edgeguard.Block) bool { return false }, now, reason, origin)
+	return x.Left, ok
 }

@@ -71,6 +71,7 @@ func (l *List) Restore(records iter.Seq2[edgeguard.Block, Trust], now time.Time)
 		l.order(e)
 		l.stood(e, held, now)
 	}
+	l.settleReplaced()
 	l.publish()
 	return refused
 }

@@ -103,6 +103,7 @@ func (l *List) stood(e, old *entry, now time.Time) {
 	}
 	l.current.index.putBlock(e)
 	if old != nil {
+		l.succeeds(e, old, now)
 		l.unbook(old)
 	}
 	l.newest.add(e)
@@ -168,6 +169,7 @@ func (l *List) remove(e *entry) {
 	if e.block.Allow {
 		l.current.allowances = l.current.allowances.DeletePersist(e.block.Prefix)
 	} else {
+		l.unsucceed(e)
 		l.disorder(e)
 		l.current.index.remove(e)
 		l.budget.leave(e)

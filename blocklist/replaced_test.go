@@ -1,0 +1,139 @@
+package blocklist
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"testing"
+	"time"
+
+	"edgeguard"
+)
+
+const somewhere = "172.16.1.1/32"
+
+// byRule is a block of a rule, for so long.
+func byRule(rule string, d time.Duration) edgeguard.Block {
+	b := block(somewhere, d)
+	b.Rule, b.Version, b.Count = rule, 0, 70
+	return b
+}
+
+func stays(*edgeguard.Block) bool   { return false }
+func goesToo(*edgeguard.Block) bool { return true }
+
+// What an import replaced is in force again when the import is taken back, as long as it would
+// have lasted; and no node forgets a count.
+func TestLiftSamePutsBackWhatWasReplaced(t *testing.T) {
+	for name, c := range map[string]struct {
+		before []edgeguard.Block
+		at     time.Duration
+		goes   func(*edgeguard.Block) bool
+		want   string // the rule in force after the lift
+	}{
+		"a rule's":             {[]edgeguard.Block{byRule("site", time.Hour)}, time.Minute, stays, "site"},
+		"a rule's, over":       {[]edgeguard.Block{byRule("site", time.Second)}, time.Minute, stays, ""},
+		"a rule's, lifted too": {[]edgeguard.Block{byRule("site", time.Hour)}, time.Minute, goesToo, ""},
+		"nothing":              {nil, time.Minute, stays, ""},
+		"another import":       {[]edgeguard.Block{byRule("site", time.Hour), byRule(edgeguard.ManualRule, time.Hour)}, time.Minute, stays, "site"},
+		"an owner's":           {[]edgeguard.Block{byRule("site", time.Hour), byRule("owner f", 90*time.Minute)}, time.Minute, stays, "owner f"},
+	} {
+		l, p := New(Config{}), netip.MustParsePrefix(somewhere)
+		for _, b := range c.before {
+			mustAdd(t, l, b, epoch)
+		}
+		imported := mustAdd(t, l, byRule(edgeguard.ManualRule, 2*time.Hour), epoch)
+		now := epoch.Add(c.at)
+		x, ok := l.LiftSame(imported, c.goes, now, "wrong file", "n1")
+		got := ""
+		if b := l.BlockOf(now, p); b != nil {
+			got = b.Rule
+			if want := c.before[len(c.before)-1]; c.want == "site" && (b.Count != 70 || !b.Until.Equal(epoch.Add(time.Hour)) || b.Version <= imported.Version) {
+				t.Errorf("%s: %+v is in force, and was %+v", name, b, want)
+			}
+		}
+		if !ok || got != c.want || x.Left.Forgets() || x.Left.Version <= imported.Version {
+			t.Errorf("%s: lifted %v, by %q: %+v", name, ok, got, x.Left)
+		}
+		if back, ok, err := l.PutBack(x, now, "n1"); !ok || err != nil || back.Rule != edgeguard.ManualRule || l.BlockOf(now, p) == nil || *l.BlockOf(now, p) != back {
+			t.Errorf("%s: back %+v, %v, %v", name, back, ok, err)
+		}
+	}
+}
+
+// Only the very block that was seen is lifted, and it is put back only where nothing has happened since.
+func TestLiftSameAndPutBackLeaveWhatChanged(t *testing.T) {
+	l, p := New(Config{}), netip.MustParsePrefix(somewhere)
+	seen := mustAdd(t, l, byRule("site", time.Hour), epoch)
+	longer := mustAdd(t, l, byRule("site", 2*time.Hour), epoch)
+	if _, ok := l.LiftSame(seen, stays, epoch, "", "n1"); ok {
+		t.Error("a block was lifted that nobody had seen")
+	}
+	x, ok := l.LiftSame(longer, stays, epoch, "", "n1")
+	if !ok || !x.Left.Forgets() || x.Left.Rule != "site" {
+		t.Errorf("of a rule's block the counts stay: %v, %+v", ok, x.Left)
+	}
+	again := mustAdd(t, l, byRule("login", time.Minute), epoch)
+	if _, ok, err := l.PutBack(x, epoch, "n1"); ok || err != nil || *l.BlockOf(epoch, p) != again {
+		t.Errorf("put back over another block: %v, %v", ok, err)
+	}
+	x, _ = l.LiftSame(again, stays, epoch, "", "n1")
+	mustAdd(t, l, allowance("172.16.0.0/16", time.Hour), epoch)
+	if _, _, err := l.PutBack(x, epoch, "n1"); err == nil {
+		t.Error("put back inside an allowance")
+	}
+}
+
+// A list that was restored knows what was replaced.
+func TestReplacedIsRestored(t *testing.T) {
+	l := New(Config{})
+	mustAdd(t, l, byRule("site", time.Hour), epoch)
+	imported := mustAdd(t, l, byRule(edgeguard.ManualRule, 2*time.Hour), epoch)
+	next := New(Config{})
+	for b, trust := range l.ReplacedRecords() {
+		next.RestoreReplaced(b, trust)
+	}
+	gone := byRule("site", time.Hour)
+	gone.Prefix = netip.MustParsePrefix("172.16.9.9/32")
+	next.RestoreReplaced(gone, Trust{}) // no other stands there
+	next.Restore(l.Records(), epoch)
+	if len(next.replaced) != 1 {
+		t.Errorf("%d remembered", len(next.replaced))
+	}
+	if x, ok := next.LiftSame(imported, stays, epoch, "", "n1"); !ok || x.Left.Rule != "site" {
+		t.Errorf("%v, %+v", ok, x.Left)
+	}
+}
+
+// Whatever happens, one is remembered only where another rule's block stands.
+func TestReplacedLeavesNothing(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	l, now, most := New(Config{Most: 40}), epoch, 0
+	rules := []string{"site", "login", edgeguard.ManualRule, "owner f"}
+	for range 20_000 {
+		b := byRule(rules[rng.IntN(len(rules))], time.Duration(1+rng.IntN(600))*time.Second)
+		b.Prefix = netip.PrefixFrom(netip.AddrFrom4([4]byte{172, 16, 0, byte(rng.IntN(60))}), 32)
+		b.Since, b.Until = now, now.Add(b.Until.Sub(epoch))
+		switch rng.IntN(6) {
+		case 0:
+			if held := l.BlockOf(now, b.Prefix); held != nil {
+				l.LiftSame(*held, stays, now, "", "n1")
+			}
+		case 1:
+			l.Lift(b.Prefix, now, "", "n1")
+		case 2:
+			now = now.Add(time.Second)
+			l.Sweep(now)
+		default:
+			_, _, _ = l.Add(b, false, now)
+		}
+		most = max(most, len(l.replaced))
+		for p, old := range l.replaced {
+			if e := l.current.index.exact(p); e == nil || e.block.Rule == old.block.Rule {
+				t.Fatalf("%s: %+v is remembered beside %+v", p, old.block, e)
+			}
+		}
+	}
+	if most < 5 {
+		t.Errorf("at most %d were remembered", most)
+	}
+}
