@@ -35,6 +35,8 @@ func (a Action) String() string {
 type Verdict struct {
 	// Action is Pass, Shadow or Deny.
 	Action Action
+	// Unenforced says that it is Shadow only because mode monitor refuses nothing.
+	Unenforced bool
 	// Rule is the name of the rule that decided, empty for a pass.
 	Rule string
 	// Reason says in a few words why ("over limit", "blocked", "allowlist").

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"edgeguard"
 	"edgeguard/admin/watch"
+	"edgeguard/blocklist"
 )
 
 const (
@@ -105,7 +107,7 @@ func newHours(day []watch.DayMinute, from, until, now time.Time) Hours {
 	}
 	n := int(h.Until.Sub(h.Begin) / step)
 	h.Minutes, h.Requests, h.Refused, h.Blocks, h.Failed = make([]int, n), make([]uint64, n), make([]uint64, n), make([]uint64, n), make([]uint64, n)
-	rules := make(map[string]*HoursRule)
+	rules, enforced := make(map[string]*HoursRule), false
 	for i := range day {
 		m := &day[i]
 		if m.Begin.Before(h.Begin) || !m.Begin.Before(h.Until) {
@@ -113,6 +115,7 @@ func newHours(day []watch.DayMinute, from, until, now time.Time) Hours {
 		}
 		at := int(m.Begin.Sub(h.Begin) / step)
 		h.Minutes[at]++
+		h.Monitor, enforced = h.Monitor || m.Monitor, enforced || !m.Monitor
 		h.Requests[at] += m.Requests
 		h.Refused[at] += m.Denied
 		h.Blocks[at] += m.Blocks
@@ -127,6 +130,7 @@ func newHours(day []watch.DayMinute, from, until, now time.Time) Hours {
 			rules[name].Refused[at] += one.Denied
 		}
 	}
+	h.Monitor = h.Monitor && !enforced
 	h.keepRules(slices.Collect(maps.Values(rules)))
 	return h
 }
@@ -153,4 +157,81 @@ func sum(all []uint64) (total uint64) {
 		total += n
 	}
 	return total
+}
+
+// Enforcing is what a node in mode monitor would have refused in the last day.
+type Enforcing struct {
+	// Since is the first minute that is known.
+	Since    time.Time `json:"since"`
+	Requests uint64    `json:"requests"`
+	Refused  uint64    `json:"refused"` // would have been
+	// Rules are all of them, the one that refused most first. Figures of their blocks are theirs.
+	Rules []RuleRefusals `json:"rules"`
+	// Most are the blocks in force of which most would have been refused.
+	Most []ActiveBlock `json:"most"`
+	// Fix is how to enforce.
+	Fix string `json:"fix"`
+}
+
+// RuleRefusals is what one rule refused.
+type RuleRefusals struct {
+	Rule    string `json:"rule"`
+	Refused uint64 `json:"refused"`
+}
+
+const (
+	// mostHit is how many blocks Enforcing has, of the newest lookedAt.
+	mostHit  = 10
+	lookedAt = 10_000
+)
+
+// Enforcing returns what enforcing would have refused in the last day; false of a node that
+// enforces, and if ctx ended first.
+func (v *View) Enforcing(ctx context.Context) (e Enforcing, ok bool) {
+	if !v.reader.Stats().Monitor {
+		return e, false
+	}
+	most, _, ok := watch.Look(ctx, v.scans, scanned{refused: true, guest: v.discreet}, v.mostRefused)
+	e = Enforcing{Rules: []RuleRefusals{}, Most: most, Fix: "set mode: enforce in the config, then run edgeguard check and edgeguard reload"}
+	by := make(map[string]uint64)
+	for _, m := range v.reader.Day() {
+		if !m.Monitor {
+			continue
+		}
+		if e.Since.IsZero() {
+			e.Since = m.Begin
+		}
+		e.Requests, e.Refused = e.Requests+m.Requests, e.Refused+m.Denied
+		for name, one := range m.Rules {
+			by[name] += one.Denied
+		}
+	}
+	for name, n := range by {
+		if n > 0 {
+			e.Rules = append(e.Rules, RuleRefusals{name, n})
+		}
+	}
+	slices.SortFunc(e.Rules, func(a, b RuleRefusals) int {
+		return cmp.Or(cmp.Compare(b.Refused, a.Refused), cmp.Compare(a.Rule, b.Rule))
+	})
+	return e, ok
+}
+
+// mostRefused returns the blocks of which most was refused, or would have been.
+func (v *View) mostRefused(now time.Time) []ActiveBlock {
+	var newest []edgeguard.Block
+	for b := range v.reader.Newest(now, blocklist.Only{}, blocklist.Place{}) {
+		if newest = append(newest, b); len(newest) == lookedAt {
+			break
+		}
+	}
+	refused := func(b *ActiveBlock) uint32 {
+		if b.Refused == nil {
+			return 0
+		}
+		return *b.Refused
+	}
+	all := slices.DeleteFunc(v.reader.Active(newest), func(b ActiveBlock) bool { return refused(&b) == 0 })
+	slices.SortStableFunc(all, func(a, b ActiveBlock) int { return cmp.Compare(refused(&b), refused(&a)) })
+	return slices.Clone(all[:min(len(all), mostHit)])
 }

@@ -2,12 +2,17 @@ package admin
 
 import (
 	"fmt"
+	"iter"
+	"net/netip"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"edgeguard"
 	"edgeguard/admin/watch"
+	"edgeguard/blocklist"
+	"edgeguard/eventlog"
 )
 
 var noon = time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
@@ -74,5 +79,73 @@ func TestHoursRules(t *testing.T) {
 	}
 	if len(h.Others) != 1 || h.Others[0] != 80 { // 20 of r1, 10 of r0, and 50 of no rule
 		t.Errorf("others: %v", h.Others)
+	}
+}
+
+// Only a span in which nothing was refused at all says that it would have been.
+func TestHoursInMonitor(t *testing.T) {
+	day := minutesBefore(noon, 100, "login", 3, 2, 1)
+	for watched, want := range []bool{false, false, false, true} {
+		for i := range day {
+			day[i].Monitor = i < watched
+		}
+		if h := newHours(day, noon.Add(-time.Hour), noon, noon); h.Monitor != want {
+			t.Errorf("%d of three minutes in mode monitor: %v", watched, h.Monitor)
+		}
+	}
+}
+
+// watching is a node in mode monitor with some blocks.
+type watching struct {
+	Reader
+	monitor bool
+	day     []watch.DayMinute
+	refused []uint32 // of 203.0.113.0, .1 …
+}
+
+func (w *watching) Now() time.Time         { return noon }
+func (w *watching) Stats() Stats           { return Stats{Monitor: w.monitor, Started: noon.Add(-time.Hour)} }
+func (w *watching) Day() []watch.DayMinute { return w.day }
+func (w *watching) Newest(time.Time, blocklist.Only, blocklist.Place) iter.Seq[edgeguard.Block] {
+	return func(yield func(edgeguard.Block) bool) {
+		for i := range w.refused {
+			addr := netip.AddrFrom4([4]byte{203, 0, 113, byte(i)})
+			if !yield(edgeguard.Block{Prefix: netip.PrefixFrom(addr, 32), Rule: edgeguard.ManualRule, Reason: "known here"}) {
+				return
+			}
+		}
+	}
+}
+
+func (w *watching) Active(blocks []edgeguard.Block) (all []ActiveBlock) {
+	for _, b := range blocks {
+		all = append(all, ActiveBlock{Block: NewBlock(b), Refused: &w.refused[b.Prefix.Addr().As4()[3]]})
+	}
+	return all
+}
+
+// A node in mode monitor says what it would have refused, by rule and by block, and how to have it
+// do so. Minutes in which it did refuse are none of it, and a guest sees no note.
+func TestEnforcing(t *testing.T) {
+	node := &watching{monitor: true, day: minutesBefore(noon, 100, "login", 30, 3, 2), refused: []uint32{5, 0, 41, 7}}
+	node.day[1].Monitor, node.day[2].Monitor = true, true
+	node.day[2].Rules["search"] = watch.RuleCounters{Denied: 90}
+	v := NewView(node, NewEvents("edge-1", eventlog.New(eventlog.Config{}), nil))
+	e, ok := v.Enforcing(t.Context())
+	if !ok || !e.Since.Equal(noon.Add(-3*time.Minute)) || e.Requests != 200 || e.Refused != 20 || e.Fix == "" {
+		t.Errorf("%v, %+v", ok, e)
+	}
+	if diff := cmp.Diff([]RuleRefusals{{"search", 90}, {"login", 20}}, e.Rules); diff != "" {
+		t.Error(diff)
+	}
+	if len(e.Most) != 3 || *e.Most[0].Refused != 41 || e.Most[0].Reason == "" || *e.Most[2].Refused != 5 {
+		t.Errorf("%+v", e.Most)
+	}
+	if e, ok := v.ForGuests().Enforcing(t.Context()); !ok || len(e.Most) != 3 || e.Most[0].Reason != "" {
+		t.Errorf("a guest: %v, %+v", ok, e.Most)
+	}
+	node.monitor = false
+	if _, ok := v.Enforcing(t.Context()); ok {
+		t.Error("a node that enforces would enforce")
 	}
 }

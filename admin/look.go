@@ -92,8 +92,10 @@ func keyPrefix(key string) (netip.Prefix, bool) {
 }
 
 // scanned names what is shared of a look at every key: a rule with its limit, a
-// prefix, or with neither the keys nearest to a limit.
+// prefix, or with neither the keys nearest to a limit; or of a look at blocks.
 type scanned struct {
+	// refused is of the blocks of which most was refused; guest is without what operators wrote.
+	refused, guest bool
 	rule   string
 	limit  uint32
 	inside netip.Prefix

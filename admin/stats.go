@@ -88,6 +88,8 @@ type Totals struct {
 	Passed   uint64 `json:"passed"`
 	Shadowed uint64 `json:"shadowed"`
 	Denied   uint64 `json:"denied"`
+	// WouldBeRefused are those of the shadowed that mode monitor alone lets pass.
+	WouldBeRefused uint64 `json:"would_be_refused,omitempty"`
 	// Served are those of the denied that a server answered all the same, as its log
 	// says: a verdict on a log line comes too late for it.
 	Served uint64 `json:"served"`
@@ -97,6 +99,14 @@ type Totals struct {
 	// Unknown are answers with which clients are turned away that came too late to tell whether
 	// this node had refused them: counted.
 	Unknown uint64 `json:"unknown"`
+}
+
+// Refused returns how many events were refused; in mode monitor, how many would have been.
+func (s *Stats) Refused() uint64 {
+	if s.Monitor {
+		return s.Events.WouldBeRefused
+	}
+	return s.Events.Denied
 }
 
 // Tables is the memory of all meters together.
@@ -152,6 +162,8 @@ type Decisions struct {
 	Action string `json:"action"`
 	Rule   string `json:"rule,omitempty"`
 	Count  uint64 `json:"count"`
+	// Unenforced says that mode monitor alone let them pass.
+	Unenforced bool `json:"unenforced,omitempty"`
 }
 
 // Log is one log that is followed or received.

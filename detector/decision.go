@@ -159,7 +159,7 @@ func (c *decision) verdict() (v edgeguard.Verdict) {
 		v = c.ruling.verdict(c.d)
 	}
 	if c.d.config.Monitor && v.Action == edgeguard.ActionDeny {
-		v.Action = edgeguard.ActionShadow
+		v.Action, v.Unenforced = edgeguard.ActionShadow, true
 	}
 	return v
 }

@@ -25,7 +25,8 @@ type Increase struct {
 	N     uint32
 }
 
-// Decided is what became of some requests. Those that passed are the rest.
+// Decided is what became of some requests. Those that passed are the rest. In mode monitor the
+// denied are those that would have been.
 type Decided struct {
 	Requests, Denied, Shadowed uint32
 	DeniedBy, ShadowedBy       string // rules
@@ -115,10 +116,10 @@ func (c *decision) decideIncrease(d *Detector, now time.Time, event *edgeguard.E
 			c.judgeCounts()
 		}
 		r.Late = c.late
-		switch v := c.finishVerdict(); v.Action {
-		case edgeguard.ActionDeny:
+		switch v := c.finishVerdict(); {
+		case v.Action == edgeguard.ActionDeny || v.Unenforced:
 			r.Denied, r.DeniedBy = r.Denied+c.events, v.Rule
-		case edgeguard.ActionShadow:
+		case v.Action == edgeguard.ActionShadow:
 			r.Shadowed, r.ShadowedBy = r.Shadowed+c.events, v.Rule
 		}
 	}
@@ -183,7 +184,11 @@ func (o *occasion) eventsToNextLimit(in *Increase, first bool) uint32 {
 func (s *statistics) noteDecided(c *decision, r *Decided) {
 	n := uint64(r.Requests)
 	seen := s.actions[edgeguard.ActionPass].Add(n - uint64(r.Denied) - uint64(r.Shadowed))
-	s.actions[edgeguard.ActionDeny].Add(uint64(r.Denied))
+	refused := edgeguard.ActionDeny
+	if c.d.config.Monitor {
+		refused = edgeguard.ActionShadow
+	}
+	s.actions[refused].Add(uint64(r.Denied))
 	s.actions[edgeguard.ActionShadow].Add(uint64(r.Shadowed))
 	if r.Late {
 		s.late.Add(n)

@@ -175,10 +175,10 @@ func (d *increasing) one(now time.Time, proxied bool, in *detector.Increase, set
 	out.Requests = in.N
 	late := d.Stats().Late
 	for range in.N {
-		switch v := d.Decide(now, &event); v.Action {
-		case edgeguard.ActionDeny:
+		switch v := d.Decide(now, &event); {
+		case v.Action == edgeguard.ActionDeny || v.Unenforced:
 			out.Denied, out.DeniedBy = out.Denied+1, v.Rule
-		case edgeguard.ActionShadow:
+		case v.Action == edgeguard.ActionShadow:
 			out.Shadowed, out.ShadowedBy = out.Shadowed+1, v.Rule
 		}
 	}

@@ -133,9 +133,12 @@ func (a *adminAPI) noteRates(now time.Time, p *pipeline.Pipeline) {
 	}
 	a.rates.Note(now, func() watch.Counters {
 		all := p.Current().Detector.Stats()
-		t := watch.Counters{Failed: a.failed, Requests: all.Events, Denied: all.Denied, Rules: make(map[string]watch.RuleCounters)}
+		t := watch.Counters{Failed: a.failed, Monitor: p.Current().Config.Monitor, Requests: all.Events, Denied: all.Denied, Rules: make(map[string]watch.RuleCounters)}
 		p.Verdicts.Each(func(by pipeline.Ruling, n uint64) {
-			if by.Action == edgeguard.ActionDeny {
+			if by.Unenforced {
+				t.Denied += n
+			}
+			if by.Action == edgeguard.ActionDeny || by.Unenforced {
 				rule := t.Rules[by.Rule]
 				rule.Denied += n
 				t.Rules[by.Rule] = rule

@@ -26,7 +26,7 @@ func daySide(folder string, kept *watch.Rates) snapshot.SideFile[*watch.Rates] {
 				for name, one := range rules {
 					if m.Rules[name] = one; len(m.Rules) == rulesOfNote {
 						writeMinute(w, m)
-						m = watch.DayMinute{Begin: m.Begin, Rules: make(map[string]watch.RuleCounters)}
+						m = watch.DayMinute{Begin: m.Begin, Monitor: m.Monitor, Rules: make(map[string]watch.RuleCounters)}
 					}
 				}
 				writeMinute(w, m)

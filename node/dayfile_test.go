@@ -18,7 +18,7 @@ func TestDayIsKept(t *testing.T) {
 	folder, begin := t.TempDir(), time.Unix(1_800_000_000, 0).UTC()
 	rates := new(watch.Rates)
 	for i := range 3 {
-		m := watch.DayMinute{Begin: begin.Add(time.Duration(7*i) * time.Minute), Requests: 1 << 60, Denied: 3, Blocks: 2, Failed: 60, Rules: map[string]watch.RuleCounters{}}
+		m := watch.DayMinute{Begin: begin.Add(time.Duration(7*i) * time.Minute), Requests: 1 << 60, Denied: 3, Blocks: 2, Failed: 60, Monitor: i == 2, Rules: map[string]watch.RuleCounters{}}
 		for j := range 64 * i {
 			m.Rules[fmt.Sprintf("%063d", j)] = watch.RuleCounters{Denied: 1 << 59, Blocks: uint64(j)}
 		}

@@ -30,7 +30,7 @@ func observed(latency *metrics.Latency, verdicts *pipeline.Counts, source string
 			took(time.Since(begun))
 		}
 		if verdicts != nil && verdict.Action != edgeguard.ActionPass {
-			verdicts.Of(pipeline.Ruling{Source: source, Action: verdict.Action, Rule: verdict.Rule}).Add(1)
+			verdicts.Of(pipeline.Ruling{Source: source, Action: verdict.Action, Rule: verdict.Rule, Unenforced: verdict.Unenforced}).Add(1)
 		}
 		return verdict
 	}

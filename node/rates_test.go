@@ -3,6 +3,7 @@ package node
 import (
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,5 +37,30 @@ func TestConfigIsReadAtTheStart(t *testing.T) {
 	defer u.pipeline.Close()
 	if r := u.view().Stats().Reload; r == nil || !r.OK || r.Success.IsZero() {
 		t.Errorf("%+v", r)
+	}
+}
+
+// In mode monitor one count says what would be refused: the rates', the figures', and the block's.
+// What a rule that only watches says is none of it.
+func TestRatesInMonitor(t *testing.T) {
+	u := newNode(t, shortDir(t), strings.Replace(small, "rules: [", "mode: monitor\nrules: [{name: watched, threshold: 3, guard: 1, action: shadow}, ", 1))
+	defer u.pipeline.Close()
+	decide, begin := u.pipeline.Batches("log"), u.clock.Now()
+	u.admin.noteRates(begin, u.pipeline)
+	client := netip.MustParseAddr("203.0.113.9")
+	for range 13 { // three pass, seven are watched, three would be refused
+		decide(begin, []edgeguard.Event{{Addr: client, Time: begin, Kind: edgeguard.KindRequest, Verified: edgeguard.KindRequest}})
+	}
+	u.admin.noteRates(begin.Add(5*time.Second), u.pipeline)
+	s, totals := u.view().Rates()[0], u.view().Stats().Events
+	if !s.Monitor || !slices.Equal(s.Denied, []uint64{3}) || len(s.Rules) != 1 || s.Rules[0].Rule != "small" || !slices.Equal(s.Rules[0].Denied, []uint64{3}) {
+		t.Errorf("%+v", s)
+	}
+	if totals.WouldBeRefused != 3 || totals.Denied != 0 || totals.Shadowed != 10 {
+		t.Errorf("%+v", totals)
+	}
+	blocks := u.view().Find(u.view().Now(), netip.PrefixFrom(client, 32))
+	if active := u.view().Active(blocks); len(active) != 1 || *active[0].Refused != 3 {
+		t.Errorf("%+v", active)
 	}
 }

@@ -139,7 +139,7 @@ func (p *blockHandlers) blocked(_ http.ResponseWriter, r *http.Request) (string,
 	stats := &f.stats
 	shown := &blockedPage{
 		frame: f, Blocked: stats.V4 + stats.V6, V4: stats.V4, V6: stats.V6, ByHand: stats.ByHand, Allowed: stats.Allowances, Imported: stats.Imports.Blocks,
-		Denied: denied(&stats.Events), Refused: stats.Events.Denied,
+		Denied: denied(stats), Refused: stats.Refused(),
 		Filters: p.filters(asked), Network: asked.Get("prefix"), Filtered: narrows(asked), Lists: newListLines(stats), Acts: f.offer("", "block"),
 	}
 	asked.Set("limit", pageLength)
@@ -150,6 +150,11 @@ func (p *blockHandlers) blocked(_ http.ResponseWriter, r *http.Request) (string,
 	}
 	page, now := p.view.BlockPage(r.Context(), wanted, limit), p.reader.Now()
 	shown.Table.Heads = columnHeads(asked, &wanted)
+	for i := range shown.Table.Heads {
+		if h := &shown.Table.Heads[i]; f.Monitor && h.Cell == "denied" {
+			h.Label, h.Title = "Would be denied here", "Events that this node would deny because of the block, but for mode monitor"
+		}
+	}
 	for i := range page.Blocks {
 		row := p.row(&f, now, &page.Blocks[i])
 		if wanted.Order == admin.ByCount {
@@ -179,8 +184,9 @@ func (p *blockHandlers) blocked(_ http.ResponseWriter, r *http.Request) (string,
 }
 
 // denied says of how many events the verdict was to refuse them.
-func denied(t *admin.Totals) string {
-	text := words.Percent(t.Denied, t.Decided) + " of all events"
+func denied(s *admin.Stats) string {
+	t := &s.Events
+	text := words.Percent(s.Refused(), t.Decided) + " of all events"
 	if t.Served > 0 {
 		text += "; " + words.Number(t.Served) + " were served, as logs show"
 	}

@@ -59,10 +59,13 @@ func TestRefusedSentence(t *testing.T) {
 
 // The totals say what logs show of them.
 func TestDeniedTotals(t *testing.T) {
-	if got := denied(&admin.Totals{Decided: 100, Denied: 25}); got != "25.0 % of all events" {
+	if got := denied(&admin.Stats{Events: admin.Totals{Decided: 100, Denied: 25}}); got != "25.0 % of all events" {
 		t.Error(got)
 	}
-	if got := denied(&admin.Totals{Decided: 100, Denied: 25, Served: 5}); got != "25.0 % of all events; 5 were served, as logs show" {
+	if got := denied(&admin.Stats{Monitor: true, Events: admin.Totals{Decided: 100, Shadowed: 60, WouldBeRefused: 50}}); got != "50.0 % of all events" {
+		t.Errorf("in mode monitor: %s", got)
+	}
+	if got := denied(&admin.Stats{Events: admin.Totals{Decided: 100, Denied: 25, Served: 5}}); got != "25.0 % of all events; 5 were served, as logs show" {
 		t.Error(got)
 	}
 }

@@ -16,13 +16,15 @@ type DayMinute struct {
 	Requests uint64    `json:"requests"`
 	Denied   uint64    `json:"denied"`
 	Blocks   uint64    `json:"blocks"`
-	Failed   uint64    `json:"failed,omitempty"` // seconds in which some part of the site failed
+	// Monitor says that nothing was refused: what is denied would have been.
+	Monitor bool   `json:"monitor,omitempty"`
+	Failed  uint64 `json:"failed,omitempty"` // seconds in which some part of the site failed
 	// Rules are those that denied or blocked in it.
 	Rules map[string]RuleCounters `json:"rules,omitempty"`
 }
 
 func newDayMinute(number int64, c Counters) DayMinute {
-	return DayMinute{time.Unix(number*coarseStep, 0).UTC(), c.Requests, c.Denied, c.Blocks, c.Failed, c.Rules}
+	return DayMinute{time.Unix(number*coarseStep, 0).UTC(), c.Requests, c.Denied, c.Blocks, c.Monitor, c.Failed, c.Rules}
 }
 
 // day is the minutes of the last day, the oldest first. None of them changes, but is replaced.
@@ -42,7 +44,7 @@ func (d day) with(m DayMinute) day {
 			}
 			rules[name] = RuleCounters{rules[name].Denied + more.Denied, rules[name].Blocks + more.Blocks}
 		}
-		d[at] = DayMinute{m.Begin, was.Requests + m.Requests, was.Denied + m.Denied, was.Blocks + m.Blocks, was.Failed + m.Failed, rules}
+		d[at] = DayMinute{m.Begin, was.Requests + m.Requests, was.Denied + m.Denied, was.Blocks + m.Blocks, m.Monitor, was.Failed + m.Failed, rules}
 	}
 	return slices.DeleteFunc(d, func(other DayMinute) bool { return m.Begin.Sub(other.Begin).Abs() >= dayLength }) // clocks step
 }

@@ -16,9 +16,11 @@ const (
 	maxRules = 64
 )
 
-// Counters are a node's counters since its start.
+// Counters are a node's counters since its start. Denied is also what would have been in
+// mode monitor.
 type Counters struct {
 	Requests, Denied, Blocks uint64
+	Monitor                  bool // now
 	// Here are the blocks that this node made.
 	Here uint64
 	// Failed is how many seconds the site failed.
@@ -38,6 +40,8 @@ type RuleCounters struct {
 type Series struct {
 	Step  int       `json:"step_seconds"`
 	Until time.Time `json:"until,omitzero"` // the end of the last step
+	// Monitor says that nothing is refused now: what is denied would be.
+	Monitor bool `json:"monitor,omitempty"`
 	// Requests were decided, Denied of them refused. Blocks were made or changed,
 	// by this node and by others.
 	Requests []uint64 `json:"requests"`
@@ -119,7 +123,7 @@ func (s *series) note(number int64, t Counters) {
 func (t Counters) since(before Counters) Counters {
 	out := Counters{
 		Requests: added(t.Requests, before.Requests), Denied: added(t.Denied, before.Denied), Blocks: added(t.Blocks, before.Blocks),
-		Here: added(t.Here, before.Here), Failed: added(t.Failed, before.Failed),
+		Here: added(t.Here, before.Here), Failed: added(t.Failed, before.Failed), Monitor: t.Monitor,
 		Rules: make(map[string]RuleCounters),
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Rules)) {
@@ -168,7 +172,7 @@ func (s *series) shown(step int64) Series {
 	n := len(s.steps)
 	out := Series{Step: int(step), Requests: make([]uint64, n), Denied: make([]uint64, n), Blocks: make([]uint64, n), Failed: make([]uint64, n), Rules: []RuleSeries{}}
 	if n > 0 {
-		out.Until = time.Unix(s.last*step, 0).UTC()
+		out.Monitor, out.Until = s.ended.Monitor, time.Unix(s.last*step, 0).UTC()
 	}
 	rules := make(map[string]RuleSeries)
 	for i, t := range s.steps {

@@ -15,6 +15,8 @@ type Ruling struct {
 	Rule   string
 	Wide   uint8 // of a crossing, as Held: see edgeguard.Crossing
 	Held   bool
+	// Unenforced is as of [edgeguard.Verdict].
+	Unenforced bool
 }
 
 // Counts counts verdicts on requests since the start, each request once, except passes: sources
@@ -67,7 +69,7 @@ func (r *Counts) batch(source string, d *detector.Detector, events []edgeguard.E
 		if v.Action == edgeguard.ActionPass || d.IsAnswer(&events[i]) {
 			continue
 		}
-		if by := (Ruling{Source: source, Action: v.Action, Rule: v.Rule}); n == nil || by != last {
+		if by := (Ruling{Source: source, Action: v.Action, Rule: v.Rule, Unenforced: v.Unenforced}); n == nil || by != last {
 			last, n = by, r.Of(by)
 		}
 		n.Add(1)

@@ -31,7 +31,11 @@ func (p *Pipeline) Increases(source string, proxied bool) func(now time.Time, ta
 			}
 		}
 		g.Detector.DecideIncreases(now, proxied, counted, func(became detector.Decided) {
-			p.Verdicts.add(Ruling{Source: source, Action: edgeguard.ActionDeny, Rule: became.DeniedBy}, became.Denied)
+			refused := Ruling{Source: source, Action: edgeguard.ActionDeny, Rule: became.DeniedBy}
+			if g.Config.Monitor {
+				refused.Action, refused.Unenforced = edgeguard.ActionShadow, true
+			}
+			p.Verdicts.add(refused, became.Denied)
 			p.Verdicts.add(Ruling{Source: source, Action: edgeguard.ActionShadow, Rule: became.ShadowedBy}, became.Shadowed)
 			if became.Late {
 				out.Late += uint64(became.Requests)

@@ -70,6 +70,21 @@ func TestIncreases(t *testing.T) {
 	}
 }
 
+// In mode monitor what HAProxy counted is refused by nobody, and counted as what would have been.
+func TestIncreasesInMonitor(t *testing.T) {
+	c := ruled(t, login)
+	c.Monitor = true
+	p := New(Config{Memory: shard.NewMemory(16 << 20), List: blocklist.New(blocklist.Config{}), Seed: 1, Crossed: func(edgeguard.Crossing) {}}, c)
+	defer p.Close()
+	p.Increases("haproxy ha1", true)(benchStart, p.Current().Columns.Table(), []peers.Increase{{Key: client, Column: 0, N: 7, At: benchStart}})
+	all := make(map[Ruling]uint64)
+	p.Verdicts.Each(func(by Ruling, n uint64) { all[by] = n })
+	stats := p.Current().Detector.Stats()
+	if by := (Ruling{Source: "haproxy ha1", Action: edgeguard.ActionShadow, Rule: "login", Unenforced: true}); len(all) != 1 || all[by] != 2 || stats.Shadowed != 2 || stats.Denied != 0 {
+		t.Errorf("%v, %+v", all, stats)
+	}
+}
+
 // Other rules have other columns: what HAProxy counted by the old ones counts nothing,
 // however the reload falls between two batches. Thresholds are no part of that.
 func TestIncreasesOfOtherRules(t *testing.T) {

@@ -192,12 +192,15 @@ func (s *Status) Stats() admin.Stats {
 		Tables: s.tables(g), Fleet: s.fleet(g),
 	}
 	s.from.Verdicts(func(by pipeline.Ruling, n uint64) {
-		out.Decisions = append(out.Decisions, admin.Decisions{Source: by.Source, Action: by.Action.String(), Rule: by.Rule, Count: n})
+		out.Decisions = append(out.Decisions, admin.Decisions{Source: by.Source, Action: by.Action.String(), Rule: by.Rule, Count: n, Unenforced: by.Unenforced})
+		if by.Unenforced {
+			out.Events.WouldBeRefused += n
+		}
 	})
 	s.from.Report(&out)
 	s.judge(&out)
 	slices.SortFunc(out.Decisions, func(a, b admin.Decisions) int {
-		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Action, b.Action), cmp.Compare(a.Rule, b.Rule))
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Action, b.Action), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Count, b.Count))
 	})
 	return out
 }

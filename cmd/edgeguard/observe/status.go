@@ -92,8 +92,8 @@ func drawStatus(p *command.Env, s *admin.Stats) {
 		fmt.Fprintf(out, "          %s\n", output.Paint(output.Red, "! "+clean(c), p.Colour))
 	}
 	e := &s.Events
-	field("events", "%s decided: %s passed (%s spared), %s denied%s, %s would be denied; %s", words.Number(e.Decided), words.Number(e.Passed), words.Number(e.Spared),
-		words.Number(e.Denied), denied(s), words.Number(e.Shadowed), words.Plural(uncountedSince(&admin.Stats{}, s), "request was not counted", "requests were not counted"))
+	field("events", "%s decided: %s passed (%s spared), %s denied%s, %s would be denied%s; %s", words.Number(e.Decided), words.Number(e.Passed), words.Number(e.Spared),
+		words.Number(e.Denied), denied(s), words.Number(e.Shadowed), unenforced(s), words.Plural(uncountedSince(&admin.Stats{}, s), "request was not counted", "requests were not counted"))
 	field("blocks", "%s of at most %s, %s by hand; %s", words.Number(s.V4+s.V6), words.Number(s.MaxBlocks), words.Number(s.ByHand), words.Plural(s.Allowances, "allowance", "allowances"))
 	if len(s.Imports.Feeds) > 0 {
 		field("imports", "%s of at most %s entries of %s, on this node only: edgeguard imports", words.Number(s.Imports.Blocks), words.Number(s.Imports.Most), words.Plural(len(s.Imports.Feeds), "list", "lists"))
@@ -115,6 +115,14 @@ func drawStatus(p *command.Env, s *admin.Stats) {
 	drawEnforcers(out, p.Colour, s)
 	drawHAProxies(out, s)
 	drawCrowdSec(out, s.CrowdSec)
+}
+
+// unenforced says how many of those that would be denied mode monitor alone lets pass: rules that only watch make the rest.
+func unenforced(s *admin.Stats) string {
+	if !s.Monitor || s.Events.WouldBeRefused == s.Events.Shadowed {
+		return ""
+	}
+	return fmt.Sprintf(" (%s but for mode monitor)", words.Number(s.Events.WouldBeRefused))
 }
 
 // denied says of the denied events what became of them, where logs say it: a verdict on a
