@@ -24,7 +24,7 @@ func (c *Changes) SetThreshold(ctx context.Context, by access.Caller, rule strin
 		if p := checkScope(request.Scope); p != nil {
 			return p
 		}
-		was, p := c.operator.SetThreshold(ctx, rule, cmp.Or(by.User, by.Who), request)
+		was, p := c.operator.SetThreshold(ctx, rule, by.Person(), request)
 		*detail = fmt.Sprintf("%d → %d", cmp.Or(was, request.IfThreshold), request.Threshold)
 		if request.Scope == ScopeFleet {
 			*detail += " on the whole fleet"
@@ -48,7 +48,7 @@ func (c *Changes) EndOverlay(by access.Caller, rule string) (Rule, *call.Problem
 // EndFleet undoes a threshold of the whole fleet.
 func (c *Changes) EndFleet(by access.Caller, rule string, force bool) (Rule, *call.Problem) {
 	return c.changeRule(by, "end fleet threshold", rule, func(detail *string) *call.Problem {
-		was, now, p := c.operator.EndFleet(rule, cmp.Or(by.User, by.Who), force)
+		was, now, p := c.operator.EndFleet(rule, by.Person(), force)
 		if was > 0 {
 			*detail = describe(fmt.Sprintf("%d → %d", was, now), "", force)
 		}
@@ -67,7 +67,7 @@ func (c *Changes) AddCandidate(by access.Caller, rule string, threshold uint32, 
 			return p
 		}
 		*detail = describe(strconv.Itoa(int(threshold)), request.Note, false)
-		return c.operator.AddCandidate(rule, cmp.Or(by.User, by.Who), threshold, request.Note)
+		return c.operator.AddCandidate(rule, by.Person(), threshold, request.Note)
 	})
 }
 

@@ -413,20 +413,20 @@ func TestThresholdOfTheFleetOnPages(t *testing.T) {
 		b.request(fmt.Sprintf("203.0.113.%d", i%3))
 	}
 	waits := func() {
-		b.eventually("it waits", func() bool { _, page := b.get("/held"); return strings.Contains(page, "Confirm</button>") })
+		b.eventually("it waits", func() bool { _, page := b.get("/blocked/held"); return strings.Contains(page, "Confirm</button>") })
 	}
 	a.form("/rules/site/threshold?threshold=800", "/threshold", whole)
 	waits()
 	if _, page := b.get("/rules/site"); !strings.Contains(page, "awaits confirmation here") {
 		t.Errorf("the page of the rule:\n%s", page)
 	}
-	b.form("/held", "/overlay", nil)
+	b.form("/blocked/held", "/overlay", nil)
 	comes(2000, a, b)
 	a.form("/rules/site/threshold?threshold=900", "/threshold", whole)
 	waits()
-	b.form("/held", "/threshold", nil)
+	b.form("/blocked/held", "/threshold", nil)
 	comes(900, a, b)
-	if _, page := b.get("/held"); !strings.Contains(page, "Nothing waits") {
+	if _, page := b.get("/blocked/held"); !strings.Contains(page, "Nothing waits") {
 		t.Errorf("still held:\n%s", page)
 	}
 }

@@ -1,8 +1,10 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"net/http"
+	"net/netip"
 	"strings"
 )
 
@@ -66,6 +68,11 @@ var least = map[string]Role{
 	"GET /find":                Guest,
 	"GET /welcome":             Guest,
 	"GET /blocked":             Guest,
+	"GET /blocked/near":        Guest,
+	"GET /blocked/held":        Guest,
+	"GET /changes":             Guest,
+	"GET /health":              Guest,
+	"GET /help":                Guest,
 	"GET /near":                Guest,
 	"GET /address/{address}":   Guest,
 	"GET /network/{prefix...}": Guest,
@@ -191,6 +198,14 @@ type Caller struct {
 	policy  *Policy
 	holds   string  // the credential, to which forms are bound
 	session *Secret // nil for none
+}
+
+// Person names the caller to people: the user, or where only the role is known the address without its port.
+func (c *Caller) Person() string {
+	if at, err := netip.ParseAddrPort(c.Who); err == nil && c.User == "" {
+		return at.Addr().String()
+	}
+	return cmp.Or(c.User, c.Who)
 }
 
 type callerKey struct{}

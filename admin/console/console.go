@@ -57,6 +57,9 @@ func New(view *admin.View, changes *admin.Changes) *Pages {
 	}
 }
 
+// moved are addresses of pages of former versions, which people have kept, and where the pages are.
+var moved = map[string]string{"/near": "/blocked/near", "/held": "/blocked/held", "/activity": "/changes?kind=all", "/health": "/about"}
+
 // Routes returns the pages and their files by the patterns of http.ServeMux.
 func (p *Pages) Routes() map[string]http.Handler {
 	routes := map[string]http.Handler{"GET /console/assets/{version}/{name}": p.assets}
@@ -64,14 +67,16 @@ func (p *Pages) Routes() map[string]http.Handler {
 		"GET /{$}":                      p.node.begin,
 		"GET /":                         missing,
 		"GET /welcome":                  p.node.welcome,
-		"GET /find":                     p.node.find,
-		"GET /activity":                 p.node.activity,
+		"GET /find":                     p.blocks.find,
+		"GET /changes":                  p.node.changes,
+		"GET /help":                     p.node.help,
 		"GET /fleet":                    p.node.fleet,
 		"GET /about":                    p.node.about,
 		"GET /blocked":                  p.blocks.blocked,
+		"GET /blocked/near":             p.rules.near,
+		"GET /blocked/held":             p.lists.held,
 		"GET /network/{prefix...}":      p.blocks.network,
 		"GET /address/{address}":        p.addresses.address,
-		"GET /near":                     p.rules.near,
 		"GET /rules":                    p.rules.rules,
 		"GET /rules/{name}":             p.rules.rule,
 		"GET /rules/{name}/threshold":   p.thresholds.askThreshold,
@@ -79,12 +84,14 @@ func (p *Pages) Routes() map[string]http.Handler {
 		"POST /rules/{name}/candidates": p.thresholds.changeCandidate,
 		"POST /rules/{name}/overlay":    p.thresholds.endOverlay,
 		"GET /allowed":                  p.lists.allowed,
-		"GET /held":                     p.lists.held,
 		"GET /neighbours":               p.neighbours.neighbours,
 		"POST /neighbours":              p.neighbours.confirmList,
 		"POST /undo":                    p.outcomes.undo,
 	} {
 		routes[pattern] = p.layout.html(answer)
+	}
+	for old, to := range moved {
+		routes["GET "+old] = http.RedirectHandler(to, http.StatusMovedPermanently)
 	}
 	for name := range actions {
 		routes["GET /"+name], routes["POST /"+name] = p.layout.html(p.acts.ask(name)), p.layout.html(p.acts.act(name))

@@ -22,7 +22,8 @@ type frame struct {
 	Version string
 	Now     moment
 	Monitor bool
-	Links   []link
+	Links   []link // the places
+	Parts   []link // the pages of the place that this page is in
 	State   string
 	Well    bool
 	Banners []banner
@@ -35,7 +36,7 @@ type frame struct {
 
 // me is who looks at a page.
 type me struct {
-	Name      string // of a proxy's user
+	Name      string // empty where only the role is known
 	Role      string // empty without a login
 	Session   bool   // it can be ended here
 	Form      string // the token of forms
@@ -46,7 +47,7 @@ func whoLooks(r *http.Request) me {
 	c := access.CallerOf(r)
 	m := me{Form: access.FormToken(r), LoginPath: "/login?next=" + url.QueryEscape(r.URL.RequestURI())}
 	if c.Role >= access.Reader {
-		m.Name, m.Role, m.Session = c.User, c.Role.String(), c.Way == access.BySession
+		m.Name, m.Role, m.Session = person(c.User), c.Role.String(), c.Way == access.BySession
 	}
 	return m
 }
@@ -85,12 +86,13 @@ func (f *frame) answered() int { return cmp.Or(f.status, http.StatusOK) }
 func (f *frames) with(r *http.Request, stats *admin.Stats, page, title string) frame {
 	made := frame{
 		Title: title, Path: here(r), Node: stats.Node, Version: stats.Version, Monitor: stats.Monitor,
-		Now: at(stats.Time, stats.Time), Links: links(stats, page), Me: whoLooks(r), stats: *stats,
+		Now: at(stats.Time, stats.Time), Me: whoLooks(r), stats: *stats,
 		May: f.changeable && access.CallerOf(r).Role >= access.Operator,
 	}
 	if chosen, err := r.Cookie("edgeguard-theme"); err == nil && (chosen.Value == "light" || chosen.Value == "dark") {
 		made.Theme = chosen.Value
 	}
+	made.Links, made.Parts = navigation(stats, page)
 	made.Banners = banners(stats)
 	made.State, made.Well = state(stats), len(made.Banners) == 0 && stats.Ready
 	made.Notice = f.outcomes.notice(r, &made)
@@ -108,28 +110,45 @@ func here(r *http.Request) string {
 	return u.RequestURI()
 }
 
-func links(stats *admin.Stats, page string) []link {
-	all := []link{
-		{Name: "Blocked", Path: "/blocked", Count: words.Number(stats.V4 + stats.V6)},
-		{Name: "Near a limit", Path: "/near"},
-		{Name: "Rules", Path: "/rules"},
-		{Name: "Allowed", Path: "/allowed"},
-		{Name: "Activity", Path: "/activity"},
+// navigation returns the five places, and the pages of the one that a page is in. A page is
+// named by its path.
+func navigation(stats *admin.Stats, page string) (all, parts []link) {
+	blocked := []link{{Name: "Blocked now", Path: "/blocked"}, {Name: "Near a limit", Path: "/blocked/near"}}
+	health := []link{{Name: "This node", Path: "/about"}}
+	if f := stats.Fleet; f != nil || len(stats.Elsewhere) > 0 {
+		blocked = append(blocked, link{Name: "Awaiting confirmation", Path: "/blocked/held"})
+		if f != nil && f.Held > 0 {
+			blocked[2].Count = words.Number(f.Held)
+		}
 	}
 	if f := stats.Fleet; f != nil {
-		all = append(all, link{Name: "Fleet", Path: "/fleet", Count: words.Number(f.Alive)})
+		health = append(health, link{Name: "Fleet", Path: "/fleet", Count: words.Number(f.Alive)})
 	}
 	if hasNeighbours(stats) {
 		one := link{Name: "Neighbours", Path: "/neighbours"}
 		if n := awaiting(stats); n > 0 {
 			one.Count = words.Number(n)
 		}
-		all = append(all, one)
+		health = append(health, one)
 	}
-	for i := range all {
-		all[i].Current = all[i].Path == "/"+page
+	for _, place := range []struct {
+		link
+		pages []link
+	}{
+		{link{Name: "Now", Path: "/"}, []link{{Name: "Now", Path: "/"}, {Name: "Changes", Path: "/changes"}}},
+		{link{Name: "Blocked", Path: "/blocked", Count: words.Number(stats.V4 + stats.V6)}, blocked},
+		{link{Name: "Rules", Path: "/rules"}, nil},
+		{link{Name: "Allowed", Path: "/allowed"}, nil},
+		{link{Name: "Health", Path: "/health"}, health},
+	} {
+		is := func(l link) bool { return l.Path == "/"+page }
+		if at := slices.IndexFunc(place.pages, is); at >= 0 {
+			place.pages[at].Current, place.Current, parts = true, true, place.pages
+		}
+		place.Current = place.Current || is(place.link)
+		all = append(all, place.link)
 	}
-	return all
+	return all, parts
 }
 
 // state says in one line whether the node enforces, as far as it knows, and whether its
@@ -171,7 +190,7 @@ func banners(stats *admin.Stats) []banner {
 		all = append(all, banner{Strong: "Cut off from the fleet" + since + ".", Text: "This node decides alone; the counts of other nodes are missing. " + f.Fix})
 	}
 	if f := stats.Fleet; f != nil && f.Held > 0 {
-		all = append(all, banner{Strong: words.Plural(f.Held, "record of another node waits", "records of other nodes wait") + " for confirmation.", Link: "/held", Label: "Look at them"})
+		all = append(all, banner{Strong: words.Plural(f.Held, "record of another node waits", "records of other nodes wait") + " for confirmation.", Link: "/blocked/held", Label: "Look at them"})
 	}
 	for i, text := range stats.Conditions {
 		if f := stats.Fleet; f != nil && !f.Up && text == f.Fix {

@@ -71,14 +71,18 @@ func integer(n any) int64 {
 // html sends a page with its headers.
 func (l *layout) html(answer page) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		status, name, shown := http.StatusOK, "", any(nil)
+		status, name, around, shown := http.StatusOK, "", "layout.html", any(nil)
 		if name, shown = answer(w, r); shown == nil {
 			return
 		}
 		switch asks := shown.(type) {
 		case *notFound:
 			status, name = http.StatusNotFound, "notfound.html"
-			asks.frame = l.frames.of(r, "", "Not found")
+			if asks.Title = "Not found"; access.CallerOf(r).Role < access.Reader && asks.Bare {
+				around = "bare.html"
+			} else {
+				asks.frame = l.frames.of(r, "not found", "Not found")
+			}
 		case *actPage:
 			status = asks.status
 		case *applyPage:
@@ -86,7 +90,7 @@ func (l *layout) html(answer page) http.Handler {
 		case interface{ answered() int }:
 			status = asks.answered()
 		}
-		l.send(w, r, status, name, "layout.html", shown)
+		l.send(w, r, status, name, around, shown)
 	})
 }
 
@@ -117,16 +121,16 @@ func setHeaders(h http.Header) {
 type notFound struct {
 	frame
 	Text, Fix string
+	Bare      bool // who has no login sees no figure of the node around it
 }
 
-// missing answers a browser that asks for a page that there is not. A program, and who has
-// no login, has the API's answer: the page's frame has the node's figures.
+// missing answers a browser that asks for a page that there is not. A program has the API's answer.
 func missing(w http.ResponseWriter, r *http.Request) (string, any) {
-	if access.CallerOf(r).Role < access.Reader || !strings.Contains(r.Header.Get("Accept"), "text/html") || strings.HasPrefix(r.URL.Path, "/api/") {
+	if !strings.Contains(r.Header.Get("Accept"), "text/html") || strings.HasPrefix(r.URL.Path, "/api/") {
 		call.NoPath(r).Send(w)
 		return "", nil
 	}
-	return "", &notFound{Text: "There is no page " + r.URL.Path + ".", Fix: "The pages are in the line above."}
+	return "", &notFound{Text: "There is no page " + r.URL.Path + ".", Bare: true}
 }
 
 // readOnly is the page for who may change nothing.

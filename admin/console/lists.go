@@ -63,7 +63,7 @@ type heldRow struct {
 const heldLength = 200
 
 func (p *listHandlers) held(_ http.ResponseWriter, r *http.Request) (string, any) {
-	shown, now := &heldPage{frame: p.frames.of(r, "held", "Awaiting confirmation")}, p.reader.Now()
+	shown, now := &heldPage{frame: p.frames.of(r, "blocked/held", "Awaiting confirmation")}, p.reader.Now()
 	all := p.reader.Held()
 	for _, h := range all[:min(len(all), heldLength)] {
 		shown.Rows = append(shown.Rows, heldRow{h, shortest(h.Prefix), pathOf(h.Prefix), words.PercentShare(h.Share), at(h.Held, now).Ago, shown.offer(shortest(h.Prefix), "confirm", "withdraw")})

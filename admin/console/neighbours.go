@@ -196,7 +196,7 @@ func alarmPath(kind string) string {
 		return "/neighbours"
 	}
 	if kind == "elsewhere" {
-		return "/held"
+		return "/blocked/held"
 	}
 	return ""
 }

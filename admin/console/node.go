@@ -2,8 +2,6 @@ package console
 
 import (
 	"net/http"
-	"net/netip"
-	"strings"
 
 	"edgeguard/admin"
 )
@@ -49,42 +47,6 @@ func (p *nodeHandlers) welcome(_ http.ResponseWriter, r *http.Request) (string, 
 	return "welcome.html", &welcomePage{f, untouched(&f.stats), f.stats.Events.Decided, f.stats.Sources, welcomeWays(f.stats.Sources, limit)}
 }
 
-// find sends a browser to what it searches: an address, a network or a rule.
-func (p *nodeHandlers) find(w http.ResponseWriter, r *http.Request) (string, any) {
-	text := strings.TrimSpace(r.URL.Query().Get("q"))
-	if addr, err := netip.ParseAddr(pasted(text)); err == nil && addr.Zone() == "" {
-		http.Redirect(w, r, "/address/"+addr.Unmap().String(), http.StatusSeeOther)
-		return "", nil
-	}
-	if prefix, err := netip.ParsePrefix(pasted(text)); err == nil {
-		http.Redirect(w, r, pathOf(prefix.Masked()), http.StatusSeeOther)
-		return "", nil
-	}
-	if rule, found := ruleNamed(p.reader, text); found {
-		http.Redirect(w, r, rulePath(rule.Name), http.StatusSeeOther)
-		return "", nil
-	}
-	return "", &notFound{Text: "“" + text + "” is not an address, a network or a rule.", Fix: "Try 203.0.113.7 or 203.0.113.0/24."}
-}
-
-// pasted returns an address or a network without what a log or a mail has around it:
-// quotes, brackets, a comma, the client's port.
-func pasted(text string) string {
-	text = strings.Trim(text, " \t\"'`“”<>(),;.")
-	if client, err := netip.ParseAddrPort(text); err == nil {
-		return client.Addr().String()
-	}
-	return strings.Trim(text, "[]")
-}
-
-// key is a key of the keyboard and what it does, where scripts are on.
-type key struct{ Key, Does string }
-
-var shortcuts = []key{
-	{"/", "search"}, {"j", "next row"}, {"k", "row before"}, {"Enter", "open the row"}, {"u", "unblock what the row or the page is about; it asks first"},
-	{".", "show newer blocks"}, {"g b", "Blocked"}, {"g n", "Near a limit"}, {"g r", "Rules"}, {"g f", "Fleet"}, {"g a", "Activity"}, {"t", "light or dark"}, {"?", "this list"},
-}
-
 // about is what this node is.
 func (p *nodeHandlers) about(_ http.ResponseWriter, r *http.Request) (string, any) {
 	f := p.frames.of(r, "about", "About")
@@ -92,6 +54,5 @@ func (p *nodeHandlers) about(_ http.ResponseWriter, r *http.Request) (string, an
 		frame
 		Stats   admin.Stats
 		Started moment
-		Keys    []key
-	}{f, f.stats, at(f.stats.Started, f.stats.Time), shortcuts}
+	}{f, f.stats, at(f.stats.Started, f.stats.Time)}
 }

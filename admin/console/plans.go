@@ -279,7 +279,7 @@ func planHeld(p *actHandlers, _ *http.Request, a *actPage) {
 	if a.held = heldRecord(p.reader, a.prefix); a.held == nil {
 		a.Ready = false
 		a.refuseField(http.StatusNotFound, "prefix", a.Name+" does not await confirmation", "another operator may have confirmed or withdrawn it")
-		a.Instead = []link{{Name: "What waits", Path: "/held"}, {Name: "Look at " + a.Name, Path: a.About}}
+		a.Instead = []link{{Name: "What waits", Path: "/blocked/held"}, {Name: "Look at " + a.Name, Path: a.About}}
 		return
 	}
 	now, h := p.reader.Now(), a.held

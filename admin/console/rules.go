@@ -4,8 +4,10 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"time"
 
 	"edgeguard/admin"
+	"edgeguard/admin/watch"
 	"edgeguard/internal/words"
 )
 
@@ -29,6 +31,10 @@ type ruleLine struct {
 	Span      string // its window
 	Blocks    string // for how long it blocks
 	Crossings uint64
+	// Requests is how many it counted in the windows that ended in the last hour, Refused how
+	// many it had refused in that hour. Unknown says that no window has ended in it.
+	Requests, Refused uint64
+	Unknown           bool
 }
 
 // rulePath returns the page of a rule, whose name may have any character but a
@@ -50,10 +56,33 @@ func newRuleLine(r admin.Rule) ruleLine {
 
 func (p *ruleHandlers) rules(_ http.ResponseWriter, r *http.Request) (string, any) {
 	shown := &rulesPage{frame: p.frames.of(r, "rules", "Rules")}
+	refused, now := refusedByRule(p.reader.Day(), p.reader.Now()), p.reader.Now()
 	for _, rule := range p.reader.Rules() {
-		shown.Rules = append(shown.Rules, newRuleLine(rule))
+		line := newRuleLine(rule)
+		line.Refused = refused[rule.Name]
+		windows, _ := p.reader.Past(now, rule.Name, time.Hour)
+		for i := range windows.All {
+			_, requests := windows.All[i].Counts.Total()
+			line.Requests += requests
+		}
+		line.Unknown = len(windows.All) == 0
+		shown.Rules = append(shown.Rules, line)
 	}
 	return "rules.html", shown
+}
+
+// refusedByRule returns how many requests each rule had refused in the last hour.
+func refusedByRule(day []watch.DayMinute, now time.Time) map[string]uint64 {
+	sums := make(map[string]uint64)
+	for i := range day {
+		if day[i].Begin.Before(now.Add(-time.Hour)) {
+			continue
+		}
+		for name, one := range day[i].Rules {
+			sums[name] += one.Denied
+		}
+	}
+	return sums
 }
 
 // keyRow is a key beside its limit.
@@ -98,7 +127,7 @@ func (p *blockHandlers) nearest(ctx context.Context) *keyRow {
 }
 
 func (p *ruleHandlers) near(_ http.ResponseWriter, r *http.Request) (string, any) {
-	shown := &nearPage{frame: p.frames.of(r, "near", "Near a limit")}
+	shown := &nearPage{frame: p.frames.of(r, "blocked/near", "Near a limit")}
 	for i, k := range p.view.Nearest(r.Context(), nearLength) {
 		row := newKeyRow(&k)
 		if k.Near() {

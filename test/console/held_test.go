@@ -16,12 +16,18 @@ import (
 // pair starts two nodes of a fleet without a key.
 func pair(t *testing.T) (a, b *ownNode) {
 	t.Helper()
+	return pairOf(t, "")
+}
+
+// pairOf starts the same two; extra is of the first one's config.
+func pairOf(t *testing.T, extra string) (a, b *ownNode) {
+	t.Helper()
 	server := redistest.Start(t, redistest.Options{})
 	if _, err := redis.Install(t.Context(), server.Client()); err != nil {
 		t.Fatal(err)
 	}
 	more := fmt.Sprintf("fleet: {redis: \"redis://%s\", namespace: test, push: 100ms, max_nodes: 2}\n", server.Addr)
-	a, b = startAs(t, "edge-1", more), startAs(t, "edge-2", more)
+	a, b = startAs(t, "edge-1", more+extra), startAs(t, "edge-2", more)
 	for _, n := range []*ownNode{a, b} {
 		n.Until("it knows the other node", func() bool {
 			s, err := n.admin.Status(t.Context())
@@ -63,8 +69,8 @@ func TestElsewhere(t *testing.T) {
 		s, err := a.admin.Status(t.Context())
 		return err == nil && len(s.Elsewhere) == 1 && s.Elsewhere[0].Records == 2 && s.Elsewhere[0].Held == 1
 	})
-	a.has("/held", "In force on the word of others", "other nodes, unsigned", "2 blocks", "refuse 0 %", `waiting </span>1</td>`)
-	if strings.Contains(b.get("/held", false).body, "word of others") {
+	a.has("/blocked/held", "In force on the word of others", "other nodes, unsigned", "2 blocks", "refuse 0 %", `waiting </span>1</td>`)
+	if strings.Contains(b.get("/blocked/held", false).body, "word of others") {
 		t.Error("the node that made them says that others did")
 	}
 }
@@ -87,7 +93,7 @@ func TestHeldByAPage(t *testing.T) {
 	}
 	a.Until("both wait", func() bool { return a.holds(meant) && a.holds(mistake) })
 	a.shows("/blocked", "2 records of other nodes wait for confirmation.")
-	a.has("/held", meant, mistake, "edge-2", "a whole network")
+	a.has("/blocked/held", meant, mistake, "edge-2", "a whole network")
 	if a.refuses("11.17.0.1") || a.refuses("11.33.0.1") || !b.refuses("11.17.0.1") || !b.refuses("11.33.0.1") {
 		t.Fatal("what waits is in force, or not on the node that made it")
 	}

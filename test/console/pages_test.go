@@ -31,7 +31,7 @@ func busy(t *testing.T) *ownNode {
 }
 
 var pages = []string{
-	"/welcome", "/blocked", "/near", "/rules", "/rules/site", "/rules/login", "/allowed", "/held", "/activity", "/activity?kind=block", "/about",
+	"/welcome", "/blocked", "/blocked/near", "/rules", "/rules/site", "/rules/login", "/allowed", "/blocked/held", "/changes", "/changes?kind=all", "/help", "/changes?kind=block", "/about",
 	"/address/" + offender, "/address/" + nearby, "/address/" + quiet, "/address/198.51.100.70", "/address/192.0.2.1", "/address/127.0.0.1", "/address/2001:db8::1",
 	"/address/" + offender + "?rule=login", "/network/198.51.100.0/24", "/network/198.51.100.64/26", "/network/10.0.0.0/8",
 }
@@ -65,20 +65,20 @@ func TestPagesAgreeWithTheAPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.has("/blocked", fmt.Sprintf(`<span class="big">%d</span>`, status.V4+status.V6), ">"+offender+"</a>", ">198.51.100.64/26</a>")
+	n.has("/blocked", fmt.Sprintf(`<span class="total">%d</span>`, status.V4+status.V6), ">"+offender+"</a>", ">198.51.100.64/26</a>")
 	n.has("/address/"+offender, fmt.Sprintf("Blocked by rule site: %d requests in 5 minutes, and the limit is %d", limit+1, limit), "edge-1 made the block at")
 	n.has("/address/198.51.100.70", "198.51.100.70 is inside 198.51.100.64/26, which was blocked by hand")
 	n.has("/address/"+nearby, "Not blocked.", fmt.Sprintf("The nearest is rule site: %d requests, limit %d, 90.0 %%.", limit*9/10, limit))
 	n.has("/address/"+quiet, "Not blocked, and nothing is counted.")
 	n.has("/address/192.0.2.1", "Never blocked", "allowlist 192.0.2.0/24")
 	n.has("/address/127.0.0.1", "Protected")
-	n.has("/near", ">"+nearby+"</a>")
-	n.has("/rules", fmt.Sprintf(`<td class="num mono">%d</td>`, limit), "/rules/login")
+	n.has("/blocked/near", ">"+nearby+"</a>")
+	n.has("/rules", fmt.Sprintf(`<span class="mono">%d</span>`, limit), "/rules/login")
 	n.has("/rules/site", "2 addresses are counted now. The live limit of 190 requests (threshold 200) is exceeded by 1 of them.")
 	n.has("/network/198.51.100.0/24", "No block contains all of it.", ">198.51.100.64/26</a>")
 	n.has("/network/198.51.100.64/26", "Blocks that contain it")
 	n.has("/allowed", ">192.0.2.0/24</a>", "in the config")
-	n.has("/activity?kind=block", "blocked for 2 h by hand on edge-1")
+	n.has("/changes?kind=block", "blocked for 2 h by hand on edge-1")
 }
 
 // has requires texts of a page, as an operator sees it.
@@ -149,7 +149,7 @@ func TestHostileText(t *testing.T) {
 		n.ask(nearby, "/<script>alert(1)</script>", 3)
 	}
 	elements := regexp.MustCompile(`<[a-zA-Z!]`)
-	for _, path := range []string{"/blocked", "/address/" + offender, "/activity?kind=block"} {
+	for _, path := range []string{"/blocked", "/address/" + offender, "/changes?kind=block"} {
 		a, b := harmless.get(path, true).body, hostile.get(path, true).body
 		if x, y := len(elements.FindAllString(a, -1)), len(elements.FindAllString(b, -1)); x != y {
 			t.Errorf("%s: %d elements, %d with the hostile text:\n%s", path, x, y, b)
@@ -248,7 +248,7 @@ func TestNearHasARowAnAddress(t *testing.T) {
 	if want := []string{"203.0.113.77 login +2", nearby + " assets +0"}; !slices.Equal(rows, want) {
 		t.Errorf("got %q, want %q", rows, want)
 	}
-	p := n.get("/near", false)
+	p := n.get("/blocked/near", false)
 	if strings.Count(p.body, "203.0.113.77</a>") != 1 || strings.Contains(p.body, ">"+offender+"</a>") || strings.Contains(p.body, ">"+nearby+"</a>") || !strings.Contains(p.body, ">+2</span>") {
 		t.Errorf("the page:\n%s", p.body)
 	}

@@ -117,7 +117,7 @@ func TestCutOffFleet(t *testing.T) {
 	store.Set(redistest.Fault{Refuse: true})
 	store.Cut()
 	n.Until("every page says so", func() bool {
-		return regexp.MustCompile(`Cut off from the fleet since \d\d:\d\d:\d\d\. This node decides alone; the counts of other nodes are missing\. .*Redis.*: .+`).MatchString(visible(n.get("/near", false).body))
+		return regexp.MustCompile(`Cut off from the fleet since \d\d:\d\d:\d\d\. This node decides alone; the counts of other nodes are missing\. .*Redis.*: .+`).MatchString(visible(n.get("/blocked/near", false).body))
 	})
 	store.Set(redistest.Fault{})
 	n.Until("it is over", func() bool { return !strings.Contains(n.get("/blocked", false).body, "Cut off") })

@@ -46,7 +46,7 @@ async function newer() {
 function found(page) {
   const at = page.blocks.findIndex(b => known.has(b.prefix + b.since.slice(0, 19) + "Z"));
   const n = at < 0 ? page.blocks.length : at;
-  for (const total of [find("nav.main .n"), find(".figures .big")]) show(total, number(page.total));
+  for (const total of [find("nav.main .n"), find("h1 .total")]) show(total, number(page.total));
   const place = find("#newer"), pill = find("button", place);
   if (!n) pill?.remove();
   else if (pill) show(pill, `${n} newer`);

@@ -156,7 +156,7 @@ const keys = {
   ".": () => find("#newer button")?.click(),
   "t": turnTheme,
 };
-const places = { "?": "/about#keys", gb: "/blocked", gn: "/near", gr: "/rules", gf: "/fleet", ga: "/activity" };
+const places = { "?": "/help", gn: "/", gb: "/blocked", gr: "/rules", ga: "/allowed", gh: "/health" };
 let first = "";
 addEventListener("keydown", e => {
   const pressed = first + e.key;

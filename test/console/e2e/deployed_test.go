@@ -67,7 +67,7 @@ enforce:
 		}
 		return len(s.Enforcers) == 3 && s.V4+s.V6 == blocks
 	})
-	return &world{name: "deployed", node: n, pages: []string{"/blocked", "/blocked?order=prefix", "/blocked?order=count", "/near", "/rules", "/rules/" + longRule, "/allowed", "/activity", "/neighbours", "/about",
+	return &world{name: "deployed", node: n, pages: []string{"/blocked", "/blocked?order=prefix", "/blocked?order=count", "/blocked/near", "/rules", "/rules/" + longRule, "/allowed", "/changes", "/changes?kind=all", "/help", "/neighbours", "/about",
 		"/address/" + longest, "/address/" + nearest, "/network/2001:db8:ffff:f000::/64", "/block?prefix=" + longest, "/unblock?prefix=" + longest, "/unblock?prefix=" + longest + "&prefix=198.100.0.128%2F31"}}
 }
 
@@ -93,7 +93,7 @@ func thirty(t *testing.T) *world {
 	one.blocked(longest, sixth)
 	one.Until("the wide block waits, and what is in force is added up", func() bool { return one.status().Fleet.Held > 0 && len(one.status().Elsewhere) > 0 })
 	one.Until("all have reported their figures", func() bool { return !strings.Contains(one.get("/fleet"), "not reported figures") })
-	return &world{name: "thirty", node: one, other: nodes[29], pages: []string{"/fleet", "/blocked", "/held", "/address/" + sixth, "/rules/site/threshold?threshold=100"}}
+	return &world{name: "thirty", node: one, other: nodes[29], pages: []string{"/fleet", "/blocked", "/blocked/held", "/address/" + sixth, "/rules/site/threshold?threshold=100"}}
 }
 
 // Pages hold together with what a usual deployment brings to them: see the two worlds.

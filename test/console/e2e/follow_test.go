@@ -20,7 +20,7 @@ func TestFollow(t *testing.T) {
 	n.ask(other, "/x", 160)
 	list, near := newTab(t), newTab(t)
 	list.open(n.base + "/rules")
-	near.open(n.base + "/near")
+	near.open(n.base + "/blocked/near")
 	for _, b := range []*tab{list, near} {
 		b.mark()
 		b.until("it is live", isLive)

@@ -131,8 +131,8 @@ func TestPictures(t *testing.T) {
 		{"rule", "/rules/site?threshold=1200", look{width: 1440, scheme: "light"}},
 		{"rule-phone", "/rules/site?threshold=1200", look{width: 360, scheme: "light"}},
 		{"rules", "/rules", look{width: 1440, scheme: "light"}},
-		{"near", "/near", look{width: 1440, scheme: "light"}},
-		{"activity", "/activity", look{width: 1440, scheme: "light"}},
+		{"near", "/blocked/near", look{width: 1440, scheme: "light"}},
+		{"activity", "/changes?kind=all", look{width: 1440, scheme: "light"}},
 	} {
 		b.as(p.look)
 		b.open(n.shown + p.path)

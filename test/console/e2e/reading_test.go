@@ -162,7 +162,7 @@ func TestMarkup(t *testing.T) {
 	harmless, b := newTab(t), newTab(t)
 	harmless.operator()
 	b.operator()
-	for _, path := range []string{"/blocked", "/allowed", "/activity", "/near", "/rules", "/rules/agents", "/about", "/address/203.0.113.0", "/address/203.0.113.200", "/address/203.0.113.4", "/address/198.51.100.1", "/address/203.0.113.105", "/network/203.0.113.0/24"} {
+	for _, path := range []string{"/blocked", "/allowed", "/changes", "/changes?kind=all", "/help", "/blocked/near", "/rules", "/rules/agents", "/about", "/address/203.0.113.0", "/address/203.0.113.200", "/address/203.0.113.4", "/address/198.51.100.1", "/address/203.0.113.105", "/network/203.0.113.0/24"} {
 		harmless.open(twins[0].shown + path)
 		b.open(twins[1].shown + path)
 		const count = `document.querySelectorAll("*").length - document.querySelectorAll(".chart rect, .chart line, .chart text, details tr, details td, .plotted *, #newer *, .asof *").length`
@@ -176,7 +176,7 @@ func TestMarkup(t *testing.T) {
 			t.Errorf("%s: not isolated: %s", path, loose)
 		}
 	}
-	for _, path := range []string{"/address/%3Cscript%3Ealert(1)%3C%2Fscript%3E", "/find?q=%22%3E%3Cimg%20src=x%20onerror=alert(1)%3E", "/rules/%3Cb%3E", "/blocked?rule=%3Cb%3E&prefix=%22%3E%3Cb%3E&order=%3Cb%3E", "/activity?kind=%3Cb%3E", "/network/%3Cimg%3E"} {
+	for _, path := range []string{"/address/%3Cscript%3Ealert(1)%3C%2Fscript%3E", "/find?q=%22%3E%3Cimg%20src=x%20onerror=alert(1)%3E", "/rules/%3Cb%3E", "/blocked?rule=%3Cb%3E&prefix=%22%3E%3Cb%3E&order=%3Cb%3E", "/changes?kind=%3Cb%3E", "/network/%3Cimg%3E"} {
 		b.expects(strings.SplitN(path, "%", 2)[0])
 		b.open(twins[1].shown + path)
 		if made := eval[int](b, `document.querySelectorAll("main b:not([role] b), main img, main script:not([type])").length`); made != 0 {

@@ -22,7 +22,7 @@ type world struct {
 }
 
 // everywhere are the pages that every node has.
-var everywhere = []string{"/welcome", "/blocked", "/near", "/rules", "/rules/site", "/allowed", "/held", "/activity", "/about", "/address/203.0.113.45", "/address/203.0.113.45?view=blocked", "/network/203.0.113.0/24", "/rules/site?threshold=100", "/rules/site/threshold?threshold=100", "/login"}
+var everywhere = []string{"/welcome", "/blocked", "/blocked/near", "/rules", "/rules/site", "/allowed", "/blocked/held", "/changes", "/changes?kind=all", "/help", "/about", "/address/203.0.113.45", "/address/203.0.113.45?view=blocked", "/network/203.0.113.0/24", "/rules/site?threshold=100", "/rules/site/threshold?threshold=100", "/login"}
 
 const (
 	offender = "203.0.113.45" // blocked by the rule site
@@ -66,7 +66,7 @@ func usual(t *testing.T) *world {
 	two.block("11.0.0.0/8", "too wide")
 	one.Until("the wide block waits, and what is in force is added up", func() bool { return one.status().Fleet.Held > 0 && len(one.status().Elsewhere) > 0 })
 	return &world{name: "usual", node: one, other: two, pages: append([]string{
-		"/fleet", "/rules/login", "/rules/probing", "/activity?kind=block", "/blocked?rule=login", "/blocked?prefix=10.0.0.0/8", "/blocked?order=x", "/find?q=nothing",
+		"/fleet", "/rules/login", "/rules/probing", "/changes?kind=block", "/blocked?rule=login", "/blocked?prefix=10.0.0.0/8", "/blocked?order=x", "/find?q=nothing",
 		"/address/" + nearby, "/address/" + prober, "/address/" + sixth, "/block", "/block?prefix=100.64.0.1", "/unblock?prefix=" + offender, "/extend?prefix=" + offender, "/allow?prefix=" + offender,
 		"/address/198.51.100.70", "/address/192.0.2.1", "/address/127.0.0.1", "/network/198.51.100.64/26",
 		"/block?prefix=127.0.0.1", "/block?prefix=203.0.113.0/24", "/unblock?prefix=" + offender + "&prefix=" + guesser,
