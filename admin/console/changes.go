@@ -209,7 +209,7 @@ func timeRange(asked url.Values, now time.Time) (from, until time.Time, problem 
 	case q.Get("from") == "" && q.Get("until") == "":
 		return from, until, nil
 	case q.Get("until") == "":
-		q.Set("until", now.UTC().Format(time.RFC3339))
+		q.Set("until", now.Add(time.Second).UTC().Format(time.RFC3339)) // it has no parts of seconds
 	}
 	span, problem := readSpan(q, now)
 	return span.From, span.Until, problem

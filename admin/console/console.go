@@ -64,7 +64,7 @@ var moved = map[string]string{"/near": "/blocked/near", "/held": "/blocked/held"
 func (p *Pages) Routes() map[string]http.Handler {
 	routes := map[string]http.Handler{"GET /console/assets/{version}/{name}": p.assets}
 	for pattern, answer := range map[string]page{
-		"GET /{$}":                      p.node.begin,
+		"GET /{$}":                      p.node.now,
 		"GET /":                         missing,
 		"GET /welcome":                  p.node.welcome,
 		"GET /find":                     p.blocks.find,

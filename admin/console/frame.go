@@ -64,6 +64,7 @@ type banner struct {
 	Strong      string
 	Text        string
 	Link, Label string
+	Says        bool // it says how the node is, and needs nobody
 }
 
 // frames makes the frame of each page.
@@ -94,6 +95,11 @@ func (f *frames) with(r *http.Request, stats *admin.Stats, page, title string) f
 	}
 	made.Links, made.Parts = navigation(stats, page)
 	made.Banners = banners(stats)
+	for i := range made.Banners {
+		if b := &made.Banners[i]; b.Link == made.Path {
+			b.Link = ""
+		}
+	}
 	made.State, made.Well = state(stats), len(made.Banners) == 0 && stats.Ready
 	made.Notice = f.outcomes.notice(r, &made)
 	return made
@@ -180,7 +186,7 @@ func banners(stats *admin.Stats) []banner {
 		}
 	}
 	if stats.Monitor {
-		all = append(all, banner{Strong: "Monitor mode: nothing is refused.", Text: words.Plural(stats.V4+stats.V6, "address or network", "addresses and networks") + " would be."})
+		all = append(all, banner{Says: true, Strong: "Monitor mode: nothing is refused.", Text: words.Plural(stats.V4+stats.V6, "address or network", "addresses and networks") + " would be."})
 	}
 	if f := stats.Fleet; f != nil && !f.Up {
 		since := ""

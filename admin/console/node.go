@@ -29,16 +29,6 @@ func untouched(stats *admin.Stats) bool {
 	return stats.Events.Decided == 0 && stats.Tables.Keys == 0 && stats.V4+stats.V6 == 0
 }
 
-// begin leads to the blocks, or to the ways in while there is nothing to see.
-func (p *nodeHandlers) begin(w http.ResponseWriter, r *http.Request) (string, any) {
-	to, stats := "/blocked", p.reader.Stats()
-	if untouched(&stats) {
-		to = "/welcome"
-	}
-	http.Redirect(w, r, to, http.StatusSeeOther)
-	return "", nil
-}
-
 func (p *nodeHandlers) welcome(_ http.ResponseWriter, r *http.Request) (string, any) {
 	f, limit := p.frames.of(r, "welcome", "Welcome"), uint32(0)
 	if rules := p.reader.Rules(); len(rules) > 0 {

@@ -264,14 +264,15 @@ func (c *timeChart) pins() {
 	}
 }
 
+func sumOf(all []uint64) (sum uint64) {
+	for _, n := range all {
+		sum += n
+	}
+	return sum
+}
+
 // say sums the chart up in words.
 func (c *timeChart) say(requests []float64, most int) {
-	sumOf := func(all []uint64) (sum uint64) {
-		for _, n := range all {
-			sum += n
-		}
-		return sum
-	}
 	all, refused := sumOf(c.Requests), sumOf(c.Refused)
 	c.Label = "Requests a minute, and what of them " + map[bool]string{true: "would be", false: "was"}[c.Monitor] + " refused by rule"
 	switch {

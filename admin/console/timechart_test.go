@@ -24,7 +24,7 @@ func fourSteps() admin.Hours {
 func chartText(t *testing.T, c *timeChart) string {
 	t.Helper()
 	var page strings.Builder
-	if err := newLayout(nil, newAssets(files)).templates["activity.html"].ExecuteTemplate(&page, "timechart", c); err != nil {
+	if err := newLayout(nil, newAssets(files)).templates["changes.html"].ExecuteTemplate(&page, "timechart", c); err != nil {
 		t.Fatal(err)
 	}
 	return page.String()
@@ -32,10 +32,10 @@ func chartText(t *testing.T, c *timeChart) string {
 
 // A span is drawn and listed, what is not known is grey and says why, and a rule's name is text.
 func TestTimeChart(t *testing.T) {
-	at, _ := url.Parse("/activity?kind=block&last=1h&done=x")
+	at, _ := url.Parse("/changes?kind=block&last=1h&done=x")
 	page := chartText(t, newTimeChart(fourSteps(), timeSpan{Last: time.Hour}, at))
 	for _, want := range []string{
-		"<h2>The last hour</h2>", `href="/activity?kind=block&amp;last=1h" aria-current="true"`, `href="/activity?kind=block&amp;last=6h">`,
+		"<h2>The last hour</h2>", `href="/changes?kind=block&amp;last=1h" aria-current="true"`, `href="/changes?kind=block&amp;last=6h">`,
 		`from=2026-11-29T10%3A56%3A00Z&amp;kind=block&amp;until=2026-11-29T11%3A00%3A00Z">earlier`,
 		"3,000 requests, at most 2,000 a minute at 11:03; 50.0 % refused, most by &lt;i&gt;x.",
 		`<rect class="gone" x="0.00%" width="50.00%"`, "not known: the node started at 11:01", `<td class="mono">11:00</td><td colspan="4" class="muted">not known until 11:02</td>`,

@@ -31,7 +31,7 @@ func busy(t *testing.T) *ownNode {
 }
 
 var pages = []string{
-	"/welcome", "/blocked", "/blocked/near", "/rules", "/rules/site", "/rules/login", "/allowed", "/blocked/held", "/changes", "/changes?kind=all", "/help", "/changes?kind=block", "/about",
+	"/", "/welcome", "/blocked", "/blocked/near", "/rules", "/rules/site", "/rules/login", "/allowed", "/blocked/held", "/changes", "/changes?kind=all", "/help", "/changes?kind=block", "/about",
 	"/address/" + offender, "/address/" + nearby, "/address/" + quiet, "/address/198.51.100.70", "/address/192.0.2.1", "/address/127.0.0.1", "/address/2001:db8::1",
 	"/address/" + offender + "?rule=login", "/network/198.51.100.0/24", "/network/198.51.100.64/26", "/network/10.0.0.0/8",
 }
@@ -41,7 +41,7 @@ func TestEveryPage(t *testing.T) {
 	n := busy(t)
 	inline := regexp.MustCompile(`(?i)<script|<style|\sstyle=|\son[a-z]+=|javascript:|<iframe|<no value>|ZgotmplZ`)
 	own := regexp.MustCompile(`<script (type="module"|defer) src="/console/assets/[0-9a-f]{12}/[A-Za-z.]+\.js"></script>|<script type="application/json" id="[a-z]+">`)
-	for _, path := range pages {
+	for _, path := range append([]string{"/?from=2020-01-01T00:00:00Z&until=2020-01-01T01:00:00Z"}, pages...) {
 		for _, operator := range []bool{false, true} {
 			p := n.get(path, operator)
 			if p.status != http.StatusOK || !strings.HasSuffix(p.body, "</html>\n") {

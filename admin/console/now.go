@@ -1,0 +1,158 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"edgeguard/admin"
+	"edgeguard/admin/watch"
+	"edgeguard/eventlog"
+	"edgeguard/internal/words"
+)
+
+const (
+	// nowChanges and nowNear are how many of each the front page shows.
+	nowChanges, nowNear = 6, 6
+	// nowSearched is how many changes are read for them: logins are not shown.
+	nowSearched = 40
+)
+
+// nowPage says whether all is well, what goes on and who did what, now or in a time that has passed.
+type nowPage struct {
+	frame
+	Says    string
+	Past    bool
+	Needs   []banner
+	Chart   *timeChart
+	Changes []happening
+	Hidden  bool // changes are not for this caller
+	All     string
+	Near    []keyRow
+}
+
+// now is the front page; the first steps while there is nothing to see.
+func (p *nodeHandlers) now(w http.ResponseWriter, r *http.Request) (string, any) {
+	f := p.frames.of(r, "", "Now")
+	if untouched(&f.stats) {
+		http.Redirect(w, r, "/welcome", http.StatusSeeOther)
+		return "", nil
+	}
+	span, _ := readSpan(r.URL.Query(), p.reader.Now())
+	shown := &nowPage{frame: f, Past: span.Last == 0, Hidden: p.view.Discreet(), All: "/changes"}
+	shown.Chart = chartOf(p.view, r, &shown.frame)
+	facts := nowFacts{Past: shown.Past, Starting: !f.stats.Ready, Monitor: f.stats.Monitor, CutOff: f.stats.Fleet != nil && !f.stats.Fleet.Up}
+	q := eventlog.Query{Kinds: []string{admin.EventChange}, Newest: true}
+	if shown.Past {
+		q.Since, q.Until = span.From, span.Until
+		shown.All += "?from=" + span.From.UTC().Format(time.RFC3339) + "&until=" + span.Until.UTC().Format(time.RFC3339)
+		shown.Banners = nil
+		facts.From, facts.Until = clockIn(span.From, &shown.Chart.Hours), clockIn(span.Until, &shown.Chart.Hours)
+		facts.Requests, facts.Refused, facts.Known = sumOf(shown.Chart.Requests), sumOf(shown.Chart.Refused), shown.Chart.Line != ""
+	} else {
+		shown.needs()
+		facts.Needs, facts.Known = len(shown.Needs), true
+		facts.Requests, facts.Refused = lately(p.reader.Rates())
+		shown.near(p, r)
+	}
+	changes := slices.DeleteFunc(p.view.Past(r.Context(), q, nowSearched).Events, func(e admin.Event) bool {
+		return strings.HasPrefix(e.Change.Action, "log") // in and out
+	})
+	shown.Changes = shown.happenings(changes[:min(len(changes), nowChanges)])
+	shown.Says = facts.say()
+	return "now.html", shown
+}
+
+// needs has what an operator has to do stand on the page, and not above it.
+func (n *nowPage) needs() {
+	n.Needs = slices.DeleteFunc(n.Banners, func(b banner) bool { return b.Says })
+	n.Banners = slices.DeleteFunc(slices.Clone(n.Banners), func(b banner) bool { return !b.Says })
+}
+
+// near adds who is nearest to a limit.
+func (n *nowPage) near(p *nodeHandlers, r *http.Request) {
+	for _, k := range p.view.Nearest(r.Context(), nearLength) {
+		if k.Near() && len(n.Near) < nowNear {
+			n.Near = append(n.Near, newKeyRow(&k))
+		}
+	}
+}
+
+// lately returns the requests of the last five minutes, and how many of them were refused.
+func lately(all []watch.Series) (requests, refused uint64) {
+	if len(all) == 0 {
+		return 0, 0
+	}
+	return sumOf(all[0].Requests), sumOf(all[0].Denied)
+}
+
+// nowFacts are what the front page says in one sentence.
+type nowFacts struct {
+	Past, Starting, Monitor, CutOff bool
+	From, Until                     string // of a past time
+	Known                           bool   // something was measured in it
+	Requests, Refused               uint64
+	Needs                           int
+}
+
+// say makes the sentence.
+func (f *nowFacts) say() string {
+	if f.Past && !f.Known {
+		return fmt.Sprintf("Nothing is known of the time from %s to %s.", f.From, f.Until)
+	}
+	said := f.refusals()
+	switch {
+	case f.Past:
+		return fmt.Sprintf("From %s to %s %s.", f.From, f.Until, said)
+	case f.Starting:
+		return "This node is starting: not everything is read or listens yet. " + upper(said) + f.wants()
+	case f.CutOff:
+		return "This node is cut off from its fleet. Here " + said + f.wants()
+	case f.Requests > 0 && f.Refused == 0 && f.Needs == 0:
+		return "All is quiet: " + said + f.wants()
+	}
+	return upper(said) + f.wants()
+}
+
+// refusals says what part of the requests is refused.
+func (f *nowFacts) refusals() string {
+	is, be := "is", "are"
+	switch {
+	case f.Monitor && f.Past:
+		is, be = "would have been", "would have been"
+	case f.Monitor:
+		is, be = "would be", "would be"
+	case f.Past:
+		is, be = "was", "were"
+	}
+	switch {
+	case f.Requests == 0 && f.Past:
+		return "no request came"
+	case f.Requests == 0:
+		return "no request came in the last five minutes"
+	case f.Refused == 0:
+		return "no request " + is + " refused"
+	}
+	return strings.Replace(words.Percent(f.Refused, f.Requests), ".0 %", " %", 1) + " of requests " + be + " refused"
+}
+
+// wants says how many things an operator has to do.
+func (f *nowFacts) wants() string {
+	switch f.Needs {
+	case 0:
+		return ", and nothing needs you."
+	case 1:
+		return ", and one thing needs you."
+	}
+	return fmt.Sprintf(", and %s things need you.", spelled(f.Needs))
+}
+
+// spelled writes a small number as a word.
+func spelled(n int) string {
+	if small := []string{"no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"}; n < len(small) {
+		return small[n]
+	}
+	return words.Number(n)
+}
