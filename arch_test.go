@@ -41,6 +41,7 @@ shard:                 ring
 internal/hugepage:     shard
 snapshot:              ring
 eventlog:
+attack:
 tuning:                rules
 detector:              blocklist frontdoor ring rules shard
 aggregator:            blocklist ring shard
@@ -51,7 +52,7 @@ sensor:                haproxy logline
 enforce:               haproxy
 config/yaml:           rules
 config:                config/yaml crawlers feed haproxy logline notify presets rules
-admin:                 blocklist crawlers crowdsec detector eventlog haproxy notify tuning
+admin:                 attack blocklist crawlers crowdsec detector eventlog haproxy notify tuning
 admin/console:         admin aggregator tuning
 node:                  *
 replay:                aggregator aggregator/member aggregator/redis blocklist crawlers detector frontdoor hostaddr rules shard tuning

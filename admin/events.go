@@ -32,6 +32,8 @@ type Events struct {
 	unit   func(rule, origin string) words.Measure
 	hub    *watch.Hub[*Event]
 	places watch.Places
+	// attacks are what the crossings and blocks among them make.
+	attacks attacks
 
 	mu     sync.Mutex        // guards the fields below
 	made   map[MadeBy]uint64 // blocks by rule and origin
@@ -144,6 +146,7 @@ func (e *Events) keep(room eventlog.Room, event Event, rule string, prefixes ...
 	if err != nil { // only a node's odd time can do this
 		return
 	}
+	e.attacks.note(&event, rule, prefixes)
 	event.Change = event.Change.with(prefixes)
 	e.send(event, func() uint64 {
 		return e.log.Add(room, eventlog.Entry{Time: event.Time, Kind: event.Kind, Rule: rule, Prefixes: prefixes, Body: body})

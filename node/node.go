@@ -165,11 +165,12 @@ func (n *Node) Run(ctx context.Context) error {
 	n.list.OnEnd(n.ended)
 	n.kept.open()
 	defer n.kept.close() // after all that adds to it
+	recall := n.admin.events.Recall(n.admin.status.Now())
 	base, end := context.WithCancel(context.WithoutCancel(ctx))
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer end()
-	for _, run := range []func(context.Context){n.journal.run, n.kept.run, (&housekeeping{clock: n.clock, alarms: n.alarms, systemd: n.lifecycle.systemd, parts: n.parts}).run, n.protected.run} {
+	for _, run := range []func(context.Context){n.journal.run, n.kept.run, recall, (&housekeeping{clock: n.clock, alarms: n.alarms, systemd: n.lifecycle.systemd, parts: n.parts}).run, n.protected.run} {
 		beside.Go(func() { run(base) })
 	}
 	first := !n.store.positions.known() // asked now: soon after it has begun, a log has one that is not saved

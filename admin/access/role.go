@@ -57,6 +57,8 @@ var least = map[string]Role{
 	"GET /api/v1/top":                  Guest,
 	"GET /api/v1/events":               Guest,
 	"GET /api/v1/history":              Guest,
+	"GET /api/v1/attacks":              Guest,
+	"GET /api/v1/attacks/{id}":         Guest,
 	"GET /api/v1/watch":                Guest,
 	"GET /":                            Guest, // what does not exist
 

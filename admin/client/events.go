@@ -92,6 +92,22 @@ func (c *Client) Past(ctx context.Context, p Past) (admin.PastPage, error) {
 	return ask[admin.PastPage](ctx, c, http.MethodGet, "/api/v1/history", query, nil)
 }
 
+// Attacks returns the attacks of a time, of the last hour for the zero times.
+func (c *Client) Attacks(ctx context.Context, since, until time.Time) (admin.AttackList, error) {
+	query := url.Values{}
+	for name, value := range map[string]string{"since": stamp(since), "until": stamp(until)} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	return ask[admin.AttackList](ctx, c, http.MethodGet, "/api/v1/attacks", query, nil)
+}
+
+// Attack returns an attack with its networks and the first of its blocks.
+func (c *Client) Attack(ctx context.Context, id string) (admin.AttackDetail, error) {
+	return ask[admin.AttackDetail](ctx, c, http.MethodGet, "/api/v1/attacks/"+url.PathEscape(id), url.Values{"limit": {strconv.Itoa(pageSize)}}, nil)
+}
+
 // stamp is a time as the API reads it; empty for none.
 func stamp(t time.Time) string {
 	if t.IsZero() {

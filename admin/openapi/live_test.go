@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"edgeguard/admin"
 	"edgeguard/aggregator/redis"
 	"edgeguard/internal/program"
 	"edgeguard/internal/redistest"
@@ -298,6 +299,11 @@ func TestAnswers(t *testing.T) {
 		{"GET /api/v1/audit", "/api/v1/audit?cursor=x", "", 400},
 		{"GET /api/v1/history", "/api/v1/history?since=2026-01-01T00:00:00Z&prefix=203.0.113.0/24&dir=asc", "", 200},
 		{"GET /api/v1/history", "/api/v1/history?limit=1000", "", 200},
+		{"GET /api/v1/attacks", "/api/v1/attacks", "", 200},
+		{"GET /api/v1/attacks", "/api/v1/attacks?since=2026-01-01T00:00:00Z&until=2026-01-02T00:00:00Z", "", 200},
+		{"GET /api/v1/attacks", "/api/v1/attacks?since=noon", "", 400},
+		{"GET /api/v1/attacks/{id}", "/api/v1/attacks/site_203.0.113.0_20260301T120000Z", "", 404},
+		{"GET /api/v1/attacks/{id}", "/api/v1/attacks/site?cursor=x", "", 400},
 		{"GET /api/v1/rates/day", "/api/v1/rates/day?since=2026-01-01T00:00:00Z", "", 200},
 		{"GET /api/v1/rates/day", "/api/v1/rates/day?since=noon", "", 400},
 		{"GET /api/v1/history", "/api/v1/history?until=noon", "", 400},
@@ -347,6 +353,11 @@ func TestAnswers(t *testing.T) {
 	} {
 		s.call(c.route, c.path, c.body, c.status)
 	}
+	var list admin.AttackList
+	if err := json.Unmarshal(s.call("GET /api/v1/attacks", "/api/v1/attacks", "", 200), &list); err != nil || len(list.Attacks) == 0 {
+		t.Fatalf("%v: %+v", err, list)
+	}
+	s.call("GET /api/v1/attacks/{id}", "/api/v1/attacks/"+list.Attacks[0].ID, "", 200)
 	s.called["POST /api/v1/imports/{name}/confirm"] = true // that a list awaits it takes a server of lists: node/blocklists
 	s.packetFilter()
 	s.stream()

@@ -47,6 +47,8 @@ func (s *Server) resources(view *admin.View) map[string]methods {
 		"/api/v1/explain/{address}":      {"GET": reads.explain},
 		"/api/v1/samples/{prefix...}":    {"GET": reads.getSamples},
 		"/api/v1/evidence/{prefix...}":   {"GET": reads.getEvidence},
+		"/api/v1/attacks":                {"GET": reads.listAttacks},
+		"/api/v1/attacks/{id}":           {"GET": reads.getAttack},
 		"/api/v1/audit":                  {"GET": reads.listAudit},
 		"/api/v1/history":                {"GET": reads.listPast},
 		"/api/v1/rates":                  {"GET": reads.getRates},

@@ -60,6 +60,8 @@ var routes = map[string]sort{
 	"GET /api/v1/top":                  read,
 	"GET /api/v1/events":               read,
 	"GET /api/v1/history":              read,
+	"GET /api/v1/attacks":              read,
+	"GET /api/v1/attacks/{id}":         read,
 	"GET /api/v1/rates/day":            read,
 	"GET /api/v1/imports":              read,
 	"GET /api/v1/watch":                read,

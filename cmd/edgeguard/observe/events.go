@@ -89,10 +89,10 @@ func (o *chosen) read(now time.Time) (err error) {
 	if o.most < 0 {
 		return errors.New("events: --rows must not be negative")
 	}
-	if o.query.Since, err = moment(now, "since", o.since); err != nil {
+	if o.query.Since, err = moment(now, "events: --since", o.since); err != nil {
 		return err
 	}
-	if o.query.Until, err = moment(now, "until", o.until); err != nil {
+	if o.query.Until, err = moment(now, "events: --until", o.until); err != nil {
 		return err
 	}
 	if !o.query.Until.IsZero() && !o.query.Until.After(o.query.Since) {
@@ -113,7 +113,7 @@ func moment(now time.Time, flag, text string) (at time.Time, err error) {
 	}
 	span, err := call.ParseSpan(text)
 	if err != nil || span < 0 {
-		return at, fmt.Errorf("events: --%s %q: use a duration, such as 10m, 24h or 30d, or a time, such as 2026-03-01T12:00:00Z", flag, text)
+		return at, fmt.Errorf("%s %q: use a duration, such as 10m, 24h or 30d, or a time, such as 2026-03-01T12:00:00Z", flag, text)
 	}
 	return now.Add(-span), nil
 }

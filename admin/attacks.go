@@ -1,0 +1,232 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"edgeguard"
+	"edgeguard/attack"
+	"edgeguard/eventlog"
+)
+
+const (
+	// fewNetworks is how many networks of an attack are listed, and MostMembers how many of one that
+	// is looked at.
+	fewNetworks, MostMembers = 10, 1000
+	// attacksFresh is how old what standing blocks refused may be that is shown.
+	attacksFresh = 5 * time.Second
+	// lately is how long back the live attacks are whole; what was before is read from the disk.
+	lately = 24 * time.Hour
+)
+
+// attacks are the live ones.
+type attacks struct {
+	mu     sync.Mutex // guards the fields below; a leaf, but for the list's
+	book   attack.Book
+	looked time.Time
+}
+
+// note adds an event that was kept.
+func (a *attacks) note(e *Event, rule string, prefixes []netip.Prefix) {
+	if len(prefixes) != 1 || rule == edgeguard.ManualRule || edgeguard.Owner(rule) != "" {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	addTo(&a.book, e, rule, prefixes[0])
+}
+
+// addTo adds an event to a book.
+func addTo(book *attack.Book, e *Event, rule string, prefix netip.Prefix) {
+	c := attack.Crossing{Rule: rule, Key: prefix, Time: e.Time}
+	switch {
+	case e.Ended != nil && e.Block != nil:
+		book.Ended(rule, prefix, e.Block.Since, uint64(e.Ended.Refused))
+		return
+	case e.Kind == EventBlock && e.Block != nil:
+		c.Time, c.Until, c.Kind = e.Block.Since, e.Block.Until, attack.Blocked
+	case e.Crossing == nil:
+		return
+	case e.Crossing.Stands != "":
+		c.Kind = attack.Stood
+	case e.Crossing.Action == edgeguard.ActionDeny.String():
+		c.Kind = attack.Denied
+	default:
+		c.Kind = attack.Watched
+	}
+	book.Add(&c)
+}
+
+// read adds what the log keeps of a time to a book that fill passes it to.
+func (e *Events) read(ctx context.Context, q eventlog.Query, add func(*Event, string, netip.Prefix)) {
+	q.Kinds = []string{EventBlock, EventUnblock, EventEnd, EventCrossing}
+	for entry := range e.log.Find(ctx, q) {
+		var event Event
+		if len(entry.Prefixes) == 1 && entry.Rule != edgeguard.ManualRule && edgeguard.Owner(entry.Rule) == "" && json.Unmarshal(entry.Body, &event) == nil {
+			add(&event, entry.Rule, entry.Prefixes[0])
+		}
+	}
+}
+
+// Recall returns what adds the attacks to the live ones that were kept up to now.
+func (e *Events) Recall(now time.Time) func(context.Context) {
+	before := e.log.Newest() + 1
+	return func(ctx context.Context) {
+		e.read(ctx, eventlog.Query{Since: now.Add(-attack.Memory), Before: before}, func(event *Event, rule string, prefix netip.Prefix) {
+			e.attacks.note(event, rule, []netip.Prefix{prefix})
+		})
+	}
+}
+
+// past returns a book of what the log keeps of a time, and of what decides of its attacks.
+func (v *View) past(ctx context.Context, from, until time.Time) *attack.Book {
+	var book attack.Book
+	v.events.read(ctx, eventlog.Query{Since: from.Add(-attack.Memory), Until: until}, func(event *Event, rule string, prefix netip.Prefix) {
+		addTo(&book, event, rule, prefix)
+	})
+	return &book
+}
+
+// live calls a function with the live attacks, and with what standing blocks refused among them.
+func (v *View) live(look func(now time.Time, book *attack.Book)) {
+	a, now := &v.events.attacks, v.reader.Now()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if now.Sub(a.looked).Abs() >= attacksFresh {
+		a.looked = now
+		a.book.Forget(now)
+		a.book.Look(now, func(network netip.Prefix, add func(attack.Standing)) {
+			for _, b := range v.reader.Active(v.inside(now, network)) {
+				s := attack.Standing{Rule: b.Rule, Prefix: b.Prefix, Since: b.Since, Last: b.LastRefused}
+				if b.Refused != nil {
+					s.Refused = uint64(*b.Refused)
+				}
+				add(s)
+			}
+		})
+	}
+	look(now, &a.book)
+}
+
+// inside returns the blocks in force inside a network.
+func (v *View) inside(now time.Time, network netip.Prefix) (all []edgeguard.Block) {
+	for b := range v.reader.Blocks(now, network) {
+		if !network.Contains(b.Prefix.Addr()) {
+			break
+		}
+		if b.Prefix.Bits() >= network.Bits() {
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
+// newAttack returns a row as the API shows it.
+func newAttack(now time.Time, row *attack.Row) Attack {
+	a := Attack{
+		ID: row.ID, Rules: slices.Clone(row.Rules), NetworkCount: row.Networks, Addresses: row.Addresses, Blocks: row.Blocks, Began: row.Began,
+		Last: row.Last, Ended: row.Ended(now), Watched: row.Kinds == attack.Watched, Denied: row.Kinds&attack.Denied != 0, Refused: row.Refused,
+	}
+	for _, m := range row.Members() {
+		if len(a.Networks) < fewNetworks {
+			a.Networks = append(a.Networks, m.Network)
+		}
+	}
+	return a
+}
+
+// Attacks returns the attacks of a time: of the last hour for the zero times. Those that go on are
+// first, and then those of which most was refused. Of times before yesterday it reads the disk.
+func (v *View) Attacks(ctx context.Context, from, until time.Time) (all []Attack) {
+	collect := func(now time.Time, book *attack.Book) {
+		for _, row := range book.Rows(now) {
+			if !row.Began.After(until) && (row.GoesOn(now) || row.Ended(now).After(from)) {
+				all = append(all, newAttack(now, row))
+			}
+		}
+	}
+	now := v.reader.Now()
+	if until.IsZero() {
+		until = now
+	}
+	if from.IsZero() {
+		from = until.Add(-time.Hour)
+	}
+	if now.Sub(from) <= lately {
+		v.live(collect)
+	} else {
+		collect(now, v.past(ctx, from, until))
+	}
+	return all
+}
+
+// find calls a function with the attack of an ID; it reports whether there is one.
+func (v *View) find(ctx context.Context, id string, look func(time.Time, *attack.Book, *attack.Row)) (found bool) {
+	in := func(now time.Time, book *attack.Book) {
+		if row := book.Find(now, id); row != nil {
+			found = true
+			look(now, book, row)
+		}
+	}
+	v.live(in)
+	if began, ok := attack.BeganOf(id); ok && !found {
+		in(v.reader.Now(), v.past(ctx, began, began.Add(attack.Memory)))
+	}
+	return found
+}
+
+// Attack returns an attack with its networks; false if there is none of this ID. Of one that became
+// part of another it returns the other.
+func (v *View) Attack(ctx context.Context, id string) (a Attack, members []AttackNetwork, found bool) {
+	found = v.find(ctx, id, func(now time.Time, _ *attack.Book, row *attack.Row) {
+		a = newAttack(now, row)
+		if a.ID != id {
+			a.Into = a.ID
+		}
+		for _, m := range row.Members() {
+			if len(members) < MostMembers {
+				members = append(members, AttackNetwork(m))
+			}
+		}
+	})
+	return a, members, found
+}
+
+// AttackBlocks returns the blocks in force of an attack behind a prefix in their order, up to n, 0 for
+// all. Blocks of its networks that are others' are not among them.
+func (v *View) AttackBlocks(ctx context.Context, id string, after netip.Prefix, n int) (all []edgeguard.Block) {
+	v.find(ctx, id, func(now time.Time, book *attack.Book, row *attack.Row) {
+		has := book.Blocks(row)
+		members := row.Members()
+		slices.SortFunc(members, func(x, y attack.Member) int { return x.Network.Compare(y.Network) })
+		for _, m := range members {
+			for _, b := range v.inside(now, m.Network) {
+				if n > 0 && len(all) == n {
+					return
+				}
+				if has(b.Rule, b.Prefix, b.Since) && (!after.IsValid() || b.Prefix.Compare(after) > 0) {
+					all = append(all, b)
+				}
+			}
+		}
+	})
+	return all
+}
+
+// AttackDetail returns an attack with a page of its blocks in force, those behind a prefix.
+func (v *View) AttackDetail(ctx context.Context, id string, after netip.Prefix, limit int) (d AttackDetail, found bool) {
+	if d.Attack, d.Members, found = v.Attack(ctx, id); !found {
+		return d, false
+	}
+	blocks := v.AttackBlocks(ctx, id, after, limit+1)
+	if len(blocks) > limit {
+		blocks = blocks[:limit]
+		d.Next = blocks[limit-1].Prefix.String()
+	}
+	d.Active, d.AsOf = v.reader.Active(blocks), v.reader.Now().UTC()
+	return d, true
+}

@@ -1,0 +1,183 @@
+package attack
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+	"time"
+)
+
+// blocked returns a crossing that made a block of ten minutes.
+func blocked(rule string, n int, at time.Time) *Crossing {
+	return &Crossing{Rule: rule, Key: network(n), Time: at, Until: at.Add(10 * time.Minute), Kind: Blocked}
+}
+
+// A million crossings of 5,000 networks are one row, in bounded memory.
+func TestManyCrossings(t *testing.T) {
+	var b Book
+	for i := range 1_000_000 {
+		b.Add(blocked("login", i%5000, epoch.Add(time.Duration(i)*time.Millisecond)))
+	}
+	rows := b.Rows(epoch.Add(20 * time.Minute))
+	if len(rows) != 1 || rows[0].Networks != 5000 || rows[0].Addresses != 5000 || len(rows[0].Members()) != 5000 {
+		t.Fatalf("%d rows, %+v", len(rows), rows[0])
+	}
+}
+
+// Who makes a hundred thousand networks pushes out neither another attack that goes on nor the group's own
+// beginning; attacks that have ended leave first.
+func TestFloodMovesNothingOut(t *testing.T) {
+	var b Book
+	b.Add(blocked("old", 60_001, epoch.Add(-3*time.Hour)))
+	for i := range 20 {
+		b.Add(blocked("login", i, epoch.Add(time.Duration(i)*time.Second)))
+	}
+	b.Add(blocked("search", 60_002, epoch))
+	b.Ended("search", network(60_002), epoch, 3)
+	now := epoch
+	for i := range 100_000 {
+		now = epoch.Add(time.Minute + time.Duration(i)*5*time.Millisecond)
+		key := netip.PrefixFrom(netip.AddrFrom4([4]byte{9 + byte(i>>16), byte(i >> 8), byte(i), 1}), 32)
+		b.Add(&Crossing{Rule: "site", Key: key, Time: now, Until: now.Add(10 * time.Minute), Kind: Blocked})
+		if b.count > mostRuns {
+			t.Fatalf("%d runs after %d", b.count, i)
+		}
+	}
+	got := map[string]*Row{}
+	for _, row := range b.Rows(now) {
+		got[row.Rules[0]] = row
+	}
+	if got["old"] != nil || got["login"] == nil || got["login"].Networks != 20 || got["search"] == nil || got["search"].Refused != 3 {
+		t.Errorf("%+v", got)
+	}
+	site := got["site"]
+	if site == nil || site.Networks != 100_000 || site.Addresses != 100_000 || !site.Began.Equal(epoch.Add(time.Minute)) || len(b.Rows(now)) != 3 {
+		t.Errorf("%+v", site)
+	}
+	n := 0
+	for _, runs := range b.runs {
+		n += len(runs)
+	}
+	if n != b.count {
+		t.Errorf("%d runs, counted %d", n, b.count)
+	}
+}
+
+// One network each ten minutes is no group. It keeps one alive, but for a day and a half at most, and a row of one network
+// as long: the next is another attack.
+func TestDrips(t *testing.T) {
+	var drip, alive Book
+	for i := range 4 * 24 * 6 { // days
+		at := epoch.Add(time.Duration(i) * 10 * time.Minute)
+		drip.Add(blocked("login", i, at))
+		for alive.count < groupOf {
+			alive.Add(blocked("login", 10_000+alive.count, epoch))
+		}
+		alive.Add(blocked("login", i, at))
+		alive.Add(blocked("site", 20_000, at))
+	}
+	now := epoch.Add(4 * day)
+	for _, row := range drip.Rows(now) {
+		if row.Group || row.Networks != 1 {
+			t.Fatalf("%+v", row)
+		}
+	}
+	groups, site := 0, 0
+	for _, row := range alive.Rows(now) {
+		if row.Group {
+			groups++
+		}
+		if row.Rules[0] == "site" {
+			site++
+		}
+		if row.Last.Sub(row.Began) > 36*time.Hour {
+			t.Errorf("%s goes on for %v", row.ID, row.Last.Sub(row.Began))
+		}
+	}
+	if groups != 1 || site != 5 {
+		t.Errorf("%d groups, %d rows of one network", groups, site)
+	}
+	drip.Forget(now)
+	if rows := drip.Rows(now); len(rows) < 100 || len(rows) > 150 {
+		t.Errorf("%d rows are kept a day", len(rows))
+	}
+}
+
+// A thousand rows are kept, and of those that go on the ones that refused most.
+func TestManyRows(t *testing.T) {
+	var b Book
+	for i := range 3000 {
+		rule := fmt.Sprint("rule", i)
+		b.Add(blocked(rule, i, epoch))
+		b.Ended(rule, network(i), epoch, uint64(i))
+	}
+	rows := b.Rows(epoch)
+	if len(rows) > mostRows || len(rows) < mostRows/2 || rows[0].Refused != 2999 || rows[len(rows)-1].Refused != uint64(3000-len(rows)) {
+		t.Errorf("%d rows, from %d to %d", len(rows), rows[0].Refused, rows[len(rows)-1].Refused)
+	}
+}
+
+// A row ends a quarter of an hour after the last refusal, which is asked for while its blocks stand, and goes on
+// when a crossing comes within what its blocks reach.
+func TestRefusalsKeepItUp(t *testing.T) {
+	var b Book
+	b.Add(&Crossing{Rule: "site", Key: network(1), Time: epoch, Until: epoch.Add(24 * time.Hour), Kind: Blocked})
+	look := func(now time.Time, refused uint64, last time.Time) *Row {
+		b.Look(now, func(n netip.Prefix, add func(Standing)) {
+			add(Standing{"site", network(1), epoch, refused, last})
+			add(Standing{"other", network(1), epoch, 7, last}) // no attack's
+			add(Standing{"site", network(2), epoch, 7, last})  // lies elsewhere
+		})
+		return b.Rows(now)[0]
+	}
+	now := epoch.Add(5 * time.Hour)
+	if row := look(now, 9, now.Add(-time.Minute)); !row.GoesOn(now) || row.Refused != 9 || row.Blocks != 1 || !row.Ended(now).IsZero() {
+		t.Errorf("%+v", row)
+	}
+	later := now.Add(14 * time.Minute)
+	if row := look(later, 9, now.Add(-time.Minute)); row.GoesOn(later) || !row.Ended(later).Equal(later) {
+		t.Errorf("%+v", row)
+	}
+	b.Ended("site", network(1), epoch, 12)
+	if row := b.Rows(later)[0]; row.Refused != 12 || row.GoesOn(later) {
+		t.Errorf("an end counts twice or is no end: %+v", row)
+	}
+}
+
+// What is no ID, and IDs of odd rules and networks.
+func TestIDs(t *testing.T) {
+	for _, prefix := range []string{"203.0.113.7/32", "203.0.113.0/24", "203.0.0.0/16", "2001:db8:1:2::/64", "2001:db8:1::/48", "2001:db8::/40", "::/0", "0.0.0.0/0"} {
+		for _, rule := range []string{"login", "a_b", "_", "", "x/../y"} {
+			p := place{rule, NetworkOf(netip.MustParsePrefix(prefix))}
+			got, first, ok := parseID(idOf(p, epoch.Unix()))
+			if !ok || got != p || first != epoch.Unix() {
+				t.Errorf("%q: %+v %d %v", idOf(p, epoch.Unix()), got, first, ok)
+			}
+		}
+	}
+	var b Book
+	b.Add(blocked("login", 1, epoch))
+	for _, id := range []string{"", "_", "__", "login", "login_8.0.1.0", "login_8.0.1.0_", "login_8.0.1_20260301T120000Z", "login_8.0.1.0-x_20260301T120000Z", "login_8.0.1.0-99_20260301T120000Z",
+		"login_fe80::1%eth0_20260301T120000Z", "login_8.0.1.0_20260301T115959Z", "login_8.0.1.0_20260301T122501Z", "site_8.0.1.0_20260301T120000Z"} {
+		if row := b.Find(epoch, id); row != nil {
+			t.Errorf("%q is %s", id, row.ID)
+		}
+	}
+	if row := b.Find(epoch, "login_8.0.1.0_20260301T120500Z"); row == nil || row.ID != "login_8.0.1.0_20260301T120000Z" {
+		t.Errorf("what another node began with is %+v", row)
+	}
+}
+
+// Times of no clock make no panic, and an invalid key no row.
+func TestOddCrossings(t *testing.T) {
+	var b Book
+	for _, at := range []time.Time{{}, time.Unix(1<<40, 0), time.Unix(-1<<40, 0), time.Date(2262, 1, 1, 0, 0, 0, 0, time.UTC)} {
+		for _, until := range []time.Time{{}, epoch, time.Unix(1<<41, 0)} {
+			b.Add(&Crossing{Rule: "site", Key: network(1), Time: at, Until: until, Kind: Blocked})
+		}
+	}
+	b.Add(&Crossing{Rule: "site", Time: epoch, Kind: Blocked})
+	if n := len(b.Rows(epoch)); n != 4 {
+		t.Errorf("%d rows", n)
+	}
+}

@@ -1,0 +1,133 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"edgeguard/admin"
+	"edgeguard/admin/client"
+	"edgeguard/cmd/edgeguard/blocks"
+	"edgeguard/cmd/edgeguard/command"
+	"edgeguard/cmd/edgeguard/nodeaddr"
+	"edgeguard/cmd/edgeguard/output"
+	"edgeguard/internal/words"
+)
+
+// Attacks returns the command attacks.
+func Attacks(e *command.Env) *cobra.Command {
+	var since, until string
+	var from, to time.Time
+	c := &cobra.Command{
+		Use:   "attacks [ID]",
+		Short: "List the attacks on a running node, or the networks and blocks of one",
+		Long: `attacks lists who attacks: a network with the rules that it went over, or a group of ten and
+more networks that went over one rule within ten minutes. Those that go on are first, and then
+those of which most is refused. Without --since these are the attacks of the last hour.
+
+With an ID it lists the networks of one attack and its blocks in force.`,
+		Example: `  edgeguard attacks
+  edgeguard attacks --since 24h
+  edgeguard attacks login_203.0.113.0_20260301T120000Z
+  edgeguard attacks --json`,
+		Args: command.AtMostOneArgument("attacks: expected one ID, or none for the list"),
+		PreRunE: func(*cobra.Command, []string) (err error) {
+			if from, err = moment(time.Now(), "attacks: --since", since); err == nil {
+				to, err = moment(time.Now(), "attacks: --until", until)
+			}
+			if err != nil {
+				return command.Usage(err)
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&since, "since", "", "the attacks since `TIME`: how long ago, such as 10m, 24h or 30d, or a time, such as 2026-03-01T12:00:00Z")
+	c.Flags().StringVar(&until, "until", "", "the attacks before `TIME`, in the same way")
+	e.JSONFlag(c, "print JSON, one attack a line")
+	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, args []string) error {
+		if len(args) == 1 {
+			one, err := node.Attack(ctx, args[0])
+			return command.Show(e, one, err, printAttack)
+		}
+		list, err := node.Attacks(ctx, from, to)
+		return command.ShowAll(e, list.Attacks, err, printAttacks)
+	})
+}
+
+// printAttacks prints a list of attacks.
+func printAttacks(e *command.Env, all []admin.Attack) {
+	if len(all) == 0 {
+		fmt.Fprintln(e.Stdout, "no attacks")
+		return
+	}
+	t := &output.Table{Screen: e.Width}
+	for i := range all {
+		a := &all[i]
+		t.Cells(append(attackCells(a), output.Text(output.Faint, "id", a.ID))...)
+	}
+	t.Print(e.Stdout, e.Colour)
+}
+
+// attackCells are a row of an attack.
+func attackCells(a *admin.Attack) []output.Cell {
+	state := "goes on"
+	if !a.GoesOn() {
+		state = "ended " + words.Instant(a.Ended)
+	}
+	refused := words.Number(a.Refused)
+	switch {
+	case a.Watched:
+		refused = "watched"
+	case a.Denied && a.Refused == 0:
+		refused = "denied" // how many is known of the rule alone
+	}
+	return []output.Cell{
+		output.Text(output.Red, "attack", who(a)), output.Text(output.Plain, "rules", strings.Join(a.Rules, ", ")),
+		output.Number(output.Plain, "refused", refused), output.Number(output.Plain, "addresses", words.Number(a.Addresses)),
+		output.Number(output.Plain, "blocks", words.Number(a.Blocks)), output.Number(output.Plain, "for", words.Left(a.Last.Sub(a.Began))), output.Text(output.Plain, "", state),
+	}
+}
+
+// printAttack prints an attack with its networks and blocks.
+func printAttack(e *command.Env, d *admin.AttackDetail) {
+	if d.Into != "" {
+		fmt.Fprintln(e.Stdout, "it became part of "+clean(d.ID))
+	}
+	printAttacks(e, []admin.Attack{d.Attack})
+	if len(d.Members) > 1 {
+		fmt.Fprintln(e.Stdout)
+		t := &output.Table{Screen: e.Width}
+		for _, m := range d.Members {
+			t.Cells(output.Text(output.Plain, "network", output.Prefix(m.Network)), output.Number(output.Plain, "refused", words.Number(m.Refused)), output.Text(output.Plain, "since", words.Instant(m.Began)))
+		}
+		t.Print(e.Stdout, e.Colour)
+		fmt.Fprintln(e.Stdout, "These networks went over the same rule at the same time; they may have nothing else in common.")
+	}
+	if len(d.Active) == 0 {
+		return
+	}
+	fmt.Fprintln(e.Stdout)
+	t := &output.Table{Screen: e.Width}
+	for i := range d.Active {
+		blocks.AddRow(t, "blocked", &d.Active[i].Block, d.AsOf)
+	}
+	t.Print(e.Stdout, e.Colour)
+	if d.Next != "" {
+		fmt.Fprintln(e.Stdout, "and more: edgeguard blocks")
+	}
+}
+
+// who names the networks of an attack.
+func who(a *admin.Attack) string {
+	if len(a.Networks) == 0 {
+		return ""
+	}
+	first := output.Prefix(a.Networks[0])
+	if a.NetworkCount > 1 {
+		return words.Plural(a.NetworkCount, "network", "networks") + " such as " + first
+	}
+	return first
+}

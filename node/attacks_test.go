@@ -1,0 +1,102 @@
+package node
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"edgeguard"
+	"edgeguard/admin"
+)
+
+// attacks asks for the attacks of the last hour.
+func (u *underTest) attacks() []admin.Attack {
+	u.t.Helper()
+	status, body := u.get("/api/v1/attacks")
+	var list admin.AttackList
+	if err := json.Unmarshal([]byte(body), &list); err != nil || status != 200 {
+		u.t.Fatalf("%d %s", status, body)
+	}
+	return list.Attacks
+}
+
+// attack asks for one attack.
+func (u *underTest) attack(id string) (d admin.AttackDetail) {
+	u.t.Helper()
+	status, body := u.get("/api/v1/attacks/" + id)
+	if err := json.Unmarshal([]byte(body), &d); err != nil || status != 200 {
+		u.t.Fatalf("%s: %d %s", id, status, body)
+	}
+	return d
+}
+
+// Blocks and crossings are attacks: a network that was blocked with what is refused, one that is denied, a
+// group of twelve; none is made by an operator or another program. A restart and a kill have the same.
+func TestAttacks(t *testing.T) {
+	t.Parallel()
+	u := newNode(t, shortDir(t), oneLog).start()
+	for _, addr := range []string{"203.0.113.9", "203.0.113.10"} {
+		for range 310 {
+			u.request(addr)
+		}
+	}
+	now := u.clock.Now()
+	add := func(prefix, rule string) {
+		t.Helper()
+		b := edgeguard.Block{Prefix: netip.MustParsePrefix(prefix), Rule: rule, Origin: "edge-2", Since: now, Until: now.Add(time.Hour), Version: 1}
+		if _, err := u.list.Merge(b, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 12 {
+		add(fmt.Sprintf("8.8.%d.1/32", i), "login")
+	}
+	add("198.51.100.1/32", edgeguard.ManualRule)
+	add("198.51.100.2/32", edgeguard.OwnerRule("fail2ban"))
+	u.crossed(edgeguard.Crossing{Time: now, Rule: "search", Key: edgeguard.Key{Prefix: netip.MustParsePrefix("9.9.9.9/32")}, Action: edgeguard.ActionDeny, Count: 6, Limit: 5})
+	u.crossed(edgeguard.Crossing{Time: now, Rule: "try", Key: edgeguard.Key{Prefix: netip.MustParsePrefix("9.9.8.9/32")}, Action: edgeguard.ActionShadow, Count: 6, Limit: 5})
+	u.crossed(edgeguard.Crossing{Time: now, Rule: "search", Key: edgeguard.Key{Prefix: netip.MustParsePrefix("203.0.113.9/32")}, Action: edgeguard.ActionDeny, Stands: "site", Count: 6, Limit: 5})
+	brief := func(a *admin.Attack) string {
+		return fmt.Sprintf("%v of %d networks, %d addresses, %d blocks, watched %v, denied %v, %v", a.Rules, a.NetworkCount, a.Addresses, a.Blocks, a.Watched, a.Denied, a.GoesOn())
+	}
+	want := []string{
+		"[login] of 12 networks, 12 addresses, 12 blocks, watched false, denied false, true",
+		"[search] of 1 networks, 1 addresses, 0 blocks, watched false, denied true, true",
+		"[site search] of 1 networks, 2 addresses, 2 blocks, watched false, denied false, true",
+		"[try] of 1 networks, 1 addresses, 0 blocks, watched true, denied false, true",
+	}
+	shown := func(u *underTest) (all []string) {
+		for _, a := range u.attacks() {
+			all = append(all, brief(&a))
+		}
+		slices.Sort(all)
+		return all
+	}
+	u.eventually("all are told", func() bool { return slices.Equal(shown(u), want) })
+	first := u.attacks()[0]
+	if fmt.Sprint(first.Networks) != "[203.0.113.0/24]" {
+		t.Errorf("the first is not the one of which something is refused: %+v", first)
+	}
+	d := u.attack(first.ID)
+	if len(d.Active) != 2 || d.Active[0].Refused == nil || d.Refused != uint64(*d.Active[0].Refused+*d.Active[1].Refused) || d.Refused == 0 || d.Into != "" {
+		t.Errorf("%+v", d)
+	}
+	u.eventually("it is on the disk", func() bool { return len(u.past("kind=crossing")) == 3 })
+	ids := func(u *underTest) (all []string) {
+		for _, a := range u.attacks() {
+			all = append(all, a.ID)
+		}
+		slices.Sort(all)
+		return all
+	}
+	before := ids(u)
+	u.stop()
+	again := newNode(t, u.folder, oneLog).start()
+	again.eventually("they are known again", func() bool { return slices.Equal(ids(again), before) })
+	if got := again.attack(first.ID); got.ID != first.ID || !got.Began.Equal(first.Began) {
+		t.Errorf("%+v", got)
+	}
+}
