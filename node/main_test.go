@@ -108,7 +108,7 @@ func (u *underTest) eventually(what string, f func() bool) {
 		if time.Now().After(deadline) {
 			u.t.Fatalf("in %v not seen: %s\n%s", patience, what, u.log)
 		}
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 

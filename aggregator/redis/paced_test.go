@@ -35,12 +35,12 @@ func allowance(pace int, since time.Time) uint64 {
 	return uint64(float64(pace) * (1 + time.Since(since).Seconds()))
 }
 
-// TestFloodIsPublishedPaced: a node that blocks 33,000 addresses a second has each
+// TestFloodIsPublishedPaced: a node that blocks 8,250 addresses a second has each
 // in force immediately. To the others it sends 200 a second, those that refused
 // most first, and an operator's unblock immediately.
 func TestFloodIsPublishedPaced(t *testing.T) {
 	t.Parallel()
-	const rate, seconds, hot = 33_000, 3, 100
+	const rate, seconds, hot = 8_250, 3, 100
 	s := startRedis(t, redistest.Options{})
 	nodes := join(t, s.Addr, 2, nil)
 	a, b := nodes[0], nodes[1]

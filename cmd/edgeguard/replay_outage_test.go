@@ -170,6 +170,9 @@ func TestReplayOutages(t *testing.T) {
 		if benign*10 > s.visitors || caught*100 < len(attackers)*95 || kinds["outage"] == 0 || kinds["held"] == 0 {
 			t.Errorf("%s: %d of %d visitors blocked, %d of %d attackers; %v\n%s", name, benign, s.visitors, caught, len(attackers), kinds, errs)
 		}
+		if name != "an ingress without a backend" { // what people read of an outage does not depend on its cause
+			continue
+		}
 		said, errs := replaySaid(t, "replay", "--config", conf, "--format", "combined", log)
 		for _, want := range []string{"THE SITE FAILED from 2026-03-02 08:4", "did not count failures then", "would have been over the limit"} {
 			if !strings.Contains(said, want) {

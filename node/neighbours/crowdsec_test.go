@@ -70,7 +70,7 @@ func (b *bench) figures() *crowdsec.Figures {
 // until waits for a state.
 func (b *bench) until(what string, holds func() bool) {
 	b.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			f := b.figures()
 			b.t.Fatalf("not %s: %+v %+v, alarms %v", what, f.Decisions, f.Alerts, b.Alarms.Lasting())

@@ -228,7 +228,7 @@ func (e *edge) until(what string, ok func(h haproxy.LinkFigures) bool) {
 
 func (e *edge) wait(what string, ok func() bool) {
 	e.t.Helper()
-	for deadline := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !ok(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			e.t.Fatalf("%s: not within %v; %+v", what, patience, e.server.Stats())
 		}

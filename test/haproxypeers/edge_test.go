@@ -144,7 +144,7 @@ func (e *edge) reload() {
 // until waits for what must come.
 func (e *edge) until(what string, holds func() bool) {
 	e.t.Helper()
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			e.t.Fatalf("never: %s", what)
 		}

@@ -257,7 +257,7 @@ func (p *proxy) serverIs(state string) bool {
 // until waits for something that must happen.
 func until(t *testing.T, what string, happened func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !happened(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(patience); !happened(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("it did not happen: %s", what)
 		}
