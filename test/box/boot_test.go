@@ -140,10 +140,14 @@ func (b *box) connect(number string) {
 		ip -6 route add default via "2001:db8:ff:$0::2"' "$0"`, number, strconv.Itoa(b.pid))
 }
 
+// patience bounds a command and a wait: the first may hang, what the other is for may never
+// come. Nothing is measured by it.
+const patience = 10 * time.Minute
+
 // try runs commands in the box, as root after a login, and returns what they
 // print.
 func (b *box) try(commands string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute) // a command that hangs
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	c := exec.CommandContext(ctx, "nsenter", "-a", "-t", strconv.Itoa(b.pid), "env", "-i", "HOME=/root", "TERM=dumb", "LANG=C.UTF-8",
 		"DEBIAN_FRONTEND=noninteractive", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
@@ -173,12 +177,12 @@ func (b *box) write(path, text string) {
 	}
 }
 
-// until waits for a state. The limit is for a state that never comes.
+// until waits for a state.
 func (b *box) until(what string, holds func() bool) {
 	b.t.Helper()
 	for begun := time.Now(); !holds(); time.Sleep(50 * time.Millisecond) {
-		if time.Since(begun) > 2*time.Minute {
-			b.t.Fatalf("for two minutes it was not so: %s", what)
+		if time.Since(begun) > patience {
+			b.t.Fatalf("for %v it was not so: %s", patience, what)
 		}
 	}
 }

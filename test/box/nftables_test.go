@@ -2,7 +2,6 @@ package box
 
 import (
 	"strings"
-	"time"
 )
 
 // nftables follows the snippet of that name, and the page's way not to be locked out:
@@ -21,7 +20,7 @@ func nftables(b *box) {
 	b.again(p)
 	b.write("/etc/edgeguard/edgeguard.yaml", before+"\n") // what the commands say in words
 	b.printed("nftables", "remove")
-	b.until("nobody is refused", func() bool { return b.get(offender, "/", 2*time.Second).passed() })
+	b.until("nobody is refused", func() bool { return b.get(offender, "/").passed() })
 	b.passes(neighbour)
 	if out := b.run("nft list tables"); strings.Contains(out, "edgeguard") {
 		b.t.Errorf("left: %s", out)
@@ -35,7 +34,7 @@ func (b *box) trial(p proof) {
 	b.t.Helper()
 	released := func(when string) {
 		b.t.Helper()
-		b.until(when, func() bool { return b.get(offender, "/", 2*time.Second).passed() })
+		b.until(when, func() bool { return b.get(offender, "/").passed() })
 		b.run(`if edgeguard enforce status; then exit 1; fi
 			(edgeguard enforce status || true) | grep '^paused: '`)
 	}

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"edgeguard/cmd/edgeguard/snippets"
 )
@@ -19,7 +18,7 @@ type way struct {
 	rotate string // logrotate's config of the log
 	drops  bool   // the packet filter refuses
 	teach  bool   // the server has its list from edgeguard by a connection
-	polls  bool   // the server asks, and again once its check finds edgeguard back
+	asks   bool   // the server asks edgeguard, and lets pass what it has no answer for in milliseconds
 	put    string // commands for what part "install" says in words
 	take   string // commands for what part "remove" says in words
 }
@@ -30,10 +29,10 @@ const (
 )
 
 var ways = []way{
-	{name: "nginx", server: "nginx", take: "ln -s ../sites-available/default /etc/nginx/sites-enabled/"},
+	{name: "nginx", server: "nginx", asks: true, take: "ln -s ../sites-available/default /etc/nginx/sites-enabled/"},
 	{name: "nginx-geo", counts: nginxLog, server: "nginx", rotate: "/etc/logrotate.d/nginx"},
 	{name: "nginx-deny", counts: nginxLog, server: "nginx", rotate: "/etc/logrotate.d/nginx"},
-	{name: "caddy", server: "caddy", take: `printf ':80\nreverse_proxy 127.0.0.1:8080\n' >/etc/caddy/Caddyfile`},
+	{name: "caddy", server: "caddy", asks: true, take: `printf ':80\nreverse_proxy 127.0.0.1:8080\n' >/etc/caddy/Caddyfile`},
 	{name: "ipset", counts: "apache", server: "apache2", rotate: "/etc/logrotate.d/apache2", drops: true},
 	{name: "nft", counts: nginxLog, server: "nginx", rotate: "/etc/logrotate.d/nginx", drops: true},
 	{name: "haproxy", server: "haproxy",
@@ -43,7 +42,7 @@ var ways = []way{
 			haproxy -c -f /etc/haproxy/haproxy.cfg
 			systemctl reload haproxy`,
 		take: "cp /root/before.cfg /etc/haproxy/haproxy.cfg; printf '%s\\n' 'frontend site' '    bind :80' '    default_backend site' 'backend site' '    server site 127.0.0.1:8080' >>/etc/haproxy/haproxy.cfg"},
-	{name: "haproxy-spoe", server: "haproxy", polls: true,
+	{name: "haproxy-spoe", server: "haproxy", asks: true,
 		site: `printf '%s\n' '' 'frontend other' '    bind 127.0.0.1:8081' '    http-request return status 204' >>/etc/haproxy/haproxy.cfg
 			cp /etc/haproxy/haproxy.cfg /root/before.cfg`,
 		put: `edgeguard snippets haproxy-spoe --file proxy >>/etc/haproxy/haproxy.cfg
@@ -101,7 +100,7 @@ func (w way) run(b *box) {
 	b.printed(w.name, "install")
 	b.run(w.put)
 	b.checks(w)
-	p := proof{server: w.server, rotate: w.rotate, drops: w.drops, forgets: w.teach, polls: w.polls}
+	p := proof{server: w.server, rotate: w.rotate, drops: w.drops, forgets: w.teach, asks: w.asks}
 	b.offends(offender, "/long", p)
 	if w.teach {
 		b.taught(p)
@@ -111,7 +110,7 @@ func (w way) run(b *box) {
 	b.write("/etc/edgeguard/edgeguard.yaml", before+"\n") // what the commands say in words
 	b.run(w.take)
 	b.printed(w.name, "remove")
-	b.until("nobody is refused", func() bool { return b.get(offender, "/", 2*time.Second).passed() })
+	b.until("nobody is refused", func() bool { return b.get(offender, "/").passed() })
 	b.passes(neighbour)
 }
 
@@ -119,7 +118,7 @@ func (w way) run(b *box) {
 func (b *box) taught(p proof) {
 	b.t.Helper()
 	refused := func(from string) func() bool { return func() bool { return b.refuses(from, "/", p) } }
-	passes := func(from string) func() bool { return func() bool { return b.get(from, "/", 20*time.Second).passed() } }
+	passes := func(from string) func() bool { return func() bool { return b.get(from, "/").passed() } }
 	b.run("edgeguard blocks remove " + offender)
 	b.until("an unblocked address passes", passes(offender))
 	b.run("edgeguard blocks add " + network + " --for 1h --force --reason box")
