@@ -72,7 +72,7 @@ rules:
 	}
 	send()
 	n.Until("the offenders are blocked", func() bool { return n.status().V4+n.status().V6 >= besieged })
-	flood := size(100_000, 2_000_000)
+	flood := size(70_000, 2_000_000)
 	begun := time.Now()
 	for round := range rounds {
 		for i := range besieged {

@@ -111,7 +111,7 @@ func TestFloodOfFreshAddresses(t *testing.T) {
 			if events > 1 && !full {
 				t.Skip("at full length only: TORTURE=1")
 			}
-			flood(t, size(1_000_000, 20_000_000), events, size(16, 256))
+			flood(t, size(250_000, 20_000_000), events, size(16, 256))
 		})
 	}
 }
