@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"edgeguard/internal/fulltest"
 	"edgeguard/logline/pattern"
 )
 
@@ -89,6 +90,7 @@ func webLog(n int) string {
 // TestDetectHostile: what clients send chooses no service, as long as other lines are there as
 // often. Where the log's format is not known, its lines begin with what they send.
 func TestDetectHostile(t *testing.T) {
+	fulltest.Only(t)
 	for _, name := range pattern.ServiceNames() {
 		lines := strings.Split(strings.TrimSpace(served(name, 10)), "\n")
 		for _, test := range []struct{ name, honest, hostile string }{

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/internal/fulltest"
 	"edgeguard/internal/realdata"
 	"edgeguard/logline/pattern"
 	"edgeguard/logline/scan"
@@ -248,6 +249,7 @@ var missable = []string{"nginx-error", "postgresql", "roundcube", "samba", "vsft
 // TestServices reads a line of each service, and then lines in which a client
 // forges as well as he can: they are counted for him once, and never for another.
 func TestServices(t *testing.T) {
+	fulltest.Only(t)
 	seed := uint64(time.Now().UnixNano())
 	rng := rand.New(rand.NewPCG(seed, 1))
 	for _, name := range pattern.ServiceNames() {

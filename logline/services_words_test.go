@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/internal/fulltest"
 	"edgeguard/logline/scan"
 )
 
@@ -138,6 +139,7 @@ func (w *words) heads() (heads []string) {
 // each form and names that clients forge: it is counted for the address, and for no other,
 // whatever the name is.
 func TestProgramsWords(t *testing.T) {
+	fulltest.Only(t)
 	seed := uint64(time.Now().UnixNano())
 	rng := rand.New(rand.NewPCG(seed, 3))
 	for i := range programWords {

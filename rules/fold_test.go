@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"edgeguard"
+	"edgeguard/internal/fulltest"
 )
 
 // slowForms is the obvious twin of what fold compares: each reading of a target in both of
@@ -79,6 +80,7 @@ func TestFold(t *testing.T) {
 
 // TestFoldAgainstTwin compares random rules and targets with the slow twin.
 func TestFoldAgainstTwin(t *testing.T) {
+	fulltest.Only(t)
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
 	pieces := []string{"/", "/", "/", "/", "a", "B", "b", ".", "..", "/../", ";", "%3b", "%3B", "%2e", "%41", "%", "%3", "?", "#", "x", "é", "\x00"}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/internal/fulltest"
 )
 
 var indexSets = flag.Int("index-sets", 3_000, "how many random rule sets TestIndex tries, with ten events each")
@@ -116,6 +117,7 @@ func randomSet(r *rand.Rand) (set *Set, paths []string) {
 
 // TestIndex holds the index against the definition, and against asking every meter.
 func TestIndex(t *testing.T) {
+	fulltest.Only(t)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))

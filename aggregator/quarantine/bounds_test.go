@@ -12,6 +12,7 @@ import (
 	"edgeguard/aggregator"
 	"edgeguard/blocklist"
 	"edgeguard/blocklist/width"
+	"edgeguard/internal/fulltest"
 )
 
 // clients are the first networks of a length from which clients come: none of hosts and
@@ -64,9 +65,7 @@ func (g *door) refusedOf() (n int) {
 // Who can write to Redis writes every /16, unforced: on a quiet node, and on one with
 // traffic, none is in force, and it is said.
 func TestUnsignedSixteens(t *testing.T) {
-	if underRace {
-		t.Skip("one goroutine: the race detector finds nothing here, and takes minutes")
-	}
+	fulltest.Only(t)
 	for name, requests := range map[string]int{"without traffic": 0, "with little": 30, "with traffic": 2000} {
 		t.Run(name, func(t *testing.T) {
 			g := newDoor(t)
@@ -86,6 +85,7 @@ func TestUnsignedSixteens(t *testing.T) {
 // Narrower ones are in force up to a 256th of the address space, blocks and allowances
 // each. Single keys, which others of the fleet block, come in all the same.
 func TestUnsignedWidth(t *testing.T) {
+	fulltest.Only(t)
 	g := newDoor(t)
 	g.asked(18, 1000, 2)
 	nets := clients(24, 70_000)
@@ -111,6 +111,7 @@ func TestUnsignedWidth(t *testing.T) {
 // force. No record lifts that, a confirmation of another node included; that of this node's
 // operator does, for what he confirms.
 func TestStolenEights(t *testing.T) {
+	fulltest.Only(t)
 	signed := blocklist.Trust{Forced: true, Signed: true}
 	for name, change := range map[string]func(*edgeguard.Block){"blocks": func(*edgeguard.Block) {}, "unforced": asBlock, "allowances": asAllowance} {
 		t.Run(name, func(t *testing.T) {
@@ -153,9 +154,7 @@ func TestStolenEights(t *testing.T) {
 // Whatever a stolen node writes, in whatever order and length of time: no more is refused
 // and spared on its word than a sixteenth of the address space each, and unsigned a 256th.
 func TestStolenNodeRuns(t *testing.T) {
-	if underRace {
-		t.Skip("one goroutine: the race detector finds nothing here, and takes minutes")
-	}
+	fulltest.Only(t)
 	for run := range 100 {
 		seed := uint64(time.Now().UnixNano()) + uint64(run)
 		rng := rand.New(rand.NewPCG(seed, seed))

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"edgeguard/cmd/edgeguard/command"
+	"edgeguard/internal/fulltest"
 )
 
 // line is one line of a log with its time.
@@ -60,6 +61,7 @@ func replaySaid(t *testing.T, args ...string) (stdout, stderr string) {
 // A replay of a file that is out of order says what a replay of the sorted file
 // says, whether it sorts by itself or is told to, in JSON and for people.
 func TestReplaySortsByItself(t *testing.T) {
+	fulltest.Only(t)
 	for range 2 {
 		seed := rand.Uint64()
 		rng := rand.New(rand.NewPCG(seed, 0))

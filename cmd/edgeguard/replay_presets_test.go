@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"edgeguard/internal/fulltest"
 	"edgeguard/packaging"
 )
 
@@ -63,6 +64,7 @@ func blockedBy(out, rule string) bool {
 // TestPresetsWalkedAround: what serves as a login, and what servers read as a hostile query,
 // counts however it is written.
 func TestPresetsWalkedAround(t *testing.T) {
+	fulltest.Only(t)
 	for _, path := range []string{
 		"/login", "/users/sign_in.json", "/users/sign_in/", "/session/", "/sessions/", "/signin/", "/signin;jsessionid=1", "/SIGNIN", "/Login", "/api/Login",
 		"/oauth/token/", "/oauth/token.json", "/auth/token/", "/auth/", "/api/v1/user/authenticate/", "/x/..;/login", "/Account/LogOn.aspx",

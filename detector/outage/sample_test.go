@@ -4,10 +4,13 @@ import (
 	"math"
 	"net/netip"
 	"testing"
+
+	"edgeguard/internal/fulltest"
 )
 
 // A site of 20,000 visitors is judged by a sample, and as without.
 func TestSample(t *testing.T) {
+	fulltest.Only(t)
 	for seed := range uint64(2) {
 		s := newScene(seed).play(35*minute, visitors(20_000, 60, 0.98))
 		if s.g.scopes[0].sample == ^uint64(0) {

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"testing"
+
+	"edgeguard/internal/fulltest"
 )
 
 // scene plays traffic second by second and notes what the Guard makes of scope 0.
@@ -80,6 +82,7 @@ const minute, hour = 60, 3600
 // A deploy of three minutes is armed about a minute after it began, and no longer than
 // half a minute after it ended, from thirty visitors a minute on.
 func TestDeploy(t *testing.T) {
+	fulltest.Only(t)
 	for _, size := range []int{30, 60, 300, 3000} {
 		for seed := range uint64(8) {
 			s := newScene(seed).play(40*minute+int(seed), visitors(size, 25, 0.99))

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"slices"
 	"testing"
+
+	"edgeguard/internal/fulltest"
 )
 
 // twin is the Guard by its definition: it keeps all that it saw, counts it again for each
@@ -156,6 +158,7 @@ func (s *twinScope) figures(now uint32) (base, sudden, succeeding, failing int) 
 // TestTwin holds that the Guard answers exactly as its definition says, for answers in any
 // order, as long as nothing is sampled.
 func TestTwin(t *testing.T) {
+	fulltest.Only(t)
 	armed := 0
 	for seed := range uint64(12) {
 		armed += againstTwin(t, seed)

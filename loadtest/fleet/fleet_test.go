@@ -18,12 +18,14 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/internal/fulltest"
 	"edgeguard/loadtest/traffic"
 	"edgeguard/rules"
 )
 
 // TestASeedGivesOneRun runs all parts twice, a little of each, with all faults.
 func TestASeedGivesOneRun(t *testing.T) {
+	fulltest.Only(t)
 	var texts [2]string
 	for i := range texts {
 		r, err := Run(t.Context(), Options{Seed: 7, small: true}, io.Discard)
@@ -98,6 +100,7 @@ func (s spreading) requests(clients int) iter.Seq[traffic.Request] {
 // way. With clocks that are up to 100 ms off, all are blocked everywhere by two pushes
 // after their last request, with any guard.
 func TestNobodyIsMissed(t *testing.T) {
+	fulltest.Only(t)
 	runs, first := 60, rand.Uint64()
 	if testing.Short() {
 		runs = 15
@@ -128,6 +131,7 @@ func TestNobodyIsMissed(t *testing.T) {
 // guard leaves; without a guard most escape, and one that stays at the threshold is let
 // alone.
 func TestGuardsWorth(t *testing.T) {
+	fulltest.Only(t)
 	const limit, clients = 400, 20
 	run := func(guard rules.Guard, skew, window time.Duration, each int) *Simulated {
 		r, err := Simulate(t.Context(), Setup{Seed: 3, Nodes: 8, Quiet: true, Guard: guard, Skew: skew,
