@@ -1,6 +1,6 @@
 // Package program runs the real program for tests that treat it from outside as the
-// world does. The command is built once for a test binary, and each node has its own
-// folder, which stays between its starts.
+// world does. The command is built once for a test binary, or for all of a run, and each
+// node has its own folder, which stays between its starts.
 package program
 
 import (
@@ -13,11 +13,17 @@ import (
 // again, in a namespace say, the program that was built for it.
 const Built = "EDGEGUARD_TEST_PROGRAM"
 
+// builtForAll names the one by which scripts/gotest gives all packages the program. It is
+// another one: by the first a test knows that it is in its namespace.
+const builtForAll = "EDGEGUARD_TEST_BUILT"
+
 // Build builds the command, once, and returns its path. To be followed by Clean
 // when all tests have ended.
 var Build = sync.OnceValues(func() (string, error) {
-	if path := os.Getenv(Built); path != "" {
-		return path, nil
+	for _, name := range []string{Built, builtForAll} {
+		if path := os.Getenv(name); path != "" {
+			return path, nil
+		}
 	}
 	var err error
 	if built, err = os.MkdirTemp("", "edgeguard"); err != nil {
