@@ -62,15 +62,6 @@ func saidHere(held, e *entry, now time.Time) bool {
 		held.block.Allow == e.block.Allow && !e.block.Until.After(held.block.Until.Add(oneCrossing))
 }
 
-// SaidHere reports whether a record of the fleet says no more than this node says itself,
-// so that it would be in force on no one else's word.
-func (l *List) SaidHere(b edgeguard.Block, now time.Time) bool {
-	e := &entry{block: normalize(b)}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return saidHere(l.recordOf(e.block.Prefix), e, now)
-}
-
 // Reword replaces the reason of an active block, if the list still has the
 // record b, and returns the record that results. Otherwise it returns b. OnChange
 // is not called: which addresses the block refuses, and until when, stays the same.

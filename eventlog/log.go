@@ -173,18 +173,6 @@ func (l *Log) Lost() (n uint64) {
 	return n
 }
 
-// Bytes returns how much the log takes of the disk.
-func (l *Log) Bytes() (n int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for i := range l.rooms {
-		for _, s := range l.rooms[i].segments {
-			n += s.disk
-		}
-	}
-	return n
-}
-
 // Flush writes what waits, seals what is full, and removes what is too much or too old.
 // What could not be written is written by a later one.
 func (l *Log) Flush(now time.Time) (err error) {

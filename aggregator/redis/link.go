@@ -192,11 +192,6 @@ func (l *Link) leases() LeaseWay {
 // the prefix's counts from what the node pushes, immediately, and from Redis.
 func (l *Link) Changed(b edgeguard.Block, t blocklist.Trust) { l.publisher.changed(b, t) }
 
-// PushNow has what the node counts of a key pushed immediately: the fleet
-// watches the key, or the node wants its total. It never waits; if the queue is
-// full, the next round pushes the key.
-func (l *Link) PushNow(k aggregator.Key) { l.pushes.pushNow(k) }
-
 // PushCountsOf pushes what this node counts of the key of a held block, if any node has
 // reported that key: the answer usually confirms the block. It never waits for Redis. At
 // most a thousand blocks a second are asked about, those first of which the node has counted

@@ -181,7 +181,8 @@ func (p *pushLoop) pushWatched(ctx context.Context) error {
 	return p.pusher.PushWatched(ctx, p.watched.takeFirst(batch), p.node.Now())
 }
 
-// pushNow queues a key; see [Link.PushNow]. One that finds no room goes with the next round.
+// pushNow has what the node counts of a key pushed immediately: the fleet watches the key, or
+// the node wants its total. It never waits: a key that finds no room goes with the next round.
 func (p *pushLoop) pushNow(k aggregator.Key) {
 	if !p.watched.addKey(k) {
 		p.stats.delayed.Add(1)

@@ -95,13 +95,9 @@ func (p *Pusher) Round(ctx context.Context, now time.Time) error {
 	return t.firstError()
 }
 
-// Reconcile compares with Redis what is due, or a part of it, and reports
+// reconcile compares with Redis what is due, or so much of it, and reports
 // whether there is more; see [aggregator.Totals.Reconcile]. It goes after
 // Round.
-func (p *Pusher) Reconcile(ctx context.Context, now time.Time) (more bool, err error) {
-	return p.reconcile(ctx, now, batch)
-}
-
 func (p *Pusher) reconcile(ctx context.Context, now time.Time, most int) (more bool, err error) {
 	counts := p.node.Counts()
 	pushes, more := counts.Reconcile(now, most)

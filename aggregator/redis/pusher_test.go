@@ -71,7 +71,7 @@ func TestPusherReconciles(t *testing.T) {
 		m.counts.ReconcileAll()
 		for more := true; more; {
 			var err error
-			if more, err = p.Reconcile(ctx, time.Now()); err != nil {
+			if more, err = p.reconcile(ctx, time.Now(), batch); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -31,9 +31,6 @@ func NotSupported(n Node) {
 // Given reports whether there is a value.
 func (n Node) Given() bool { return n.f != nil }
 
-// File returns the file that has the value.
-func (n Node) File() *File { return n.f }
-
 // Path returns where in the file the value is.
 func (n Node) Path() string { return n.path }
 

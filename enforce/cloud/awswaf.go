@@ -20,9 +20,6 @@ import (
 // between. Only a set that is empty, or whose description begins with the mark, is ever
 // written. Entries of a set have no end: what is not taken out stays.
 
-// awswafMost is how many prefixes AWS allows in a set.
-const awswafMost = 10_000
-
 const (
 	// between is the time between two writes: AWS allows one a second, of an account in
 	// a region.

@@ -20,9 +20,6 @@ import (
 // others may keep theirs in the same list. A change is an operation that ends later, and
 // an account has one of them at a time. Items have no end: what is not deleted stays.
 
-// cloudflareLeastEvery is the least time between two updates.
-const cloudflareLeastEvery = time.Minute
-
 const (
 	// The widest prefixes of a list, by Cloudflare's documentation of 2025. One page of
 	// it has /4 for IPv6, another /12.

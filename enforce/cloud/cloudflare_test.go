@@ -26,7 +26,7 @@ func newCloudflareList(t testing.TB, c *cloudtest.Cloudflare, change ...func(*Cl
 		t.Fatal(err)
 	}
 	config := CloudflareConfig{
-		Account: cloudtest.Account, ID: cloudtest.List, TokenFile: file, Endpoint: c.URL, Most: 10_000, Every: cloudflareLeastEvery, Mark: "edgeguard",
+		Account: cloudtest.Account, ID: cloudtest.List, TokenFile: file, Endpoint: c.URL, Most: 10_000, Every: time.Minute, Mark: "edgeguard",
 		Rank: func(netip.Prefix) (uint32, time.Time) { return 0, time.Time{} },
 	}
 	for _, f := range change {
