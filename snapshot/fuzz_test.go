@@ -60,7 +60,7 @@ func mended(data []byte) []byte {
 	}
 	// Read once for the numbers of records.
 	r := newReader(bytes.NewReader(forge(frames...)))
-	_, _ = r.readRecords((&handover{sink: &Sink{}}).visit())
+	_, _ = r.readRecords(&handover{sink: &Sink{}})
 	return forge(append(frames, ending(r.count, frames...))...)
 }
 

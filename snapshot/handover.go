@@ -17,10 +17,6 @@ type handover struct {
 	slot uint32        // in which now lies, of the meter's width
 }
 
-func (h *handover) visit() *visit {
-	return &visit{h.meter, h.window, h.block, h.step, h.position, h.evidence, h.distribution, h.note}
-}
-
 func (h *handover) meter(m Meter) {
 	h.take, h.slot = nil, slotAt(h.now, m.Width)
 	if h.sink.Meter != nil {

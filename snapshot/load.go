@@ -123,7 +123,7 @@ func load(path string, now time.Time, sink *Sink) (Loaded, error) {
 // first one over.
 func readTwice(f io.ReadSeeker, now time.Time, sink *Sink) (Loaded, error) {
 	check := newReader(f)
-	sum, err := check.readRecords((&handover{sink: &Sink{}}).visit())
+	sum, err := check.readRecords(&handover{sink: &Sink{}})
 	if err != nil {
 		return Loaded{}, err
 	}
@@ -136,7 +136,7 @@ func readTwice(f io.ReadSeeker, now time.Time, sink *Sink) (Loaded, error) {
 	}
 	h := &handover{sink: sink, now: now}
 	h.loaded.Cut, h.loaded.Sum = check.cut, sum
-	again, err := newReader(f).readRecords(h.visit())
+	again, err := newReader(f).readRecords(h)
 	if err == nil && again != sum {
 		err = damaged(0, "it changed while it was read")
 	}

@@ -28,24 +28,12 @@ type reader struct {
 	block  Block
 }
 
-// visit is what is done with the records; its functions are not nil.
-type visit struct {
-	meter        func(Meter)
-	window       func(*Window)
-	block        func(*Block)
-	step         func(Step)
-	position     func(Position)
-	evidence     func(*edgeguard.Evidence)
-	distribution func(Distribution)
-	note         func([]byte)
-}
-
 func newReader(r io.Reader) *reader {
 	return &reader{in: r, whole: xxhash.New()}
 }
 
-// readRecords reads all of the file, and returns the checksum of the whole.
-func (r *reader) readRecords(v *visit) (sum uint64, err error) {
+// readRecords reads all of the file, hands it over, and returns the checksum of the whole.
+func (r *reader) readRecords(to *handover) (sum uint64, err error) {
 	if err := r.prologue(); err != nil {
 		return 0, err
 	}
@@ -64,7 +52,7 @@ func (r *reader) readRecords(v *visit) (sum uint64, err error) {
 			return sum, r.end(&d, sum)
 		}
 		for len(d.rest) > 0 && d.err == nil {
-			r.record(kind, &d, v)
+			r.record(kind, &d, to)
 		}
 		if d.err != nil {
 			return 0, damaged(begin, "frame %q: %v", kind, d.err)
@@ -72,8 +60,8 @@ func (r *reader) readRecords(v *visit) (sum uint64, err error) {
 	}
 }
 
-// record takes one record off the payload.
-func (r *reader) record(kind byte, d *decoder, v *visit) {
+// record takes one record off the payload, and hands it over.
+func (r *reader) record(kind byte, d *decoder, to *handover) {
 	switch kind {
 	case kindHead:
 		if d.cut(&r.cut); len(d.rest) > 0 {
@@ -83,7 +71,7 @@ func (r *reader) record(kind byte, d *decoder, v *visit) {
 		var m Meter
 		if d.meter(&m); d.err == nil {
 			r.meters++
-			v.meter(m)
+			to.meter(m)
 		}
 	case kindWindow:
 		if r.meters == 0 {
@@ -91,38 +79,38 @@ func (r *reader) record(kind byte, d *decoder, v *visit) {
 		}
 		if d.window(&r.window); d.err == nil {
 			r.count.windows++
-			v.window(&r.window)
+			to.window(&r.window)
 		}
 	case kindBlock:
 		if d.block(&r.block); d.err == nil {
 			r.count.blocks++
-			v.block(&r.block)
+			to.block(&r.block)
 		}
 	case kindStep:
 		var s Step
 		if d.step(&s); d.err == nil {
 			r.count.steps++
-			v.step(s)
+			to.step(s)
 		}
 	case kindPosition:
 		var p Position
 		if d.position(&p); d.err == nil {
 			r.count.positions++
-			v.position(p)
+			to.position(p)
 		}
 	case kindEvidence:
 		var e edgeguard.Evidence
 		if d.evidence(&e); d.err == nil {
-			v.evidence(&e)
+			to.evidence(&e)
 		}
 	case kindDistribution:
 		var one Distribution
 		if d.distribution(&one); d.err == nil {
-			v.distribution(one)
+			to.distribution(one)
 		}
 	case kindNote:
 		if text := d.bytes(); d.err == nil {
-			v.note(text)
+			to.note(text)
 		}
 	default:
 		d.fail("unknown kind")
