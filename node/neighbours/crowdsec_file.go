@@ -1,9 +1,6 @@
 package neighbours
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -46,9 +43,8 @@ func (f *decisionsFile) load() {
 			}
 		})
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			f.deps.Log.Warn("the decisions of CrowdSec that were kept cannot be used", "file", f.path, "error", fmt.Sprintf("%v; %s", err, snapshot.SetAside(f.path)))
+			f.deps.Log.Warn("the decisions of CrowdSec that were kept cannot be used", "file", f.path, "error", err)
 		case len(all) > 0:
 			out := f.deps.Set.Replace(crowdSecSource, all, now)
 			f.deps.Log.Info("decisions of CrowdSec were kept", "held", out.Held)

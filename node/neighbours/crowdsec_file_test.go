@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +13,20 @@ import (
 	"edgeguard/blocklist/imported"
 	"edgeguard/clockguard"
 )
+
+// A file that is broken is renamed once, and the log says to what.
+func TestBrokenDecisions(t *testing.T) {
+	path := filepath.Join(t.TempDir(), fileName)
+	if err := os.WriteFile(path, []byte("no snapshot"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	deps := CrowdSecDeps{Clock: clockguard.New(clockguard.Read(), clockguard.Config{}), Log: slog.New(slog.NewTextHandler(&log, nil))}
+	(&decisionsFile{deps: deps, path: path}).load()
+	if said := log.String(); !strings.Contains(said, "it is renamed to "+path+".aside-1") || strings.Contains(said, "could not be renamed") {
+		t.Error(said)
+	}
+}
 
 // What could not be written is written when that can be, without a new change.
 func TestSaveAgain(t *testing.T) {
