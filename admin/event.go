@@ -13,13 +13,14 @@ const (
 	EventUnblock = "unblock" // one was removed
 	EventEnd     = "end"     // one has ended in time
 	// The same of allowances.
-	EventAllow    = "allow"
-	EventDisallow = "disallow"
-	EventChange   = "change" // an operator's
-	EventListed   = "listed" // more of the prefixes of the change before
-	EventAlarm    = "alarm"  // something an operator should look at
-	EventState    = "state"  // the node changed: reloaded, degraded, stopping …
-	EventHeld     = "held"   // other records than before await confirmation
+	EventAllow     = "allow"
+	EventDisallow  = "disallow"
+	EventChange    = "change"    // an operator's
+	EventListed    = "listed"    // more of the prefixes of the change before
+	EventAlarm     = "alarm"     // something an operator should look at
+	EventRecovered = "recovered" // what an alarm was about has ended
+	EventState     = "state"     // the node changed: reloaded, degraded, stopping …
+	EventHeld      = "held"      // other records than before await confirmation
 	// EventWouldBlock is a key over a limit of which nothing came, because the site failed, and
 	// EventCrossing one of which no block came.
 	EventWouldBlock = "would_block"
@@ -28,9 +29,12 @@ const (
 	EventGap        = "gap"
 )
 
+// StateStarting is the name of the state with which each run of the node begins.
+const StateStarting = "starting"
+
 // EventKinds returns the kinds of events.
 func EventKinds() []string {
-	return []string{EventBlock, EventUnblock, EventEnd, EventAllow, EventDisallow, EventChange, EventListed, EventAlarm, EventState, EventHeld, EventWouldBlock, EventCrossing, EventLeftOut}
+	return []string{EventBlock, EventUnblock, EventEnd, EventAllow, EventDisallow, EventChange, EventListed, EventAlarm, EventRecovered, EventState, EventHeld, EventWouldBlock, EventCrossing, EventLeftOut}
 }
 
 // Event is one thing that happened on the node.
@@ -53,7 +57,10 @@ type Event struct {
 	// Name and Text belong to the others: a fixed word for machines, which is the rule of
 	// would_block, and a sentence for people.
 	Name string `json:"name,omitempty"`
-	Text string `json:"text,omitempty"`
+	// About is what an alarm, by its kind in Name, is about; Lasts says that it has an end.
+	About string `json:"about,omitempty"`
+	Lasts bool   `json:"lasts,omitempty"`
+	Text  string `json:"text,omitempty"`
 }
 
 // Ended is why a block ended, and what this node refused because of it since it started.

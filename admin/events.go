@@ -99,8 +99,14 @@ func (e *Events) allowance(now time.Time, b edgeguard.Block) {
 	e.keep(eventlog.Blocks, Event{Time: now.UTC(), Kind: kind, Allowance: &shown}, b.Rule, b.Prefix)
 }
 
-// Alarm publishes an alarm.
+// Alarm publishes an alarm, or its end. What was told since it began is not kept again.
 func (e *Events) Alarm(a edgeguard.Alarm) {
+	event := Event{Time: a.Time.UTC(), Kind: EventAlarm, Name: a.Kind, About: a.About, Lasts: a.Lasts, Text: a.Text}
+	if a.Over {
+		event.Kind = EventRecovered
+		e.publish(event)
+		return
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	name := a.Kind
@@ -108,7 +114,11 @@ func (e *Events) Alarm(a edgeguard.Alarm) {
 		name = OtherLabel
 	}
 	e.alarms[name]++
-	e.publish(Event{Time: a.Time.UTC(), Kind: EventAlarm, Name: a.Kind, Text: a.Text})
+	if a.Again {
+		e.send(event, func() uint64 { return e.log.Newest() })
+		return
+	}
+	e.publish(event)
 }
 
 // State publishes that the node changed: a fixed word such as "reloaded" and a

@@ -80,7 +80,7 @@ func (h *Hours) PerMinute(sums []uint64, step int) float64 {
 
 // Hours returns what the node did in a span; in the last hour for the zero times. What is not
 // kept any more is not known.
-func (v *View) Hours(_ context.Context, from, until time.Time) Hours {
+func (v *View) Hours(ctx context.Context, from, until time.Time) Hours {
 	now := v.reader.Now()
 	if until.IsZero() || until.After(now) {
 		until = now
@@ -88,7 +88,9 @@ func (v *View) Hours(_ context.Context, from, until time.Time) Hours {
 	if from.IsZero() || !from.Before(until) {
 		from = until.Add(-time.Hour)
 	}
-	h := newHours(v.reader.Day(), from, until, now)
+	day := v.reader.Day()
+	h := newHours(day, from, until, now)
+	h.Marks = v.marksOf(ctx, &h, day)
 	h.Started = v.reader.Stats().Started.UTC()
 	return h
 }

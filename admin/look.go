@@ -96,9 +96,9 @@ func keyPrefix(key string) (netip.Prefix, bool) {
 type scanned struct {
 	// refused is of the blocks of which most was refused; guest is without what operators wrote.
 	refused, guest bool
-	rule   string
-	limit  uint32
-	inside netip.Prefix
+	rule           string
+	limit          uint32
+	inside         netip.Prefix
 }
 
 // looked is what a look at a rule's keys found, with what every answer has of it: that

@@ -17,6 +17,7 @@ type Query struct {
 	Within        netip.Prefix // a prefix of theirs overlaps it; all if it is not valid
 	Rule          string
 	Kinds         []string // nil for all
+	Rooms         []Room   // where they are looked for; nil for all
 	After, Before uint64   // numbers, not included; 0 for no bound
 	Newest        bool     // the newest first
 }
@@ -49,6 +50,9 @@ func (l *Log) Find(ctx context.Context, q Query) iter.Seq[Entry] {
 		root := l.root
 		var heads []*head
 		for i := range l.rooms {
+			if q.Rooms != nil && !slices.Contains(q.Rooms, Room(i)) {
+				continue
+			}
 			segments, tail := l.rooms[i].view()
 			h := &head{}
 			h.next, h.stop = iter.Pull(entriesOf(ctx, root, segments, tail, &q))

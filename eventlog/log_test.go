@@ -503,3 +503,24 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
+
+// A query of one room finds what is in it alone.
+func TestOneRoom(t *testing.T) {
+	l, now := opened(t, filepath.Join(t.TempDir(), "events"), 2<<20, month), noon
+	for i := range 3 * int(rooms) {
+		l.Add(Room(i%int(rooms)), Entry{Time: now, Kind: "block", Body: []byte{byte(i)}})
+		if i == int(rooms) {
+			if err := l.Flush(now); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for e := range l.Find(t.Context(), Query{Rooms: []Room{Crossings}}) {
+		if e.Body[0]%byte(rooms) != byte(Crossings) {
+			t.Errorf("entry %d", e.Body[0])
+		}
+	}
+	if n := len(found(l, Query{Rooms: []Room{Crossings, ByHand}})); n != 6 {
+		t.Errorf("%d of two rooms", n)
+	}
+}

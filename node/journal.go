@@ -159,6 +159,7 @@ func (j *journal) turn(second int64) {
 
 func (j *journal) line(e entry) {
 	switch {
+	case e.alarm != nil && e.alarm.Over: // its recovery had a line
 	case e.alarm != nil:
 		j.log.Warn(e.alarm.Text, "alarm", e.alarm.Kind)
 	case e.block != nil && e.block.Allow:

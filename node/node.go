@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"edgeguard/admin"
 	"edgeguard/admin/metrics"
 	"edgeguard/aggregator/quarantine"
 	"edgeguard/blocklist"
@@ -164,7 +165,8 @@ func (n *Node) Run(ctx context.Context) error {
 	n.list.OnEvict(n.evicted)
 	n.list.OnEnd(n.ended)
 	n.kept.open()
-	defer n.kept.close() // after all that adds to it
+	defer n.kept.close()                                       // after all that adds to it
+	n.admin.state(admin.StateStarting, "the node was started") // no alarm of the last run lasts
 	recall := n.admin.events.Recall(n.admin.status.Now())
 	base, end := context.WithCancel(context.WithoutCancel(ctx))
 	var beside sync.WaitGroup

@@ -49,6 +49,10 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 	n.lifecycle.systemd = newNotifier(os.Getenv)
 	n.journal = newJournal(n.options.Log, n.clock.Epoch)
 	n.alarms = alarm.New(func(a edgeguard.Alarm) { n.journal.add(entry{alarm: &a}) }, n.recovered)
+	n.alarms.Over = func(a edgeguard.Alarm) {
+		a.Time = n.clock.Now()
+		n.journal.add(entry{alarm: &a})
+	}
 	n.sockets = sockets.New(func(text string) { n.options.Log.Warn(text) })
 	n.list = blocklist.New(blocklist.Config{Allow: c.Allowlist, Retention: c.Rules.LongestWindow(), Most: c.MaxBlocks})
 	n.imports = &neighbours.ImportedLists{

@@ -29,6 +29,8 @@ type Tracker struct {
 	raised    map[subject]*active
 	notify    func(edgeguard.Alarm) // called without mu
 	recovered func(kind, about string)
+	// Over is called with an alarm that was told and has ended; nil for nobody.
+	Over func(edgeguard.Alarm)
 }
 
 // subject is what an alarm is about: a kind, and a log or listener by name.
@@ -98,15 +100,17 @@ func (t *Tracker) raise(now time.Time, key subject, text string, lasts bool) {
 	if !s.lasts && (lasts || !s.event) {
 		s.told, s.began = false, now
 	}
-	s.Alarm = edgeguard.Alarm{Time: now, Kind: key.kind, Text: text}
+	s.Alarm = edgeguard.Alarm{Time: now, Kind: key.kind, Text: text, About: key.about, Lasts: lasts}
 	s.lasts, s.event = lasts, !lasts
 	due := s.reported.IsZero() || now.Sub(s.reported) >= Every
+	told := s.Alarm
+	told.Again = s.told && s.said == words(text)
 	if due {
 		s.report(now)
 	}
 	t.mu.Unlock()
 	if due {
-		t.notify(edgeguard.Alarm{Time: now, Kind: key.kind, Text: text})
+		t.notify(told)
 	}
 }
 
@@ -139,7 +143,9 @@ func (t *Tracker) Again(now time.Time) {
 		case s.lasts && !s.told && since >= Every,
 			s.lasts && s.said != words(s.Text) && now.Sub(s.since) >= settled && since >= changes:
 			s.report(now)
-			due = append(due, edgeguard.Alarm{Time: now, Kind: s.Kind, Text: s.Text})
+			a := s.Alarm
+			a.Time = now
+			due = append(due, a)
 		}
 	}
 	t.mu.Unlock()
@@ -168,14 +174,25 @@ func (t *Tracker) makeRoom() {
 // begins again, that is reported immediately.
 func (t *Tracker) Ends(kind, about string) bool {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	key := subject{kind, about}
 	s := t.raised[key]
 	if s == nil || !s.lasts {
+		t.mu.Unlock()
 		return false
 	}
 	delete(t.raised, key)
+	t.mu.Unlock()
+	t.over(s)
 	return true
+}
+
+// over tells of the end of an alarm that was told.
+func (t *Tracker) over(s *active) {
+	if t.Over != nil && s.told {
+		a := s.Alarm
+		a.Over = true
+		t.Over(a)
+	}
 }
 
 // Recovers clears a state that may come back by itself, and calls recovered if
@@ -184,12 +201,16 @@ func (t *Tracker) Ends(kind, about string) bool {
 func (t *Tracker) Recovers(kind, about string) {
 	t.mu.Lock()
 	s := t.raised[subject{kind, about}]
-	told := s != nil && s.lasts && s.told
+	var ended active
 	if s != nil {
+		if s.lasts {
+			ended = *s
+		}
 		s.lasts, s.told = false, false
 	}
 	t.mu.Unlock()
-	if told {
+	if ended.told {
+		t.over(&ended)
 		t.recovered(kind, about)
 	}
 }

@@ -164,3 +164,28 @@ func TestOneCauseIsToldOnce(t *testing.T) {
 		t.Errorf("%q", told)
 	}
 }
+
+// An alarm that was told says when it is told again, and that it is over, however it ended.
+func TestAlarmsTellTheirEnd(t *testing.T) {
+	told := ""
+	hear := func(a edgeguard.Alarm) { told += fmt.Sprintf("%s %v %v %v; ", a.About, a.Lasts, a.Again, a.Over) }
+	a := New(hear, func(string, string) {})
+	a.Over = hear
+	now := time.Unix(1_800_000_000, 0)
+	a.Begins(now, "log", "x", "3 lines are lost")
+	a.Begins(now.Add(time.Second), "log", "x", "4 lines are lost")
+	a.Begins(now.Add(time.Minute), "log", "x", "5 lines are lost")
+	a.Begins(now.Add(2*time.Minute), "log", "x", "it is gone")
+	a.Ends("log", "x")
+	a.Ends("log", "x")
+	a.Happened(now, "log", "y", "it was moved")
+	a.Recovers("log", "y")
+	a.Begins(now, "log", "z", "away")
+	a.Recovers("log", "z")
+	a.Recovers("log", "z")
+	a.Begins(now.Add(time.Second), "log", "z", "away") // within its minute: not told
+	a.Ends("log", "z")
+	if want := "x true false false; x true true false; x true false false; x true false true; y false false false; z true false false; z true false true; "; told != want {
+		t.Errorf("%s\nwant %s", told, want)
+	}
+}

@@ -94,7 +94,7 @@ export function meter(svg, count, limit, each = 1) {
 // live calls figures(all, ms) with each message and changed() when blocks changed, while the page is seen: a browser opens
 // six connections to a host.
 export function live(query, figures, changed) {
-  const line = find(".asof"), condition = renewing(".condition"), kinds = ["block", "unblock", "held", "alarm", "state"];
+  const line = find(".asof"), condition = renewing(".condition"), kinds = ["block", "unblock", "held", "alarm", "recovered", "state"];
   let source, retry, broken, id = "", heard = Date.now(), asOf = Date.parse(find("time", line).dateTime);
   const state = (before, after = "") => { show(line, before + clock(asOf) + " " + zone + after); line.classList.toggle("live", !after); };
   const take = m => { heard = Date.now(); asOf = Date.parse(m.time); figures(m.figures, asOf); };
