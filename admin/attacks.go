@@ -37,12 +37,12 @@ func (a *attacks) note(e *Event, rule string, prefixes []netip.Prefix) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	addTo(&a.book, e, rule, prefixes[0])
+	addTo(&a.book, e, rule, prefixes[0], false)
 }
 
-// addTo adds an event to a book.
-func addTo(book *attack.Book, e *Event, rule string, prefix netip.Prefix) {
-	c := attack.Crossing{Rule: rule, Key: prefix, Time: e.Time}
+// addTo adds an event to a book; told is of one that happened before the node started.
+func addTo(book *attack.Book, e *Event, rule string, prefix netip.Prefix, told bool) {
+	c := attack.Crossing{Rule: rule, Key: prefix, Time: e.Time, Told: told}
 	switch {
 	case e.Ended != nil && e.Block != nil:
 		book.Ended(rule, prefix, e.Block.Since, uint64(e.Ended.Refused))
@@ -77,7 +77,9 @@ func (e *Events) Recall(now time.Time) func(context.Context) {
 	before := e.log.Newest() + 1
 	return func(ctx context.Context) {
 		e.read(ctx, eventlog.Query{Since: now.Add(-attack.Memory), Before: before}, func(event *Event, rule string, prefix netip.Prefix) {
-			e.attacks.note(event, rule, []netip.Prefix{prefix})
+			e.attacks.mu.Lock()
+			defer e.attacks.mu.Unlock()
+			addTo(&e.attacks.book, event, rule, prefix, true)
 		})
 	}
 }
@@ -86,7 +88,7 @@ func (e *Events) Recall(now time.Time) func(context.Context) {
 func (v *View) past(ctx context.Context, from, until time.Time) *attack.Book {
 	var book attack.Book
 	v.events.read(ctx, eventlog.Query{Since: from.Add(-attack.Memory), Until: until}, func(event *Event, rule string, prefix netip.Prefix) {
-		addTo(&book, event, rule, prefix)
+		addTo(&book, event, rule, prefix, true)
 	})
 	return &book
 }
@@ -110,6 +112,38 @@ func (v *View) live(look func(now time.Time, book *attack.Book)) {
 		})
 	}
 	look(now, &a.book)
+}
+
+// NewAttack is an attack that nobody was told of, with the first of its blocks. Where it is denied only,
+// that is of its network, and has no end.
+type NewAttack struct {
+	ID    string
+	Block edgeguard.Block
+}
+
+// NewAttacks returns the attacks that have begun since the last call. It is asked once a second.
+func (v *View) NewAttacks() (all []NewAttack) {
+	a, now := &v.events.attacks, v.reader.Now()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, row := range a.book.News(now) {
+		one, has := NewAttack{ID: row.ID}, a.book.Blocks(row)
+		members := row.Members()
+		for _, m := range members[:min(len(members), fewNetworks)] {
+			for _, b := range v.inside(now, m.Network) {
+				if has(b.Rule, b.Prefix, b.Since) && (!one.Block.Prefix.IsValid() || b.Since.Before(one.Block.Since)) {
+					one.Block = b
+				}
+			}
+		}
+		if !one.Block.Prefix.IsValid() && row.Kinds&attack.Blocked == 0 {
+			one.Block = edgeguard.Block{Prefix: members[0].Network, Rule: row.Rules[0], Since: row.Began}
+		}
+		if one.Block.Prefix.IsValid() { // else its block is gone already
+			all = append(all, one)
+		}
+	}
+	return all
 }
 
 // inside returns the blocks in force inside a network.

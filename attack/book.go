@@ -11,6 +11,8 @@ const (
 	// Memory is how far back crossings decide of the rows of now: half a day up to a midnight, a day
 	// in which others join, and a day in which these go on.
 	Memory = 2*day + halfDay + longestBlock + quiet
+	// fresh is how old the last crossing of an attack may be that is news.
+	fresh = 2 * time.Minute
 	// keep is how long a row is kept that has ended.
 	keep = day
 	// mostRuns and mostRows bound a book, about 200 and 250 bytes each; mostMembers is what a group has
@@ -21,13 +23,16 @@ const (
 // run is the crossings of a place on one day that belong together. Its times are seconds.
 type run struct {
 	first, last, reach int64
-	stands             int64  // when the last of its blocks ends
-	left               uint32 // members of its group that found no room
-	kinds              Kind
+	stands             int64     // when the last of its blocks ends
+	left               uint32    // members of its group that found no room
+	kinds, heard       Kind      // of this node's crossings, and of those that others told of
+	told               bool      // somebody was told of its attack
 	blocks             uint32    // in force
 	hosts              [4]uint64 // a bit for each host of an IPv4 /24; of wider ones for some together
 	refused, standing  uint64    // by blocks that have ended, and by those in force
 	refusedAt          int64     // when the last was
+	elsewhere          uint64    // refused by other nodes
+	networks           uint32    // that another node knows of its group
 }
 
 // meet reports whether two runs belong together.
@@ -39,7 +44,9 @@ func (r *run) meet(o *run) bool {
 func (r *run) join(o *run) {
 	r.first, r.last, r.reach = min(r.first, o.first), max(r.last, o.last), max(r.reach, o.reach)
 	r.stands, r.refusedAt = max(r.stands, o.stands), max(r.refusedAt, o.refusedAt)
-	r.left, r.kinds = r.left+o.left, r.kinds|o.kinds
+	r.left, r.kinds, r.heard = r.left+o.left, r.kinds|o.kinds, r.heard|o.heard
+	r.elsewhere, r.networks = r.elsewhere+o.elsewhere, max(r.networks, o.networks)
+	r.told = r.told || o.told
 	r.refused, r.standing, r.blocks = r.refused+o.refused, r.standing+o.standing, r.blocks+o.blocks
 	for i := range r.hosts {
 		r.hosts[i] |= o.hosts[i]
@@ -63,7 +70,10 @@ func (b *Book) Add(c *Crossing) {
 		return
 	}
 	second := c.Time.Unix()
-	added := &run{first: second, last: second, reach: c.reach(), stands: c.Until.Unix(), kinds: c.Kind}
+	added := &run{first: second, last: second, reach: c.reach(), stands: c.Until.Unix(), kinds: c.Kind, told: c.Told}
+	if c.heard {
+		added.kinds, added.heard = 0, c.Kind
+	}
 	host := hostOf(c.Key)
 	added.hosts[host/64] |= 1 << (host % 64)
 	all := b.runs[at]
@@ -129,7 +139,7 @@ func (b *Book) Look(now time.Time, inside func(netip.Prefix, func(Standing))) {
 	networks := make(map[netip.Prefix]bool)
 	for at, all := range b.runs {
 		for _, r := range all {
-			r.standing, r.blocks = 0, 0
+			r.standing, r.blocks, r.elsewhere, r.networks = 0, 0, 0, 0
 			if r.stands >= now.Unix() {
 				networks[at.network] = true
 			}
@@ -192,6 +202,27 @@ func (b *Book) Find(now time.Time, id string) *Row {
 		}
 	}
 	return nil
+}
+
+// News returns the attacks that nobody was told of and of which something is refused, those that began
+// earlier first, and has them told. What joins an attack that was told is no news, and neither is what is old.
+func (b *Book) News(now time.Time) (all []*Row) {
+	for _, row := range b.Rows(now) {
+		isNews := !row.told && row.own&(Blocked|Denied) != 0
+		if isNews && now.Unix()-row.crossed <= int64(fresh/time.Second) {
+			all = append(all, row)
+		}
+		if row.told = row.told || isNews; !row.told {
+			continue
+		}
+		for i := range row.spans {
+			for _, r := range row.spans[i].runs {
+				r.told = true
+			}
+		}
+	}
+	slices.SortFunc(all, func(x, y *Row) int { return cmp.Or(cmp.Compare(x.first, y.first), cmp.Compare(x.ID, y.ID)) })
+	return all
 }
 
 // Blocks returns what reports whether a block belongs to an attack, until the book's next change.

@@ -40,6 +40,8 @@ type Crossing struct {
 	Time  time.Time // by the wall clock
 	Until time.Time // the end of the block that came of it; zero for none
 	Kind  Kind
+	Told  bool // somebody was told of it, as before a restart
+	heard bool // another node tells of it
 }
 
 // NetworkOf returns the network that attacks are told by: the /24 or /48 around a prefix, or itself

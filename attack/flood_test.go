@@ -3,6 +3,7 @@ package attack
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 )
@@ -180,4 +181,90 @@ func TestOddCrossings(t *testing.T) {
 	if n := len(b.Rows(epoch)); n != 4 {
 		t.Errorf("%d rows", n)
 	}
+}
+
+// Two nodes that tell each other have the same sums, and know of each other's attacks without blocks. What is heard is
+// news to nobody, and is not told on.
+func TestNodesTellEachOther(t *testing.T) {
+	var a, b Book
+	for _, book := range []*Book{&a, &b} {
+		book.Add(blocked("site", 1, epoch))
+		book.Ended("site", network(1), epoch, 5)
+	}
+	for i := range 40 {
+		b.Add(&Crossing{Rule: "search", Key: network(7), Time: epoch.Add(time.Duration(i) * time.Minute), Kind: Denied})
+	}
+	for i := range 15 {
+		b.Add(&Crossing{Rule: "try", Key: network(20 + i), Time: epoch.Add(30 * time.Minute), Kind: Watched})
+	}
+	now := epoch.Add(40 * time.Minute)
+	for _, book := range []*Book{&a, &b} {
+		book.Add(blocked("site", 1, now.Add(-20*time.Minute)))
+		book.Add(blocked("site", 1, now.Add(-time.Minute)))
+	}
+	for range 3 { // again and again
+		none := func(netip.Prefix, func(Standing)) {}
+		a.Look(now, none)
+		b.Look(now, none)
+		told, back := b.Figures(now), a.Figures(now)
+		a.Hear(now, told)
+		b.Hear(now, back)
+		if again := a.Figures(now); again != back {
+			t.Errorf("what it heard is told on:\n%s", again)
+		}
+	}
+	if got, want := fmt.Sprint(shown(&a, now)), fmt.Sprint(shown(&b, now)); got != want {
+		t.Errorf("%s\n%s", got, want)
+	}
+	for _, row := range a.Rows(now) {
+		if row.Rules[0] == "site" && row.Refused != 10 || row.Rules[0] == "search" && row.Kinds != Denied {
+			t.Errorf("%+v", row)
+		}
+	}
+	if news := a.News(now); len(news) != 0 && news[0].Rules[0] != "site" || len(news) > 1 {
+		t.Errorf("%+v", news)
+	}
+}
+
+// What no node writes changes nothing, in bounded memory.
+func TestHostileFigures(t *testing.T) {
+	good := func(id string) string { return fmt.Sprintf("%s 1 %d 2 1\n", id, epoch.Unix()) }
+	id := idOf(place{"search", NetworkOf(network(3))}, epoch.Unix())
+	var b Book
+	b.Hear(epoch, good(id))
+	if len(b.Rows(epoch)) != 1 {
+		t.Fatal("what a node writes is not heard")
+	}
+	for _, text := range []string{
+		"", "\n", "x", strings.Repeat(good(id), 1000), "x " + good(id), fmt.Sprintf("%s -1 %d 2 1\n", id, epoch.Unix()), fmt.Sprintf("%s 1 %d 0 1\n", id, epoch.Unix()), fmt.Sprintf("%s 1 %d 16 1\n", id, epoch.Unix()),
+		fmt.Sprintf("%s 99999999999999999999 %d 2 1\n", id, epoch.Unix()), fmt.Sprintf("%s 1 %d 2 999999999\n", id, epoch.Unix()), fmt.Sprintf("%s 1 %d 2 1\n", id, epoch.Add(time.Hour).Unix()),
+		fmt.Sprintf("%s 1 %d 2 1\n", id, epoch.Add(-time.Hour).Unix()), good("search_8.0.3.0_00010101T000000Z"), good("search_8.0.3.0_22610101T000000Z"),
+	} {
+		var odd Book
+		if odd.Hear(epoch, text); len(odd.Rows(epoch)) != 0 {
+			t.Errorf("%q is heard", text)
+		}
+	}
+	for i := range 300 {
+		var text strings.Builder
+		for j := range mostTold {
+			text.WriteString(good(idOf(place{fmt.Sprint("r", i), NetworkOf(network(i*mostTold + j))}, epoch.Unix())))
+		}
+		b.Hear(epoch, text.String())
+	}
+	if b.count > mostRuns/2+mostTold {
+		t.Errorf("%d runs", b.count)
+	}
+}
+
+func FuzzHear(f *testing.F) {
+	f.Add("search_8.0.3.0_20260301T120000Z 1 1772366400 2 1\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		var b Book
+		b.Add(blocked("site", 1, epoch))
+		b.Hear(epoch, text)
+		if len(b.Rows(epoch)) > 1+mostTold || len(b.Figures(epoch)) > MostFigures {
+			t.Errorf("%d rows", len(b.Rows(epoch)))
+		}
+	})
 }

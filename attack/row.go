@@ -32,11 +32,15 @@ type Row struct {
 	Networks, Addresses int
 	Began, Last         time.Time // the last crossing or refusal
 	Kinds               Kind
-	Refused             uint64 // by blocks
+	Refused             uint64 // by blocks, on all nodes that told of it
 	Blocks              int    // in force
 
 	spans              []span // in the order of their first crossings
 	first, last, reach int64
+	crossed            int64 // the last crossing
+	own                Kind  // of this node's crossings
+	here               uint64
+	told               bool
 }
 
 // GoesOn reports whether an attack has not ended.
@@ -177,6 +181,7 @@ func (r *Row) add(s *span) {
 func (r *Row) sum() {
 	by := make(map[string]*run, 1) // what a rule did
 	in := make(map[netip.Prefix][4]uint64, 1)
+	others := 0
 	for i := range r.spans {
 		s := &r.spans[i]
 		if by[s.rule] == nil {
@@ -191,12 +196,16 @@ func (r *Row) sum() {
 			in[s.network] = seen
 		}
 	}
+	r.crossed = r.last
 	for rule, did := range by {
-		r.Rules, r.Kinds, r.last = append(r.Rules, rule), r.Kinds|did.kinds, max(r.last, did.refusedAt)
-		r.Refused, r.Blocks = r.Refused+did.refused+did.standing, r.Blocks+int(did.blocks)
+		r.told = r.told || did.told
+		r.Rules, r.own, r.last = append(r.Rules, rule), r.own|did.kinds, max(r.last, did.refusedAt)
+		r.Kinds |= did.kinds | did.heard
+		r.here, r.Blocks = r.here+did.refused+did.standing, r.Blocks+int(did.blocks)
+		r.Refused, others = r.Refused+did.elsewhere, max(others, int(did.networks))
 		r.Networks, r.Addresses = r.Networks+int(did.left), r.Addresses+int(did.left)
 	}
-	r.Networks += len(in)
+	r.Networks, r.Refused = max(r.Networks+len(in), others), r.Refused+r.here
 	for _, seen := range in {
 		for _, some := range seen {
 			r.Addresses += bits.OnesCount64(some)

@@ -15,12 +15,14 @@ import (
 	"edgeguard/admin/openapi"
 	"edgeguard/admin/server"
 	"edgeguard/admin/watch"
+	"edgeguard/clockguard"
 	"edgeguard/config"
 	"edgeguard/internal/lobby"
 	"edgeguard/internal/unixsocket"
 	"edgeguard/node/alarm"
 	"edgeguard/node/checks"
 	"edgeguard/node/listeners"
+	"edgeguard/node/neighbours"
 	"edgeguard/node/pipeline"
 	"edgeguard/node/status"
 )
@@ -34,6 +36,8 @@ type adminAPI struct {
 	latency   *metrics.Latency
 	logins    *access.Logins
 	deps      listeners.Deps
+	notify    *neighbours.Notifiers
+	clock     *clockguard.Clock
 	rates     watch.Rates
 	failed    uint64 // seconds in which the site failed; of the one goroutine that notes the rates
 	listeners listeners.Listeners[server.Server]
@@ -98,7 +102,23 @@ func (a *adminAPI) readTokens() {
 func (a *adminAPI) check(now time.Time, p *pipeline.Pipeline) {
 	a.listeners.Check(now)
 	a.status.KeepHistory(now)
+	a.tellAttacks(now)
 	a.noteRates(a.status.Now(), p)
+}
+
+// tellAttacks tells the receivers of notifications which attacks have begun.
+func (a *adminAPI) tellAttacks(now time.Time) {
+	if !a.notify.Waits() {
+		return
+	}
+	for _, one := range a.view.NewAttacks() {
+		b := one.Block
+		b.Since = a.clock.Local(b.Since)
+		if !b.Until.IsZero() {
+			b.Until = a.clock.Local(b.Until)
+		}
+		a.notify.Attacked(now, &b, one.ID)
+	}
 }
 
 // publish passes what was logged to the API's streams.

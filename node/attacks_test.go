@@ -3,13 +3,17 @@ package node
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/notify"
 )
 
 // attacks asks for the attacks of the last hour.
@@ -98,5 +102,75 @@ func TestAttacks(t *testing.T) {
 	again.eventually("they are known again", func() bool { return slices.Equal(ids(again), before) })
 	if got := again.attack(first.ID); got.ID != first.ID || !got.Began.Equal(first.Began) {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A receiver is told of an attack once, with its ID: not of the blocks that join it, of groups that take it
+// in, or after a restart. Operators' blocks are told one by one.
+func TestOneMessageAnAttack(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex // guards told
+	var told []notify.Message
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var batch notify.Batch
+		if err := json.NewDecoder(r.Body).Decode(&batch); err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		told = append(told, batch.Messages...)
+	}))
+	defer receiver.Close()
+	got := func() (all []string) {
+		mu.Lock()
+		defer mu.Unlock()
+		for i := range told {
+			all = append(all, fmt.Sprint(told[i].Kind, " ", told[i].Fields.Prefix, " ", told[i].Fields.Attack != ""))
+		}
+		slices.Sort(all)
+		return all
+	}
+	yaml := oneLog + "notify: {webhooks: [{name: team, send: [blocks], url: '" + receiver.URL + "'}]}\n"
+	u := newNode(t, shortDir(t), yaml).start()
+	add := func(prefix, rule, origin string) {
+		t.Helper()
+		now := u.clock.Now()
+		b := edgeguard.Block{Prefix: netip.MustParsePrefix(prefix), Rule: rule, Origin: origin, Since: now, Until: now.Add(time.Hour), Version: 1}
+		if _, err := u.list.Merge(b, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("203.0.113.9/32", "site", "edge-1")
+	add("198.51.100.7/32", edgeguard.ManualRule, "edge-1")
+	add("9.9.9.9/32", "site", "edge-2") // tells it itself
+	want := []string{"attack 203.0.113.9 true", "block 198.51.100.7 false"}
+	u.eventually("both are told", func() bool { return slices.Equal(got(), want) })
+	mu.Lock()
+	for i := range told {
+		if id := told[i].Fields.Attack; id != "" && u.attack(id).ID != id {
+			t.Errorf("%s is not the ID", id)
+		}
+	}
+	mu.Unlock()
+	for i := range 12 {
+		add(fmt.Sprintf("8.8.%d.1/32", i), "site", "edge-1") // with the first two networks a group
+	}
+	u.eventually("all are one group", func() bool {
+		all := u.attacks()
+		return len(all) == 1 && all[0].NetworkCount == 14
+	})
+	add("203.0.113.10/32", "login", "edge-1") // by another rule
+	u.crossed(edgeguard.Crossing{Time: u.clock.Now(), Rule: "search", Key: edgeguard.Key{Prefix: netip.MustParsePrefix("7.7.7.7/32")}, Action: edgeguard.ActionDeny, Count: 6, Limit: 5})
+	want = []string{"attack 203.0.113.10 true", "attack 203.0.113.9 true", "attack 7.7.7.0/24 true", "block 198.51.100.7 false"}
+	u.eventually("two wait for the next message", func() bool { return u.admin.status.Stats().Notified[0].Waiting == 2 })
+	u.stop() // which sends them
+	if all := got(); !slices.Equal(all, want) {
+		t.Errorf("%q, want %q", all, want)
+	}
+	again := newNode(t, u.folder, yaml).start()
+	again.eventually("they are known again", func() bool { return len(again.attacks()) == 3 })
+	again.stop()
+	if all := got(); !slices.Equal(all, want) {
+		t.Errorf("after a restart: %q", all)
 	}
 }

@@ -184,7 +184,7 @@ func (n *Node) wireAdmin(s supervisor.Config, c *config.Config) {
 		Current: func() *pipeline.Generation { return n.pipeline.Current() }, List: n.list, Imported: n.imports.Set, Held: n.quarantine.Sources, Most: confirmShare, Alarms: n.alarms,
 	}
 	n.admin = &adminAPI{
-		status: shown, view: view, events: events, latency: n.latency, logins: access.NewLogins(), deps: n.listens(),
+		status: shown, view: view, events: events, latency: n.latency, logins: access.NewLogins(), deps: n.listens(), notify: n.notify, clock: n.clock,
 		operator: &operator{
 			Control: n.lifecycle.overlay, KernelFilter: n.enforcers.Filter, ImportedLists: n.imports, BouncerSide: n.bouncers, pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, clock: n.clock, status: shown, reload: n.Reload, room: n.journal.room,
 			publish:     func() { n.fleet.Sign() },

@@ -23,21 +23,31 @@ const (
 	otherRule = "other"
 )
 
-// gathered is the blocks since the last message: their number by rule, and the first
-// of them. It takes the same memory however many there were.
+// gathered is the attacks, and the blocks that belong to none, since the last message: their number by
+// rule, and the first of them. It takes the same memory however many there were.
 type gathered struct {
 	since    time.Time
 	total    int
+	attacks  int // of these
 	rules    map[string]int
-	examples []edgeguard.Block
+	examples []example
 }
 
-// Add counts a block.
-func (g *gathered) Add(now time.Time, b *edgeguard.Block) {
+// example is the first block of an attack; without an ID, one of no attack.
+type example struct {
+	edgeguard.Block
+	attack string
+}
+
+// Add counts the attack that a block began, or a block of none.
+func (g *gathered) Add(now time.Time, b *edgeguard.Block, attack string) {
 	if g.total == 0 {
 		g.since = now
 	}
 	g.total++
+	if attack != "" {
+		g.attacks++
+	}
 	if g.rules == nil {
 		g.rules = make(map[string]int)
 	}
@@ -47,26 +57,37 @@ func (g *gathered) Add(now time.Time, b *edgeguard.Block) {
 	}
 	g.rules[rule]++
 	if len(g.examples) < mostExamples {
-		g.examples = append(g.examples, *b)
+		g.examples = append(g.examples, example{*b, attack})
 	}
 }
 
-// Len returns how many blocks there are.
+// Len returns how many there are.
 func (g *gathered) Len() int { return g.total }
 
-// messages returns one message for each block, or a summary of many.
+// messages returns one message for each, or a summary of many.
 func (g *gathered) messages(now time.Time, n *Names, monitor bool) []Message {
 	if g.total > len(g.examples) {
 		return []Message{g.summary(now, n, monitor)}
 	}
 	all := make([]Message, 0, len(g.examples))
 	for i := range g.examples {
-		all = append(all, n.block(&g.examples[i], monitor))
+		all = append(all, n.block(&g.examples[i].Block, g.examples[i].attack, monitor))
 	}
 	return all
 }
 
-// summary returns many blocks as one message.
+// noun says how many there are of what.
+func (g *gathered) noun() string {
+	switch g.attacks {
+	case 0:
+		return words.Plural(g.total, "block", "blocks")
+	case g.total:
+		return words.Plural(g.total, "attack", "attacks")
+	}
+	return words.Number(g.total) + " attacks and blocks"
+}
+
+// summary returns many as one message.
 func (g *gathered) summary(now time.Time, n *Names, monitor bool) Message {
 	m := Message{Time: n.instant(now), Kind: kindSummary, Fields: Fields{Since: n.instant(g.since), Blocks: g.total, Monitor: monitor}}
 	for rule, blocks := range g.rules {
@@ -78,7 +99,7 @@ func (g *gathered) summary(now time.Time, n *Names, monitor bool) Message {
 	for i := range g.examples {
 		m.Fields.Examples = append(m.Fields.Examples, addressText(g.examples[i].Prefix))
 	}
-	text := fmt.Sprintf("%s since %s, the most by %s (%s), such as %s", words.Plural(g.total, "block", "blocks"), n.clock(g.since), blockMaker(most.Rule), words.Number(most.Blocks), strings.Join(m.Fields.Examples, ", "))
+	text := fmt.Sprintf("%s since %s, the most by %s (%s), such as %s", g.noun(), n.clock(g.since), blockMaker(most.Rule), words.Number(most.Blocks), strings.Join(m.Fields.Examples, ", "))
 	if monitor {
 		text += "; nothing is enforced (mode: monitor)"
 	}
@@ -86,13 +107,16 @@ func (g *gathered) summary(now time.Time, n *Names, monitor bool) Message {
 	return m
 }
 
-// block returns the message of one block.
-func (n *Names) block(b *edgeguard.Block, monitor bool) Message {
+// block returns the message of an attack by its first block, or of a block of none.
+func (n *Names) block(b *edgeguard.Block, attack string, monitor bool) Message {
 	m := Message{Time: n.instant(b.Since), Kind: kindBlock, Fields: Fields{
 		Prefix: addressText(b.Prefix), Rule: harmless(b.Rule), Reason: harmless(b.Reason), Origin: harmless(b.Origin), Count: b.Count, Limit: b.Limit, Monitor: monitor,
 	}}
 	if b.Limit > 0 && n.Unit != nil {
 		m.Fields.Unit = n.Unit(b.Rule, b.Origin)
+	}
+	if attack != "" {
+		m.Kind, m.Fields.Attack = kindAttack, harmless(attack)
 	}
 	until := "until it is taken back"
 	if b.Until.Before(edgeguard.Forever) {
@@ -108,6 +132,12 @@ func (n *Names) block(b *edgeguard.Block, monitor bool) Message {
 	}
 	text := m.Fields.Prefix + " " + verb + until + " by " + blockMaker(b.Rule)
 	switch {
+	case b.Until.IsZero():
+		m.Fields.Until = ""
+		text = m.Fields.Prefix + " is refused what matches " + blockMaker(b.Rule)
+		if monitor {
+			text = m.Fields.Prefix + " would be refused (mode: monitor) what matches " + blockMaker(b.Rule)
+		}
 	case b.Limit > 0:
 		text += ": " + m.Fields.Unit.Beside(b.Count, b.Limit)
 	case b.Reason != "":
@@ -115,6 +145,9 @@ func (n *Names) block(b *edgeguard.Block, monitor bool) Message {
 	}
 	if b.Origin != "" && b.Origin != n.Node {
 		text += ", on node " + b.Origin
+	}
+	if attack != "" {
+		text += "; attack " + attack
 	}
 	m.Text = harmless(text)
 	return m

@@ -25,14 +25,15 @@ type Desk struct {
 	dropped            uint64    // blocks and alarms, since the last batch that arrived
 }
 
-// Block counts a block that the receiver is to be told of.
-func (d *Desk) Block(now time.Time, b *edgeguard.Block) {
+// Block counts a block that the receiver is to be told of: the first of an attack, or with no ID one
+// of none.
+func (d *Desk) Block(now time.Time, b *edgeguard.Block, attack string) {
 	d.mu.Lock()
-	d.blocks.Add(now, b)
+	d.blocks.Add(now, b, attack)
 	d.mu.Unlock()
 }
 
-// Waiting returns how many blocks wait for a message.
+// Waiting returns how many wait for a message.
 func (d *Desk) Waiting() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()

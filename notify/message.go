@@ -18,7 +18,8 @@ const messageVersion = 1
 
 // The kinds of a message.
 const (
-	kindBlock        = "block"              // a block was made
+	kindAttack       = "attack"             // an attack has begun
+	kindBlock        = "block"              // a block was made that is of no attack
 	kindAlarm        = "alarm"              // an alarm began, or says something else
 	kindEnded        = "alarm_ended"        // an alarm is not active any more
 	kindConfirmation = "confirmation"       // something awaits an operator
@@ -40,7 +41,8 @@ type Message struct {
 // Fields are the parts of a message for programs. Those that a kind does not have are
 // empty and left out.
 type Fields struct {
-	// Of a block.
+	// Of a block, and of an attack: of the first of its blocks.
+	Attack string `json:"attack,omitempty"` // its ID
 	Prefix string `json:"prefix,omitempty"`
 	Rule   string `json:"rule,omitempty"`
 	Reason string `json:"reason,omitempty"`
@@ -55,7 +57,7 @@ type Fields struct {
 	Alarm string `json:"alarm,omitempty"`
 	About string `json:"about,omitempty"`
 	Since string `json:"since,omitempty"` // also of a summary
-	// Of a summary: how many blocks, by which rules, and some of them; how many alarms
+	// Of a summary: how many attacks and blocks, by which rules, and some of them; how many alarms
 	// began and ended that are not in messages of their own.
 	Blocks   int      `json:"blocks,omitempty"`
 	Rules    []ByRule `json:"rules,omitempty"`
@@ -64,7 +66,7 @@ type Fields struct {
 	Ended    int      `json:"ended,omitempty"`
 }
 
-// ByRule is how many blocks a rule made.
+// ByRule is how many attacks a rule found, or blocks a program made.
 type ByRule struct {
 	Rule   string `json:"rule"`
 	Blocks int    `json:"blocks"`

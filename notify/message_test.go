@@ -31,7 +31,7 @@ func block(i int, rule string, at time.Time) *edgeguard.Block {
 func TestTexts(t *testing.T) {
 	d := Desk{Names: names, Receiver: "team", Every: time.Minute}
 	one := block(7, "login", start)
-	d.Block(start, one)
+	d.Block(start, one, "")
 	check := func(b *Batch, want ...string) {
 		t.Helper()
 		if b == nil {
@@ -43,10 +43,10 @@ func TestTexts(t *testing.T) {
 	}
 	check(d.NextBatch(start, nil, true, false), "192.0.0.7 is blocked until 12:11 UTC by rule login: 280.3 attempts, limit 25")
 	manual := &edgeguard.Block{Prefix: netip.MustParsePrefix("2001:db8::/48"), Rule: edgeguard.ManualRule, Reason: "asked by the bank", Origin: "edge-2", Since: start, Until: edgeguard.Forever}
-	d.Block(start, manual)
+	d.Block(start, manual, "")
 	banned := block(9, edgeguard.OwnerRule("fail2ban"), start)
 	banned.Count, banned.Limit, banned.Until = 0, 0, start.Add(48*time.Hour)
-	d.Block(start, banned)
+	d.Block(start, banned, "")
 	if d.NextBatch(start.Add(59*time.Second), nil, true, false) != nil {
 		t.Error("a second message within a minute")
 	}
@@ -58,26 +58,43 @@ func TestTexts(t *testing.T) {
 		if i%10 == 0 {
 			rule = "site"
 		}
-		d.Block(start.Add(61*time.Second), block(i, rule, start))
+		d.Block(start.Add(61*time.Second), block(i, rule, start), "")
 	}
 	check(d.NextBatch(start.Add(2*time.Minute), nil, true, false), "1,204 blocks since 12:02 UTC, the most by rule login (1,083), such as 192.0.0.0, 192.0.0.1, 192.0.0.2, 192.0.0.3, 192.0.0.4")
+	for i := range 6 { // attacks, and one block of none
+		d.Block(start.Add(2*time.Minute), block(i, "login", start), []string{"", "login_192.0.0.0_20260102T120100Z"}[min(i, 1)])
+	}
+	check(d.NextBatch(start.Add(3*time.Minute), nil, true, false), "6 attacks and blocks since 12:03 UTC, the most by rule login (6), such as 192.0.0.0, 192.0.0.1, 192.0.0.2, 192.0.0.3, 192.0.0.4")
+	d.Block(start.Add(4*time.Minute), one, "login_192.0.0.0_20260102T120100Z")
+	denied := &edgeguard.Block{Prefix: netip.MustParsePrefix("198.51.100.0/24"), Rule: "search", Since: start}
+	d.Block(start.Add(4*time.Minute), denied, "search_198.51.100.0_20260102T120100Z")
+	named := d.NextBatch(start.Add(4*time.Minute), nil, true, false)
+	check(named, "192.0.0.7 is blocked until 12:11 UTC by rule login: 280.3 attempts, limit 25; attack login_192.0.0.0_20260102T120100Z",
+		"198.51.100.0/24 is refused what matches rule search; attack search_198.51.100.0_20260102T120100Z")
+	if m := named.Messages[0]; m.Kind != "attack" || m.Fields.Attack != "login_192.0.0.0_20260102T120100Z" || named.Messages[1].Fields.Until != "" {
+		t.Errorf("%+v", named.Messages)
+	}
+	for i := range 7 {
+		d.Block(start.Add(5*time.Minute), block(i, "login", start), "login_192.0.0.0_20260102T120100Z")
+	}
+	check(d.NextBatch(start.Add(5*time.Minute), nil, true, false), "7 attacks since 12:06 UTC, the most by rule login (7), such as 192.0.0.0, 192.0.0.1, 192.0.0.2, 192.0.0.3, 192.0.0.4")
 	log := Condition{Kind: "log", About: "/var/log/x", Text: "it cannot be read (try 3)", Since: start}
 	held := Condition{Kind: "fleet_held", Text: "3 blocks of edge-2 wait", Since: start, Confirm: true}
-	check(d.NextBatch(start.Add(2*time.Minute), []Condition{log, held}, true, false), "Alarm log: it cannot be read (try 3)", "Awaits confirmation: 3 blocks of edge-2 wait")
+	check(d.NextBatch(start.Add(7*time.Minute), []Condition{log, held}, true, false), "Alarm log: it cannot be read (try 3)", "Awaits confirmation: 3 blocks of edge-2 wait")
 	log.Text = "it cannot be read (try 4)"
-	if d.NextBatch(start.Add(4*time.Minute), []Condition{log, held}, true, false) != nil {
+	if d.NextBatch(start.Add(9*time.Minute), []Condition{log, held}, true, false) != nil {
 		t.Error("a figure that changed is told")
 	}
-	if d.NextBatch(start.Add(4*time.Minute), nil, false, false) != nil {
+	if d.NextBatch(start.Add(9*time.Minute), nil, false, false) != nil {
 		t.Error("told while the node ends")
 	}
-	check(d.NextBatch(start.Add(4*time.Minute), nil, true, false), "Nothing of this awaits confirmation any more: fleet_held", "Alarm log about /var/log/x has ended, after 4m")
+	check(d.NextBatch(start.Add(9*time.Minute), nil, true, false), "Nothing of this awaits confirmation any more: fleet_held", "Alarm log about /var/log/x has ended, after 9m")
 }
 
 // TestForm holds the documented form.
 func TestForm(t *testing.T) {
 	d := Desk{Names: names, Receiver: "team", Every: time.Minute}
-	d.Block(start, block(7, "login", start))
+	d.Block(start, block(7, "login", start), "")
 	made, err := d.NextBatch(start, nil, true, false).JSON()
 	const want = `{"type":"edgeguard.notification","version":1,"id":"msg_0a1b2c3d_team_1","timestamp":"2026-01-02T12:01:00Z","node":"edge-1",` +
 		`"text":"192.0.0.7 is blocked until 12:11 UTC by rule login: 280.3 attempts, limit 25","dropped":0,"messages":[{"id":"msg_0a1b2c3d_team_1_1","time":"2026-01-02T12:01:00Z","node":"edge-1",` +
@@ -132,7 +149,7 @@ func TestFields(t *testing.T) {
 	for i := range 2 * mostExamples {
 		b := block(i, evil, start)
 		b.Reason, b.Origin, b.Limit = evil, evil, uint32(i%2)
-		d.Block(start, b)
+		d.Block(start, b, "")
 		if i == 1 || i == 2*mostExamples-1 {
 			made, err := d.NextBatch(start.Add(time.Duration(i)*time.Hour), []Condition{{Kind: fmt.Sprint("k", i), About: evil, Text: evil, Since: start}}, true, i > 1).JSON()
 			var plain any
@@ -216,7 +233,7 @@ func TestDeskAgainstNaive(t *testing.T) {
 			now = now.Add(time.Duration(random.IntN(40_000)) * time.Millisecond)
 			for i := range random.IntN(1 + random.IntN(30)) {
 				b := block(i, fmt.Sprint("rule", random.IntN(4)), now)
-				d.Block(now, b)
+				d.Block(now, b, "")
 				n.blocks = append(n.blocks, *b)
 			}
 			var active []Condition
@@ -275,7 +292,7 @@ func TestDropped(t *testing.T) {
 	d := Desk{Names: names, Receiver: "team", Every: time.Minute}
 	a, b := Condition{Kind: "log", About: "a", Text: "x", Since: start}, Condition{Kind: "log", About: "b", Text: "x", Since: start}
 	for i := range 10 {
-		d.Block(start, block(i, "login", start))
+		d.Block(start, block(i, "login", start), "")
 	}
 	first := d.NextBatch(start, []Condition{a, b}, true, false)
 	if lost := d.GiveUp(first); lost != 12 {
@@ -352,6 +369,6 @@ func BenchmarkBlock(b *testing.B) {
 	one := block(7, "login", start)
 	b.ReportAllocs()
 	for b.Loop() {
-		d.Block(start, one)
+		d.Block(start, one, "")
 	}
 }

@@ -15,9 +15,10 @@ func samples() []*Batch {
 	n := Names{Node: "edge-1", Run: "0a1b2c3d", Epoch: func(t time.Time) time.Time { return t }}
 	block := edgeguard.Block{Prefix: netip.MustParsePrefix("192.0.2.7/32"), Rule: `log"in`, Reason: text, Origin: "edge-1", Count: 121, Limit: 100, Since: now, Until: now.Add(10 * time.Minute)}
 	var few, many gathered
-	few.Add(now, &block)
+	few.Add(now, &block, "")
+	few.Add(now, &block, "login_192.0.2.0_20260102T030405Z")
 	for range 2 * mostExamples {
-		many.Add(now, &block)
+		many.Add(now, &block, "")
 	}
 	alarms := []Condition{{Kind: "log", About: `/var/log/a"b\.log`, Text: text, Since: now}, {Kind: "fleet_held", Text: text, Since: now, Confirm: true}}
 	var book book

@@ -114,9 +114,25 @@ func (g *Notifiers) Changed(now time.Time, b *edgeguard.Block) {
 	if own && age > fresh || age > freshOfOthers || !b.Until.After(now) {
 		return
 	}
-	for _, r := range to.receivers {
+	to.tell(own, func(d does) { d.block(now, b) })
+}
+
+// Attacked is called with an attack that has begun: its ID and the first of its blocks. One node of
+// the fleet tells of it by default, the one that made the block.
+func (g *Notifiers) Attacked(now time.Time, b *edgeguard.Block, attack string) {
+	if to := g.told.Load(); to != nil {
+		to.tell(b.Origin == "" || b.Origin == to.node, func(d does) { d.attack(now, b, attack) })
+	}
+}
+
+// Waits reports whether a receiver is told of attacks.
+func (g *Notifiers) Waits() bool { return g.told.Load() != nil }
+
+// tell calls a function with the receivers that are told of what this node did, or another one.
+func (a *audience) tell(own bool, tell func(does)) {
+	for _, r := range a.receivers {
 		if own || r.wants.Fleet {
-			r.does.block(now, b)
+			tell(r.does)
 		}
 	}
 }
@@ -141,6 +157,8 @@ type does interface {
 	read(version string) error
 	// block counts a block. It waits for nothing.
 	block(now time.Time, b *edgeguard.Block)
+	// attack counts an attack that the block began. It waits for nothing.
+	attack(now time.Time, b *edgeguard.Block, id string)
 	// next prepares what is to be sent; false for nothing. It returns the same until
 	// arrived or drop is called.
 	next(now time.Time, active []notify.Condition, known, monitor bool) bool

@@ -54,6 +54,9 @@ func (a *alertmanager) block(now time.Time, b *edgeguard.Block) {
 	a.mu.Unlock()
 }
 
+// attack counts nothing: an alert lasts as long as its rule makes blocks.
+func (a *alertmanager) attack(time.Time, *edgeguard.Block, string) {}
+
 func (a *alertmanager) next(now time.Time, active []notify.Condition, known, _ bool) bool {
 	a.mu.Lock()
 	blocks := a.activity.Active(now, &a.names)

@@ -82,11 +82,13 @@ func (b *notifyBench) settle(section string) {
 	b.n.Settle(b.t.Context(), c)
 }
 
-// block makes a block.
+// block makes a block, which begins an attack.
 func (b *notifyBench) block(i int, origin string) {
 	now := b.clock.Now()
 	addr := netip.AddrFrom4([4]byte{192, 0, byte(i >> 8), byte(i)})
-	b.n.Changed(now, &edgeguard.Block{Prefix: netip.PrefixFrom(addr, 32), Rule: "login", Origin: origin, Count: 121, Limit: 100, Since: now, Until: now.Add(10 * time.Minute)})
+	one := &edgeguard.Block{Prefix: netip.PrefixFrom(addr, 32), Rule: "login", Origin: origin, Count: 121, Limit: 100, Since: now, Until: now.Add(10 * time.Minute)}
+	b.n.Changed(now, one)
+	b.n.Attacked(now, one, "login_"+addr.String()+"_20260301T120000Z")
 }
 
 // figures returns those of a receiver.
@@ -164,7 +166,7 @@ func TestWebhook(t *testing.T) {
 	b.until("another node's block", func() bool { return strings.Contains(fleet.texts(), "192.0.0.1 is blocked") })
 	b.block(2, "edge-1")
 	b.until("a block", func() bool { return strings.Contains(own.texts(), "192.0.0.2 is blocked") })
-	old := edgeguard.Block{Prefix: netip.MustParsePrefix("192.0.2.9/32"), Rule: "login", Origin: "edge-1", Since: b.clock.Now().Add(-time.Minute), Until: b.clock.Now().Add(time.Hour)}
+	old := edgeguard.Block{Prefix: netip.MustParsePrefix("192.0.2.9/32"), Rule: edgeguard.ManualRule, Origin: "edge-1", Since: b.clock.Now().Add(-time.Minute), Until: b.clock.Now().Add(time.Hour)}
 	b.n.Changed(b.clock.Now(), &old)
 	b.alarms.Begins(b.clock.Now(), alarm.Log, "/var/log/x", "host=<!channel> cannot be read")
 	b.until("an alarm", func() bool { return strings.Contains(alarms.texts(), "Alarm log: host=‹!channel› cannot be read") })
@@ -221,7 +223,7 @@ func TestBadReceivers(t *testing.T) {
 	stopping := time.Now()
 	b.n.Stop() // bounded, though one hangs
 	t.Logf("the end took %v", time.Since(stopping))
-	if !strings.Contains(good.texts(), "10,000 blocks since") {
+	if !strings.Contains(good.texts(), "10,000 attacks since") {
 		t.Errorf("the end sent no summary: %s", good.texts())
 	}
 	if text := b.log.String(); strings.Count(text, "receiver=failing error=") != 1 || !strings.Contains(text, "did not answer before the node ended") {

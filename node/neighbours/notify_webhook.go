@@ -95,7 +95,14 @@ func (w *webhook) read(version string) error {
 	return err
 }
 
-func (w *webhook) block(now time.Time, b *edgeguard.Block) { w.desk.Block(now, b) }
+// block counts a block of no attack: of attacks the webhook is told once.
+func (w *webhook) block(now time.Time, b *edgeguard.Block) {
+	if b.Rule == edgeguard.ManualRule || edgeguard.Owner(b.Rule) != "" {
+		w.desk.Block(now, b, "")
+	}
+}
+
+func (w *webhook) attack(now time.Time, b *edgeguard.Block, id string) { w.desk.Block(now, b, id) }
 
 func (w *webhook) next(now time.Time, active []notify.Condition, known, monitor bool) bool {
 	if w.batch == nil {

@@ -1,0 +1,75 @@
+package attack
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// What one node tells the others of its attacks, while somebody looks at them: what it refused, which no
+// other knows, and what crossed there without a block, which does not travel.
+
+const (
+	// mostTold is how many attacks a node tells of, and MostFigures in how many bytes.
+	mostTold    = 50
+	MostFigures = 4 << 10
+	// mostElsewhere bounds what another node can claim to have refused, and mostNetworks its networks.
+	mostElsewhere, mostNetworks = 1 << 40, 1 << 24
+)
+
+// Figures returns what this node tells of its attacks that go on, those of which most was refused first: a
+// line each.
+func (b *Book) Figures(now time.Time) string {
+	var text strings.Builder
+	told := 0
+	for _, row := range b.Rows(now) {
+		line := fmt.Sprintf("%s %d %d %d %d\n", row.ID, row.here, row.Last.Unix(), row.own, row.Networks)
+		if told == mostTold || !row.GoesOn(now) || text.Len()+len(line) > MostFigures {
+			break
+		}
+		if row.own != 0 && len(strings.Fields(line)) == 5 { // else only others know it, or a rule has an odd name
+			text.WriteString(line)
+			told++
+		}
+	}
+	return text.String()
+}
+
+// Hear adds what another node tells: what it refused is added to the rows that it is of, and an attack
+// without a block that is unknown here is one of this book. What no node writes is ignored.
+func (b *Book) Hear(now time.Time, text string) {
+	if len(text) > MostFigures {
+		return
+	}
+	n := 0
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if n++; n > mostTold || len(fields) != 5 {
+			return
+		}
+		at, first, ok := parseID(fields[0])
+		var numbers [4]int64
+		for i := range numbers {
+			one, err := strconv.ParseInt(fields[1+i], 10, 64)
+			ok, numbers[i] = ok && err == nil && one >= 0, one
+		}
+		last, kinds, networks := numbers[1], Kind(numbers[2]), numbers[3]
+		if !ok || kinds == 0 || first > last || last > now.Add(time.Minute).Unix() || now.Sub(time.Unix(last, 0)) > quiet || numbers[2] > 15 || networks > mostNetworks || last-first > int64(Memory/time.Second) {
+			continue
+		}
+		r := b.runAt(at, first)
+		if known := r != nil && r.first <= first && last <= r.reach; !known && kinds&Blocked == 0 && b.count < mostRuns/2 {
+			for t := first; t <= last; t += int64(quiet / time.Second) {
+				b.Add(&Crossing{Rule: at.rule, Key: at.network, Time: time.Unix(t, 0), Kind: kinds, heard: true})
+			}
+			r = b.runAt(at, first)
+		}
+		if r != nil && first <= r.reach {
+			r.elsewhere = min(r.elsewhere+uint64(numbers[0]), mostElsewhere)
+			r.refusedAt = max(r.refusedAt, last)
+			r.networks = max(r.networks, uint32(networks))
+			b.rows = nil
+		}
+	}
+}
