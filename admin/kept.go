@@ -96,12 +96,15 @@ type PastPage struct {
 	Newest string `json:"newest"`
 }
 
+// PastQuery says which of what happened is looked for.
+type PastQuery = eventlog.Query
+
 // mostPage is how many bytes of a page's events end it: a bulk change has many.
 const mostPage = 512 << 10
 
 // Past returns a page of what happened, as far back as it is kept; an empty one if ctx
 // ended first.
-func (v *View) Past(ctx context.Context, q eventlog.Query, limit int) PastPage {
+func (v *View) Past(ctx context.Context, q PastQuery, limit int) PastPage {
 	if v.discreet && q.Kinds == nil {
 		q.Kinds = EventKinds()
 	}

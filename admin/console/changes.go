@@ -14,7 +14,6 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/call"
-	"edgeguard/eventlog"
 	"edgeguard/internal/words"
 )
 
@@ -160,7 +159,7 @@ func (p *nodeHandlers) changes(_ http.ResponseWriter, r *http.Request) (string, 
 	from, until, problem := timeRange(asked, p.reader.Now())
 	shown.From, shown.Until, shown.Problem = field(from), field(until), problem
 	before, _ := strconv.ParseUint(asked.Get("before"), 10, 64)
-	past := p.view.Past(r.Context(), eventlog.Query{Kinds: kinds, Since: from, Until: until, Before: before, Newest: true}, changesLength)
+	past := p.view.Past(r.Context(), admin.PastQuery{Kinds: kinds, Since: from, Until: until, Before: before, Newest: true}, changesLength)
 	shown.Events = shown.happenings(past.Events)
 	if past.Next != "" {
 		asked.Set("before", past.Next)

@@ -3,22 +3,10 @@ package console
 import (
 	"net/http"
 	"net/netip"
-	"slices"
 	"strings"
 
-	"edgeguard"
-	"edgeguard/admin"
 	"edgeguard/admin/access"
-	"edgeguard/blocklist"
 	"edgeguard/internal/words"
-)
-
-const (
-	// foundLength is how many of each sort the page shows.
-	foundLength = 50
-	// mostSearched is how many blocks are looked at, the newest first; of as many as mostAsked their
-	// requests are, and as many changes.
-	mostSearched, mostAsked = 100_000, 1000
 )
 
 // foundPage is what has a text that is searched, and is not the name of one thing alone.
@@ -87,55 +75,23 @@ func begins(text string) (netip.Prefix, bool) {
 
 // search returns what has a text; nil if nothing has.
 func (p *blockHandlers) search(r *http.Request, text string) *foundPage {
-	wanted := strings.ToLower(text)
-	has := func(s string) bool { return strings.Contains(strings.ToLower(s), wanted) }
-	if wanted == "" {
+	found, now := p.view.Search(r.Context(), access.CallerOf(r).Role, text), p.reader.Now()
+	if len(found.Rules)+len(found.Allowances)+len(found.Blocks)+len(found.Changes) == 0 {
 		return nil
 	}
-	shown, now := &foundPage{frame: p.frames.of(r, "find", "Search"), Asked: text}, p.reader.Now()
-	for _, rule := range p.reader.Rules() {
-		if has(rule.Name) {
-			shown.Rules = append(shown.Rules, link{Name: rule.Name, Path: rulePath(rule.Name)})
-		}
+	shown := &foundPage{frame: p.frames.of(r, "find", "Search"), Asked: text, Blocks: blockTable{Heads: plainHeads()}}
+	shown.Blocks.May, shown.Changes = shown.May, shown.happenings(found.Changes)
+	if found.Looked > 0 {
+		shown.Looked = words.Number(found.Looked)
 	}
-	for b := range p.reader.Allowances(now) {
-		if a := admin.NewAllowance(b); (has(a.Reason) || has(shortest(a.Prefix))) && len(shown.Allowed) < foundLength {
-			shown.Allowed = append(shown.Allowed, link{Name: shortest(a.Prefix), Path: pathOf(a.Prefix), Count: a.Reason})
-		}
+	for _, name := range found.Rules {
+		shown.Rules = append(shown.Rules, link{Name: name, Path: rulePath(name)})
 	}
-	var found []edgeguard.Block
-	looked, role := 0, access.CallerOf(r).Role
-	for b := range p.reader.Newest(now, blocklist.Only{}, blocklist.Place{}) {
-		if looked++; looked > mostSearched || len(found) == foundLength {
-			shown.Looked = words.Number(looked - 1)
-			break
-		}
-		if has(b.Reason) || has(shortest(b.Prefix)) || looked <= mostAsked && p.asked(role, b.Prefix, has) {
-			found = append(found, b)
-		}
+	for _, a := range found.Allowances {
+		shown.Allowed = append(shown.Allowed, link{Name: shortest(a.Prefix), Path: pathOf(a.Prefix), Count: a.Reason})
 	}
-	shown.Blocks = blockTable{Heads: plainHeads(), May: shown.May}
-	for _, b := range p.reader.Active(found) {
-		shown.Blocks.Rows = append(shown.Blocks.Rows, p.row(&shown.frame, now, &b))
-	}
-	changes := slices.DeleteFunc(p.view.Recent(r.Context(), mostAsked, []string{admin.EventChange}), func(e admin.Event) bool {
-		return !has(e.Change.Target) && !has(e.Change.Detail) && !has(e.Change.User)
-	})
-	shown.Changes = shown.happenings(changes[:min(len(changes), foundLength)])
-	if len(shown.Rules)+len(shown.Allowed)+len(found)+len(shown.Changes) == 0 {
-		return nil
+	for i := range found.Blocks {
+		shown.Blocks.Rows = append(shown.Blocks.Rows, p.row(&shown.frame, now, &found.Blocks[i]))
 	}
 	return shown
-}
-
-// asked reports whether a request that is kept of a prefix has a path or an agent that is wanted, if
-// the role may see it.
-func (p *blockHandlers) asked(role access.Role, prefix netip.Prefix, has func(string) bool) bool {
-	list, problem := p.view.Samples(role, prefix)
-	for i := range list.Samples {
-		if problem == nil && (has(list.Samples[i].Path) || has(list.Samples[i].Agent)) {
-			return true
-		}
-	}
-	return false
 }

@@ -9,7 +9,6 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/watch"
-	"edgeguard/eventlog"
 	"edgeguard/internal/words"
 )
 
@@ -44,7 +43,7 @@ func (p *nodeHandlers) now(w http.ResponseWriter, r *http.Request) (string, any)
 	shown := &nowPage{frame: f, Past: span.Last == 0, Hidden: p.view.Discreet(), All: "/changes"}
 	shown.Chart = chartOf(p.view, r, &shown.frame)
 	facts := nowFacts{Past: shown.Past, Starting: !f.stats.Ready, Monitor: f.stats.Monitor, CutOff: f.stats.Fleet != nil && !f.stats.Fleet.Up}
-	q := eventlog.Query{Kinds: []string{admin.EventChange}, Newest: true}
+	q := admin.PastQuery{Kinds: []string{admin.EventChange}, Newest: true}
 	if shown.Past {
 		q.Since, q.Until = span.From, span.Until
 		shown.All += "?from=" + span.From.UTC().Format(time.RFC3339) + "&until=" + span.Until.UTC().Format(time.RFC3339)
@@ -67,8 +66,15 @@ func (p *nodeHandlers) now(w http.ResponseWriter, r *http.Request) (string, any)
 
 // needs has what an operator has to do stand on the page, and not above it.
 func (n *nowPage) needs() {
-	n.Needs = slices.DeleteFunc(n.Banners, func(b banner) bool { return b.Says })
-	n.Banners = slices.DeleteFunc(slices.Clone(n.Banners), func(b banner) bool { return !b.Says })
+	all := n.Banners
+	n.Banners = nil
+	for _, b := range all {
+		if b.Says {
+			n.Banners = append(n.Banners, b)
+		} else {
+			n.Needs = append(n.Needs, b)
+		}
+	}
 }
 
 // near adds who is nearest to a limit.

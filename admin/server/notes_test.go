@@ -77,7 +77,7 @@ func answerTo(s *server.Server, route, address, from, authorization string) stri
 func TestNotesNeedALogin(t *testing.T) {
 	s := noted(t)
 	seen := make(map[string]bool)
-	for _, route := range append(append(s.Routes(), pages()...), "GET /api/v1/blocks?order=newest") {
+	for _, route := range append(append(s.Routes(), pages()...), "GET /api/v1/blocks?order=newest", "GET /changes?kind=all", "GET /find?q=contract+47") {
 		if !strings.HasPrefix(route, "GET /") || strings.HasPrefix(route, "GET /debug/") {
 			continue
 		}
@@ -90,7 +90,7 @@ func TestNotesNeedALogin(t *testing.T) {
 			}
 		}
 	}
-	for _, route := range []string{"GET /api/v1/blocks", "GET /api/v1/blocks?order=newest", "GET /api/v1/blocks/{prefix...}", "GET /api/v1/held", "GET /api/v1/allow", "GET /api/v1/explain/{address}", "GET /api/v1/rules", "GET /api/v1/top", "GET /blocked", "GET /address/{address}", "GET /allowed", "GET /held", "GET /activity"} {
+	for _, route := range []string{"GET /api/v1/blocks", "GET /api/v1/blocks?order=newest", "GET /api/v1/blocks/{prefix...}", "GET /api/v1/held", "GET /api/v1/allow", "GET /api/v1/explain/{address}", "GET /api/v1/rules", "GET /api/v1/top", "GET /blocked", "GET /address/{address}", "GET /allowed", "GET /blocked/held", "GET /changes?kind=all", "GET /find?q=contract+47"} {
 		if !seen[route] {
 			t.Errorf("%s: shows no note over the unix socket", route)
 		}
