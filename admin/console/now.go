@@ -26,6 +26,7 @@ type nowPage struct {
 	Past    bool
 	Needs   []banner
 	Chart   *timeChart
+	Attacks *attackList
 	Changes []happening
 	Hidden  bool // changes are not for this caller
 	All     string
@@ -56,6 +57,12 @@ func (p *nodeHandlers) now(w http.ResponseWriter, r *http.Request) (string, any)
 		facts.Requests, facts.Refused = lately(p.reader.Rates())
 		shown.near(p, r)
 	}
+	attacks := p.view.Attacks(r.Context(), span.From, span.Until)
+	facts.Attacks = len(attacks)
+	if !shown.Past {
+		facts.Attacks = len(slices.DeleteFunc(slices.Clone(attacks), func(a admin.Attack) bool { return !a.GoesOn() }))
+	}
+	shown.Attacks = newAttackList(attacks, func(t time.Time) string { return clockIn(t.UTC(), &shown.Chart.Hours) }, &f.stats, !shown.Past)
 	changes := slices.DeleteFunc(p.view.Past(r.Context(), q, nowSearched).Events, func(e admin.Event) bool {
 		return strings.HasPrefix(e.Change.Action, "log") // in and out
 	})
@@ -99,6 +106,7 @@ type nowFacts struct {
 	Past, Starting, Monitor, CutOff bool
 	From, Until                     string // of a past time
 	Known                           bool   // something was measured in it
+	Attacks                         int    // that go on, or did then
 	Requests, Refused               uint64
 	Needs                           int
 }
@@ -108,7 +116,7 @@ func (f *nowFacts) say() string {
 	if f.Past && !f.Known {
 		return fmt.Sprintf("Nothing is known of the time from %s to %s.", f.From, f.Until)
 	}
-	said := f.refusals()
+	said := f.attacks() + f.refusals()
 	switch {
 	case f.Past:
 		return fmt.Sprintf("From %s to %s %s.", f.From, f.Until, said)
@@ -116,10 +124,25 @@ func (f *nowFacts) say() string {
 		return "This node is starting: not everything is read or listens yet. " + upper(said) + f.wants()
 	case f.CutOff:
 		return "This node is cut off from its fleet. Here " + said + f.wants()
-	case f.Requests > 0 && f.Refused == 0 && f.Needs == 0:
+	case f.Requests > 0 && f.Refused == 0 && f.Needs == 0 && f.Attacks == 0:
 		return "All is quiet: " + said + f.wants()
 	}
 	return upper(said) + f.wants()
+}
+
+// attacks says how many attacks there are, as the beginning of the sentence.
+func (f *nowFacts) attacks() string {
+	one, many, none := " goes on, ", " go on, ", "no attack goes on, "
+	if f.Past {
+		one, many, none = " went on, and ", " went on, and ", "no attack went on, and "
+	}
+	switch f.Attacks {
+	case 0:
+		return none
+	case 1:
+		return "one attack" + one
+	}
+	return spelled(f.Attacks) + " attacks" + many
 }
 
 // refusals says what part of the requests is refused.
