@@ -88,9 +88,13 @@ func newBulkLifted(lifted []blocklist.Lifted, what string) BulkLifted {
 	return done
 }
 
-// Undoable returns how many blocks [Changes.RestoreMany] would put back: what it takes to remember
-// the way back.
-func (d *BulkLifted) Undoable() int { return len(d.lifted) }
+// First returns the first n of the lifted.
+func (d *BulkLifted) First(n int) (all []netip.Prefix) {
+	for i := range d.lifted[:min(n, len(d.lifted))] {
+		all = append(all, d.lifted[i].Was.Prefix)
+	}
+	return all
+}
 
 // BulkRestored is what came of taking back that many blocks were lifted.
 type BulkRestored struct {

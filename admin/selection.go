@@ -16,6 +16,9 @@ import (
 // MostLifted is how many blocks one request lifts.
 const MostLifted = 100_000
 
+// everyBlock are the words of a selection that leaves out none.
+const everyBlock = "all blocks"
+
 // Selection says which of the node's blocks one change lifts: those that match all of it. The
 // zero one is all blocks.
 type Selection struct {
@@ -72,10 +75,13 @@ func (s *Selection) String() string {
 	say(!s.Since.IsZero(), "since "+s.Since.UTC().Format(time.RFC3339))
 	say(len(s.Prefixes) > 0, "chosen one by one")
 	if len(parts) == 0 {
-		return "all blocks"
+		return everyBlock
 	}
 	return "blocks " + strings.Join(parts, ", ")
 }
+
+// IsAll reports whether nothing is left out.
+func (s *Selection) IsAll() bool { return s.String() == everyBlock }
 
 // has reports whether a block is one of them. node is this node.
 func (s *Selection) has(b *edgeguard.Block, node string) bool {
@@ -84,7 +90,13 @@ func (s *Selection) has(b *edgeguard.Block, node string) bool {
 	return f.wants(b) && (s.Rules == nil || slices.Contains(s.Rules, b.Rule)) &&
 		(!f.Contains.IsValid() || b.Prefix.Contains(f.Contains)) &&
 		(s.Networks == nil || slices.ContainsFunc(s.Networks, func(n netip.Prefix) bool { return n.Bits() <= b.Prefix.Bits() && n.Contains(b.Prefix.Addr()) })) &&
-		(s.Prefixes == nil || slices.Contains(s.Prefixes, b.Prefix))
+		(s.Prefixes == nil || s.isChosen(b.Prefix))
+}
+
+// isChosen reports whether a prefix is one of Prefixes, which are in order.
+func (s *Selection) isChosen(p netip.Prefix) bool {
+	_, found := slices.BinarySearchFunc(s.Prefixes, p, netip.Prefix.Compare)
+	return found
 }
 
 // selected returns the blocks of a selection, at most most of them; more says that there are
@@ -101,6 +113,7 @@ func (v *View) selected(s *Selection, most int) (all []edgeguard.Block, more boo
 		return !more
 	}
 	if s.Prefixes != nil {
+		s.Prefixes = slices.Compact(slices.SortedFunc(slices.Values(s.Prefixes), netip.Prefix.Compare))
 		for _, p := range s.Prefixes {
 			if b, ok := v.reader.Exact(now, p); ok && !add(&b) {
 				break

@@ -40,7 +40,7 @@ var (
 // actions are all of them by their routes.
 var actions = map[string]action{
 	"block":    {verb: "Block", spans: spans, needsNote: true, plan: planBlock, do: doBlock},
-	"unblock":  {verb: "Unblock", done: "are unblocked", many: "Their requests will pass, and what was counted of them is cleared", plan: planUnblock, do: doUnblock},
+	"unblock":  {verb: "Unblock", plan: planUnblock, do: doUnblock},
 	"extend":   {verb: "Change the end of", done: "end later or sooner", many: "Their blocks will end when you say, later or sooner", spans: spans, plan: planExtend, do: doExtend},
 	"allow":    {verb: "Allow", done: "are allowed", many: "They will never be blocked, and their requests are not counted", spans: allowSpans, needsNote: true, plan: planAllow, do: doAllow},
 	"disallow": {verb: "Take back the allowance of", plan: planDisallow, do: doDisallow},
@@ -63,6 +63,8 @@ type actPage struct {
 	frame
 	Action, Verb string
 	Asked        []string // the prefixes as asked for
+	Of           string   // which blocks of a list, in its query, instead of prefixes
+	Named        []string // the first of these
 	Name, About  string   // the only one, and its page
 	Ready        bool     // the form can be sent
 	Says         []clause // what will happen
@@ -83,7 +85,8 @@ type actPage struct {
 	prefix netip.Prefix
 	before edgeguard.Block // the record that is changed; zero for none
 	held   *admin.HeldBlock
-	needs  *call.Problem // why the node requires force; nil if it does not
+	chosen admin.Selection // of many blocks that one change unblocks
+	needs  *call.Problem   // why the node requires force; nil if it does not
 	status int
 }
 
@@ -94,7 +97,7 @@ func (p *actHandlers) actFromForm(r *http.Request, name string, given url.Values
 		Action: name, Verb: d.verb, NeedsNote: d.needsNote, NoNote: d.noNote, status: http.StatusOK,
 		For: given.Get("for"), Until: strings.TrimSpace(given.Get("until")), Note: strings.TrimSpace(given.Get("reason")),
 		Typed: strings.TrimSpace(given.Get("typed")), Meant: given.Get("meant") != "",
-		Back: given.Get("back"), Once: knownID(given.Get("once")),
+		Back: given.Get("back"), Once: knownID(given.Get("once")), Of: given.Get("of"),
 	}
 	a.stats = p.reader.Stats()
 	for _, text := range given["prefix"] {
@@ -136,7 +139,7 @@ func (p *actHandlers) ask(name string) page {
 		}
 		// A link fills in no field: a foreign page may lead here.
 		asked := r.URL.Query()
-		a := p.actFromForm(r, name, url.Values{"prefix": asked["prefix"], "back": asked["back"]})
+		a := p.actFromForm(r, name, url.Values{"prefix": asked["prefix"], "of": asked["of"], "back": asked["back"]})
 		p.plan(r, a)
 		return a.fillPage(p, r)
 	}
@@ -153,10 +156,12 @@ func (a *actPage) fillPage(p *actHandlers, r *http.Request) (string, any) {
 func (p *actHandlers) plan(r *http.Request, a *actPage) {
 	d := actions[a.Action]
 	switch {
-	case len(a.Asked) == 0:
+	case len(a.Asked) == 0 && !a.isMany():
 		return
 	case len(a.Asked) > mostTicked:
 		a.refuseField(http.StatusUnprocessableEntity, "prefix", words.Number(len(a.Asked))+" are ticked, and a form changes "+words.Number(mostTicked), "tick fewer")
+	case a.isMany():
+		p.planMany(r, a)
 	case len(a.Asked) > 1 && d.many == "":
 		a.refuseField(http.StatusBadRequest, "prefix", "more than one is given", "change one after the other")
 	case len(a.Asked) > 1:
@@ -182,6 +187,9 @@ func (p *actHandlers) act(name string) page {
 			a.check()
 			if a.Problem != nil || !a.Ready {
 				return nil
+			}
+			if a.isMany() {
+				return p.unblockMany(r, a)
 			}
 			if len(a.Asked) > 1 {
 				return p.actOnAll(r, a)
@@ -294,7 +302,7 @@ func backTo(text string) string {
 		return "/blocked"
 	}
 	top, _, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
-	if !slices.Contains([]string{"blocked", "near", "address", "network", "rules", "allowed", "held", "neighbours", "activity"}, top) || !strings.HasPrefix(u.Path, "/"+top) {
+	if !slices.Contains([]string{"blocked", "near", "address", "network", "rules", "allowed", "held", "neighbours", "activity", "attacks"}, top) || !strings.HasPrefix(u.Path, "/"+top) {
 		return "/blocked"
 	}
 	return u.RequestURI()
