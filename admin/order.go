@@ -21,10 +21,13 @@ const (
 	Newest   = "newest" // by their beginning, the last one first
 	ByEnd    = "ends"   // the one that ends first
 	ByCount  = "count"  // of the crossing, the highest first
+	// By what this node refused because of them, most first, and by when it last did.
+	ByRefused     = "refused"
+	ByLastRefused = "last_refused"
 )
 
 // Orders are the orders, each with its usual direction.
-var Orders = map[string]string{ByPrefix: "asc", Newest: "desc", ByEnd: "asc", ByCount: "desc"}
+var Orders = map[string]string{ByPrefix: "asc", Newest: "desc", ByEnd: "asc", ByCount: "desc", ByRefused: "desc", ByLastRefused: "desc"}
 
 // ListPosition is a place in an order: that of a block. The zero one is before all.
 type ListPosition struct {
@@ -42,7 +45,19 @@ func (f *BlockFilter) Sorted() bool { return !f.byPrefix() && (f.Order != Newest
 // Descending reports whether the greatest come first.
 func (f *BlockFilter) Descending() bool { return (Orders[f.Order] == "desc") != f.Backwards }
 
-// Key returns what a block is sorted by, before its prefix.
+// keyOf returns what a block is sorted by, before its prefix.
+func (v *View) keyOf(f *BlockFilter, b *edgeguard.Block) int64 {
+	if f.Order != ByRefused && f.Order != ByLastRefused {
+		return f.Key(b)
+	}
+	refused, last := v.reader.Refusals(b.Prefix)
+	if f.Order == ByRefused || refused == 0 {
+		return int64(refused)
+	}
+	return micros(last)
+}
+
+// Key returns what a block is sorted by, before its prefix, if the block says so itself.
 func (f *BlockFilter) Key(b *edgeguard.Block) int64 {
 	switch f.Order {
 	case Newest:

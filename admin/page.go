@@ -112,7 +112,7 @@ func (v *View) pickSorted(ctx context.Context, f *BlockFilter, limit int, count 
 		stats := v.reader.Blocklist()
 		refs = make([]watch.Ref, 0, stats.V4+stats.V6)
 		for b := range v.reader.Blocks(now, netip.Prefix{}) {
-			refs = append(refs, watch.NewRef(f.Key(&b), b.Prefix))
+			refs = append(refs, watch.NewRef(v.keyOf(f, &b), b.Prefix))
 		}
 		return refs
 	})

@@ -26,7 +26,7 @@ func ReadBlockFilter(r *http.Request) (f BlockFilter, limit int, p *call.Problem
 	if f, p = readFilter(q); p != nil {
 		return f, 0, p
 	}
-	for _, word := range [][]string{{"order", ByPrefix, Newest, ByEnd, ByCount}, {"dir", "asc", "desc"}} {
+	for _, word := range [][]string{{"order", ByPrefix, Newest, ByEnd, ByCount, ByRefused, ByLastRefused}, {"dir", "asc", "desc"}} {
 		if p := q.OneOf(word[0], word[1:]...); p != nil {
 			return f, 0, p
 		}

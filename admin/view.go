@@ -38,6 +38,10 @@ type Reader interface {
 	Active(blocks []edgeguard.Block) []ActiveBlock
 	Blocklist() blocklist.Stats
 
+	// Refusals returns how many events this node refused because of the block of exactly this
+	// prefix, and when it refused the last one, if any. It takes no lock.
+	Refusals(prefix netip.Prefix) (events uint32, last time.Time)
+
 	// Find returns the live blocks of exactly this prefix or of one around it,
 	// the narrowest first.
 	Find(now time.Time, prefix netip.Prefix) []edgeguard.Block

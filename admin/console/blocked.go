@@ -24,6 +24,9 @@ type blockHandlers struct {
 // pageLength is how many blocks a page shows.
 const pageLength = "50"
 
+// stillSends is how long ago the last request of who sends still was refused at most.
+const stillSends = 5 * time.Minute
+
 // blockedPage is who is blocked.
 type blockedPage struct {
 	frame
@@ -39,6 +42,8 @@ type blockedPage struct {
 	Table                   blockTable
 	Acts                    []link
 	Matches                 string // how many, in words
+	All                     link   // unblocks all that match; its Name is empty where that cannot be
+	Tick                    string // this page with all ticked
 	First, Older            string // pages
 	// Newer is where the API lists what this page would, for the script that counts
 	// what is newer; empty on a page where the newest are not the first.
@@ -76,7 +81,7 @@ var blockColumns = []columnHead{
 	{Cell: "end", Label: "Ends in", Class: "num", order: admin.ByEnd},
 	{Cell: "why", Label: "Rule, and count now / limit", Title: "Sorts by the count when it was blocked", order: admin.ByCount},
 	{Cell: "slots", Label: "Last slots", Class: "hide-m"},
-	{Cell: "denied", Label: "Denied here", Title: "Events that this node denied because of the block", Class: "num hide-c"},
+	{Cell: "denied", Label: "Denied here", Title: "Events that this node denied because of the block", Class: "num hide-c", order: admin.ByRefused},
 	{Cell: "by", Label: "Made by", Class: "hide-m"},
 }
 
@@ -86,6 +91,7 @@ type blockTable struct {
 	Heads      []columnHead
 	Rows       []blockRow
 	May, Ticks bool
+	Ticked     bool // all of them
 }
 
 // blockRow is one block of a list.
@@ -107,6 +113,7 @@ type blockRow struct {
 	// Refused is how many its verdicts denied, empty where nothing of it came since a
 	// list has it. Served are those that a log shows as served.
 	Refused, Served string
+	Sends           string // when the last one was denied
 	Origin          string
 	Acts            []link
 }
@@ -135,7 +142,9 @@ func newListLines(stats *admin.Stats) (all []listLine) {
 }
 
 func (p *blockHandlers) blocked(_ http.ResponseWriter, r *http.Request) (string, any) {
-	asked, f := withOrder(given(r.URL.Query())), p.frames.of(r, "blocked", "Blocked")
+	query := r.URL.Query()
+	place := placeIn(query)
+	asked, f := withOrder(given(query)), p.frames.of(r, "blocked", "Blocked")
 	stats := &f.stats
 	shown := &blockedPage{
 		frame: f, Blocked: stats.V4 + stats.V6, V4: stats.V4, V6: stats.V6, ByHand: stats.ByHand, Allowed: stats.Allowances, Imported: stats.Imports.Blocks,
@@ -165,10 +174,15 @@ func (p *blockHandlers) blocked(_ http.ResponseWriter, r *http.Request) (string,
 	if shown.Blocked == 0 {
 		shown.Counted, shown.Untouched, shown.Nearest = stats.Tables.Keys, untouched(stats), p.nearest(r.Context())
 	}
-	if shown.Matches = matches(&page); now.Sub(page.AsOf) > time.Second {
+	if page.Matched != nil {
+		place.of = *page.Matched
+	}
+	shown.Matches = place.matches(&page, shown.Filtered)
+	if now.Sub(page.AsOf) > time.Second {
 		shown.Matches += " In the order of " + at(page.AsOf, now).Clock + " UTC."
 	}
-	shown.Table.May, shown.Table.Ticks = f.May, f.May
+	shown.Table.May, shown.Table.Ticks, shown.Table.Ticked = f.May, f.May, place.ticked
+	shown.offerAll(asked, &page, place)
 	if wanted.Order == admin.Newest && !wanted.Sorted() && !asked.Has("cursor") {
 		shown.Newer = "/api/v1/blocks?" + asked.Encode()
 	}
@@ -176,9 +190,7 @@ func (p *blockHandlers) blocked(_ http.ResponseWriter, r *http.Request) (string,
 		shown.First = "/blocked?" + without(asked, "cursor").Encode()
 	}
 	if page.Next != "" {
-		next := without(asked, "cursor")
-		next.Set("cursor", page.Next)
-		shown.Older = "/blocked?" + next.Encode()
+		shown.Older = "/blocked?" + place.next(without(asked, "cursor"), &page).Encode()
 	}
 	return "blocked.html", shown
 }
@@ -213,22 +225,6 @@ func narrows(asked url.Values) bool {
 	return false
 }
 
-// matches says how many blocks match.
-func matches(page *admin.BlockPage) string {
-	of := " of " + words.Number(page.Total)
-	switch {
-	case page.Matched != nil && *page.Matched == page.Total:
-		return words.Number(page.Total) + " in all."
-	case page.Matched != nil:
-		return words.Number(*page.Matched) + of + " match."
-	case page.MatchedAtLeast > 0:
-		return "At least " + words.Number(page.MatchedAtLeast) + of + " match."
-	case page.Looked > 0:
-		return "Looked at " + words.Number(page.Looked) + of + ": go on for more."
-	}
-	return words.Number(page.Total) + " in all."
-}
-
 // filters returns the choices with those that were made.
 func (p *blockHandlers) filters(asked url.Values) []filter {
 	rules := []option{{Label: "all rules"}}
@@ -243,7 +239,8 @@ func (p *blockHandlers) filters(asked url.Values) []filter {
 		{"made_by", "Made by", []option{{Label: "anyone"}, {Value: admin.FromHere, Label: "rules, on this node"}, {Value: admin.Manual, Label: "by hand, on this node"}, {Value: admin.FromFleet, Label: "other nodes"}}},
 		{"family", "Family", []option{{Label: "IPv4 and IPv6"}, {Value: "ipv4", Label: "IPv4"}, {Value: "ipv6", Label: "IPv6"}}},
 		{"order", "Order", []option{{Value: admin.Newest, Label: "newest first"}, {Value: "newest asc", Label: "oldest first"}, {Value: admin.ByEnd, Label: "ends soonest"},
-			{Value: "ends desc", Label: "ends last"}, {Value: admin.ByCount, Label: "highest count when blocked"}, {Value: admin.ByPrefix, Label: "by address"}}},
+			{Value: "ends desc", Label: "ends last"}, {Value: admin.ByRefused, Label: "refused most"}, {Value: admin.ByLastRefused, Label: "sends still"},
+			{Value: admin.ByCount, Label: "highest count when blocked"}, {Value: admin.ByPrefix, Label: "by address"}}},
 	}
 	for _, f := range all {
 		for i := range f.Options {
@@ -265,6 +262,11 @@ func (p *blockHandlers) row(f *frame, now time.Time, b *admin.ActiveBlock) block
 	}
 	if b.Refused != nil {
 		row.Refused = words.Number(*b.Refused)
+	}
+	if last := b.LastRefused; !last.IsZero() && now.Sub(last) < stillSends {
+		row.Sends = "sends still"
+	} else if !last.IsZero() {
+		row.Sends = "last " + at(last, now).Ago
 	}
 	if b.Served > 0 {
 		row.Served = words.Number(b.Served)

@@ -138,7 +138,7 @@ var parameters = map[string]object{
 	"?dry_run":     {"description": "change nothing, and say what would be done", "schema": object{"type": "boolean"}},
 	"?since":       {"description": "only from this time on", "schema": object{"type": "string", "format": "date-time"}},
 	"?until":       {"description": "only before this time", "schema": object{"type": "string", "format": "date-time"}},
-	"?order":       {"description": "by prefix, the newest first, by the end, or by the count of the crossing", "schema": object{"type": "string", "enum": []string{"prefix", "newest", "ends", "count"}, "default": "prefix"}},
+	"?order":       {"description": "by prefix, the newest first, by the end, by the count of the crossing, or by how much was refused or when last", "schema": object{"type": "string", "enum": []string{"prefix", "newest", "ends", "count", "refused", "last_refused"}, "default": "prefix"}},
 	"?dir":         {"description": "the direction; without it `newest` and `count` begin with the greatest, the others with the least", "schema": object{"type": "string", "enum": []string{"asc", "desc"}}},
 	"?prefix":      {"description": "only inside this prefix; of what other nodes hold, exactly this one; what to watch, up to 100 times", "schema": object{"type": "string"}},
 	"?contains":    {"description": "only those that contain this address", "schema": object{"type": "string"}},

@@ -178,7 +178,7 @@ func TestImportedOnPages(t *testing.T) {
 		"/network/198.51.0.0/16":  {"Blocks inside it", "198.51.100.9", "list drop"},
 		"/blocked":                {"2 more are imported"},
 		"/blocked?rule=owner+drop": {
-			"203.0.113.0/24", "198.51.100.9", "2 of 0 match", "Allow",
+			"203.0.113.0/24", "198.51.100.9", "All 2 that match.", "Allow",
 		},
 	} {
 		if b.open(path); strings.Contains(b.body, `href="/unblock`) {

@@ -116,6 +116,11 @@ func (n *node) Newest(now time.Time, only blocklist.Only, after blocklist.Place)
 	return n.list.Newest(now, only, after)
 }
 
+func (n *node) Refusals(prefix netip.Prefix) (uint32, time.Time) {
+	events, last, _ := n.list.Refusals(prefix)
+	return events, last
+}
+
 func (n *node) Active(blocks []edgeguard.Block) []admin.ActiveBlock {
 	out := make([]admin.ActiveBlock, len(blocks))
 	for i, b := range blocks {

@@ -72,6 +72,12 @@ func (s *Status) Active(blocks []edgeguard.Block) []admin.ActiveBlock {
 	return out
 }
 
+// Refusals implements admin.Reader.
+func (s *Status) Refusals(prefix netip.Prefix) (events uint32, last time.Time) {
+	events, last, _ = s.from.List.Refusals(prefix)
+	return events, s.from.Clock.Epoch(last)
+}
+
 // block returns a block as the API shows it.
 func (s *Status) block(b edgeguard.Block) admin.Block {
 	shown := admin.NewBlock(b)

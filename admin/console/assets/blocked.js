@@ -53,6 +53,12 @@ function found(page) {
   else add(place, "button", `${n} newer`, { type: "button" }).onclick = () => location.reload();
 }
 
+const heads = find("th.tick");
+if (heads) {
+  const box = add(heads, "input", "", { type: "checkbox", "aria-label": "Tick all on this page" });
+  box.onchange = () => { for (const one of document.querySelectorAll("td.tick input")) one.checked = box.checked; };
+}
+
 // A small screen has no sparklines.
 const slots = matchMedia("(min-width: 73.8em)").matches ? 60 : 1;
 live(`slots=${slots}` + rows.map(r => "&prefix=" + encodeURIComponent(r.dataset.prefix)).join(""), (all, now) => rows.forEach((row, i) => update(row, all[i], now)), newer);
