@@ -92,7 +92,10 @@ func (s *Stats) Judge(alarms []Alarm) {
 				return cmp.Or(badness(a.State)-badness(b.State), a.Since.Compare(b.Since), cmp.Compare(a.Text, b.Text))
 			})
 			r.State, r.Since = r.Alarms[0].State, r.Alarms[0].Since
-			r.Text = cmp.Or(r.Text, words.Plural(len(r.Alarms), "alarm", "alarms"))
+			r.Text = cmp.Or(r.Text, "The "+r.Part)
+			if r.Part == PartMode && r.State == HealthBad {
+				r.Text = "Blocking; not everything is refused"
+			}
 		}
 	}
 	slices.SortStableFunc(s.Health, func(a, b HealthRow) int { return badness(a.State) - badness(b.State) })
@@ -156,13 +159,13 @@ func (s *Stats) ago(t time.Time) string {
 func (s *Stats) modeText() (string, bool) {
 	switch {
 	case !s.Ready:
-		return "starting: not everything is read or listens yet", false
+		return "Starting: not everything is read or listens yet", false
 	case s.Monitor:
-		return "monitor mode: nothing is refused", false
+		return "Monitor mode: nothing is refused; " + words.Plural(s.V4+s.V6, "address or network", "addresses and networks") + " would be", false
 	case len(s.Ways()) == 0 && len(s.Askers()) == 0:
-		return "blocking; no way is known that refuses", false
+		return "Blocking; no way is known that refuses", false
 	}
-	return "enforcing", true
+	return "Enforcing", true
 }
 
 // Lag returns how old what was read of the log last is: 0 where all that was written is read.
@@ -175,24 +178,27 @@ func (l *Log) Lag(now time.Time) time.Duration {
 
 func (s *Stats) logsText() (string, bool) {
 	var oldest time.Duration
-	empty := 0
+	var empty []string
 	for i := range s.Logs {
 		l := &s.Logs[i]
 		oldest = max(oldest, l.Lag(s.Time))
 		if l.Last.IsZero() {
-			empty++
+			empty = append(empty, l.Name)
 		}
 	}
-	all := words.Plural(len(s.Logs), "log", "logs")
+	text := words.Plural(len(s.Logs), "log", "logs")
+	if len(empty) < len(s.Logs) {
+		text += ", read to " + words.Length(oldest) + " ago"
+	}
 	switch {
 	case len(s.Logs) == 0:
 		return "", true
-	case empty == len(s.Logs):
-		return all + ", nothing counted yet", false
-	case empty > 0:
-		return fmt.Sprintf("%s, read to %s ago; nothing counted of %s yet", all, words.Length(oldest), words.Number(empty)), false
+	case len(empty) == 0:
+		return text, true
+	case len(empty) > 1:
+		return fmt.Sprintf("%s; nothing counted yet of %s and %s more", text, empty[0], words.Number(len(empty)-1)), false
 	}
-	return fmt.Sprintf("%s, read to %s ago", all, words.Length(oldest)), true
+	return text + "; nothing counted yet of " + empty[0], false
 }
 
 func (s *Stats) listenersText() (string, bool) {
@@ -204,8 +210,11 @@ func (s *Stats) listenersText() (string, bool) {
 			listeners, questions = listeners+1, questions+one.Events
 		}
 	}
-	if listeners > 0 {
+	switch {
+	case questions > 0:
 		parts = append(parts, words.Plural(listeners, "listener", "listeners")+", asked "+words.Plural(questions, "time", "times"))
+	case listeners > 0:
+		parts = append(parts, words.Plural(listeners, "listener", "listeners")+", and no proxy has asked yet: `edgeguard snippets` prints what one needs")
 	}
 	for i := range s.HAProxies {
 		connected += len(s.HAProxies[i].HAProxies)
@@ -222,11 +231,11 @@ func (s *Stats) fleetText() (string, bool) {
 	case f == nil:
 		return "", true
 	case f.Trouble == "joining" || f.Trouble == "starting":
-		return "joining the fleet", false
+		return "Joining the fleet", false
 	case !f.Up && f.Since.IsZero():
-		return "cut off from the fleet", false
+		return "Cut off from the fleet", false
 	case !f.Up:
-		return "cut off from the fleet for " + words.Length(max(0, s.Time.Sub(f.Since))), false
+		return "Cut off from the fleet for " + words.Length(max(0, s.Time.Sub(f.Since))), false
 	}
 	return fmt.Sprintf("Redis %.1f s, %s", f.PushLag, words.Plural(f.Alive, "node", "nodes")), true
 }
@@ -279,11 +288,11 @@ func (s *Stats) siteText() (string, bool) {
 	case s.Site == nil:
 		return "", true
 	case s.Site.Fails() > 0:
-		return "the site fails", true
+		return "The site fails", true
 	case len(s.Site.Parts) == 0:
-		return "no answer of the site is known yet", false
+		return "No answer of the site is known yet", false
 	}
-	return "the site answers", true
+	return "The site answers", true
 }
 
 func (s *Stats) blocksText() (string, bool) {
@@ -294,31 +303,31 @@ func (s *Stats) memoryText() (string, bool) {
 	if s.Tables.Limit <= 0 {
 		return "", true
 	}
-	return "memory " + words.PercentShare(float64(s.Tables.Used)/float64(s.Tables.Limit)), true
+	return "Memory " + words.PercentShare(float64(s.Tables.Used)/float64(s.Tables.Limit)), true
 }
 
 func (s *Stats) stateText() (string, bool) {
 	switch {
 	case s.Snapshot == nil:
-		return "nothing is saved: no state folder", false
+		return "Nothing is saved: no state folder", false
 	case s.Snapshot.Success.IsZero():
-		return "not saved yet", true
+		return "Not saved yet", true
 	}
-	return "saved " + s.ago(s.Snapshot.Success), true
+	return "Saved " + s.ago(s.Snapshot.Success), true
 }
 
 func (s *Stats) clockText() (string, bool) {
 	if s.Fleet == nil || !s.Fleet.Up {
 		return "", true
 	}
-	return fmt.Sprintf("clock %+.3f s beside Redis", s.Fleet.Ahead), true
+	return fmt.Sprintf("Clock %+.3f s beside Redis", s.Fleet.Ahead), true
 }
 
 func (s *Stats) configText() (string, bool) {
 	if s.Reload == nil || s.Reload.Success.IsZero() {
 		return "", true
 	}
-	return "config read " + s.ago(s.Reload.Success), true
+	return "Config read " + s.ago(s.Reload.Success), true
 }
 
 func (s *Stats) importsText() (string, bool) {

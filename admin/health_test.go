@@ -31,33 +31,33 @@ func TestHealthFigures(t *testing.T) {
 		part  string
 		want  string // state and text
 	}{
-		"starting":      {Stats{}, PartMode, "unknown starting: not everything is read or listens yet"},
-		"monitor":       {Stats{Ready: true, Monitor: true, V4: 3}, PartMode, "unknown monitor mode: nothing is refused"},
-		"no way":        {Stats{Ready: true}, PartMode, "unknown blocking; no way is known that refuses"},
-		"enforcing":     {Stats{Ready: true, Enforcers: []Enforcer{{Name: "/geo"}}}, PartMode, "well enforcing"},
+		"starting":      {Stats{}, PartMode, "unknown Starting: not everything is read or listens yet"},
+		"monitor":       {Stats{Ready: true, Monitor: true, V4: 3}, PartMode, "unknown Monitor mode: nothing is refused; 3 addresses and networks would be"},
+		"no way":        {Stats{Ready: true}, PartMode, "unknown Blocking; no way is known that refuses"},
+		"enforcing":     {Stats{Ready: true, Enforcers: []Enforcer{{Name: "/geo"}}}, PartMode, "well Enforcing"},
 		"no log":        {Stats{}, PartLogs, " "},
 		"read":          {Stats{Logs: []Log{{Last: ago(time.Hour), Age: 3}}}, PartLogs, "well 1 log, read to 0 s ago"},
 		"behind":        {Stats{Logs: []Log{{Last: ago(time.Second), Age: 60, Behind: 1 << 20}, {Last: ago(0)}}}, PartLogs, "well 2 logs, read to 1 min 1 s ago"},
-		"empty":         {Stats{Logs: []Log{{Behind: 5}}}, PartLogs, "unknown 1 log, nothing counted yet"},
-		"one empty":     {Stats{Logs: []Log{{}, {Last: ago(0)}}}, PartLogs, "unknown 2 logs, read to 0 s ago; nothing counted of 1 yet"},
-		"unasked":       {Stats{Sources: []Source{{Asked: true}, {Name: "log"}}}, PartListeners, "unknown 1 listener, asked 0 times"},
+		"empty":         {Stats{Logs: []Log{{Name: "/a", Behind: 5}, {Name: "/b"}, {Name: "/c"}}}, PartLogs, "unknown 3 logs; nothing counted yet of /a and 2 more"},
+		"one empty":     {Stats{Logs: []Log{{Name: "/a"}, {Last: ago(0)}}}, PartLogs, "unknown 2 logs, read to 0 s ago; nothing counted yet of /a"},
+		"unasked":       {Stats{Sources: []Source{{Asked: true}, {Name: "log"}}}, PartListeners, "unknown 1 listener, and no proxy has asked yet: `edgeguard snippets` prints what one needs"},
 		"asked":         {Stats{Sources: []Source{{Asked: true, Events: 1}}}, PartListeners, "well 1 listener, asked 1 time"},
 		"haproxy":       {Stats{HAProxies: []haproxy.ListenerFigures{{HAProxies: make([]haproxy.LinkFigures, 2)}}}, PartListeners, "well 2 HAProxies connected"},
 		"alone":         {Stats{}, PartFleet, " "},
-		"joining":       {Stats{Fleet: &Fleet{Trouble: "joining"}}, PartFleet, "unknown joining the fleet"},
-		"cut off":       {Stats{Fleet: &Fleet{Trouble: "unreachable", Since: ago(time.Minute)}}, PartFleet, "unknown cut off from the fleet for 1 min"},
+		"joining":       {Stats{Fleet: &Fleet{Trouble: "joining"}}, PartFleet, "unknown Joining the fleet"},
+		"cut off":       {Stats{Fleet: &Fleet{Trouble: "unreachable", Since: ago(time.Minute)}}, PartFleet, "unknown Cut off from the fleet for 1 min"},
 		"joined":        {Stats{Fleet: &Fleet{Up: true, Alive: 3, PushLag: 0.31}}, PartFleet, "well Redis 0.3 s, 3 nodes"},
-		"clock":         {Stats{Fleet: &Fleet{Up: true, Ahead: -0.0123}}, PartClock, "well clock -0.012 s beside Redis"},
+		"clock":         {Stats{Fleet: &Fleet{Up: true, Ahead: -0.0123}}, PartClock, "well Clock -0.012 s beside Redis"},
 		"list":          {Stats{Enforcers: []Enforcer{{Name: "/etc/nginx/geo.conf", Success: ago(4 * time.Second)}}}, PartLists, "unknown geo.conf, written 4 s ago; nobody is known to read it"},
 		"list read":     {Stats{Enforcers: []Enforcer{{Name: "/geo.conf", Success: ago(4 * time.Second)}}, Logs: []Log{{TurnedAway: 1}}}, PartLists, "well geo.conf, written 4 s ago"},
 		"kernel":        {Stats{Enforcers: []Enforcer{{Name: "nftables edgeguard", Success: ago(0)}}}, PartLists, "well nftables edgeguard, written 0 s ago"},
 		"not written":   {Stats{Enforcers: []Enforcer{{Name: "/a"}, {Name: "/b"}}}, PartLists, "unknown 2 lists, not written yet"},
 		"requests":      {Stats{Events: Totals{Decided: 1234}, Uncounted: []Uncounted{{Count: 2}, {Count: 3}}}, PartRequests, "well 1,234 requests decided, 5 not counted"},
-		"site":          {Stats{Site: &Site{Parts: []SiteFigures{{Fails: true}}}}, PartSite, "well the site fails"},
-		"memory":        {Stats{Tables: Tables{Limit: 100, Used: 5}}, PartMemory, "well memory 5.0 %"},
-		"state":         {Stats{Snapshot: &Snapshot{Success: ago(time.Minute)}}, PartState, "well saved 1 min ago"},
-		"no state":      {Stats{}, PartState, "unknown nothing is saved: no state folder"},
-		"config":        {Stats{Reload: &Reload{Success: ago(time.Hour)}}, PartConfig, "well config read 1 h ago"},
+		"site":          {Stats{Site: &Site{Parts: []SiteFigures{{Fails: true}}}}, PartSite, "well The site fails"},
+		"memory":        {Stats{Tables: Tables{Limit: 100, Used: 5}}, PartMemory, "well Memory 5.0 %"},
+		"state":         {Stats{Snapshot: &Snapshot{Success: ago(time.Minute)}}, PartState, "well Saved 1 min ago"},
+		"no state":      {Stats{}, PartState, "unknown Nothing is saved: no state folder"},
+		"config":        {Stats{Reload: &Reload{Success: ago(time.Hour)}}, PartConfig, "well Config read 1 h ago"},
 		"imports":       {Stats{Imports: Imports{Blocks: 9, Feeds: make([]ImportFeed, 2)}}, PartImports, "well 2 lists of others, 9 entries in force"},
 		"bouncers":      {Stats{Bouncers: &BouncerFigures{Bouncers: []BouncerFigure{{LastPull: ago(time.Second)}, {}}}}, PartBouncers, "well 2 bouncers, the last asked 1 s ago"},
 		"no pull":       {Stats{Bouncers: &BouncerFigures{}}, PartBouncers, "unknown 0 bouncers, none has asked"},
@@ -84,7 +84,7 @@ func TestHealthOfAlarms(t *testing.T) {
 		NewAlarm("log", PartLogs, "late", healthNow.Add(-time.Second), true, false), NewAlarm("log", PartLogs, "early", healthNow.Add(-time.Hour), true, false),
 		NewAlarm("of_a_later_version", PartHost, "what is that", healthNow, false, false))
 	s.Judge(alarms)
-	if parts := s.Health[:2]; parts[0].Part != PartLogs || parts[0].State != HealthBad || parts[1].Part != PartHost || parts[1].State != HealthWarn || parts[1].Text != "1 alarm" {
+	if parts := s.Health[:2]; parts[0].Part != PartLogs || parts[0].State != HealthBad || parts[1].Part != PartHost || parts[1].State != HealthWarn || parts[1].Text != "The host" {
 		t.Errorf("%+v", parts)
 	}
 	logs := rowOf(&s, PartLogs)

@@ -73,7 +73,6 @@ var least = map[string]Role{
 	"GET /blocked/near":        Guest,
 	"GET /blocked/held":        Guest,
 	"GET /changes":             Guest,
-	"GET /health":              Guest,
 	"GET /help":                Guest,
 	"GET /near":                Guest,
 	"GET /address/{address}":   Guest,
@@ -86,6 +85,7 @@ var least = map[string]Role{
 	"GET /neighbours":          Guest,
 	"GET /activity":            Guest,
 	"GET /about":               Guest,
+	"GET /health":              Guest,
 
 	"GET /api/v1/kernel": Reader, // addresses of operators
 

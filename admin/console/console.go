@@ -58,7 +58,7 @@ func New(view *admin.View, changes *admin.Changes) *Pages {
 }
 
 // moved are addresses of pages of former versions, which people have kept, and where the pages are.
-var moved = map[string]string{"/near": "/blocked/near", "/held": "/blocked/held", "/activity": "/changes?kind=all", "/health": "/about"}
+var moved = map[string]string{"/near": "/blocked/near", "/held": "/blocked/held", "/activity": "/changes?kind=all", "/about": "/health#node"}
 
 // Routes returns the pages and their files by the patterns of http.ServeMux.
 func (p *Pages) Routes() map[string]http.Handler {
@@ -71,7 +71,7 @@ func (p *Pages) Routes() map[string]http.Handler {
 		"GET /changes":                  p.node.changes,
 		"GET /help":                     p.node.help,
 		"GET /fleet":                    p.node.fleet,
-		"GET /about":                    p.node.about,
+		"GET /health":                   p.node.health,
 		"GET /blocked":                  p.blocks.blocked,
 		"GET /blocked/near":             p.rules.near,
 		"GET /blocked/held":             p.lists.held,

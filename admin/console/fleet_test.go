@@ -30,11 +30,3 @@ func TestOwnNodeIsHeard(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
-
-// One cause stands once: what is wrong with the fleet is not told beside itself.
-func TestBannersTellOnce(t *testing.T) {
-	all := banners(&admin.Stats{Fleet: &admin.Fleet{Fix: "Redis is away: start it"}, Conditions: []string{"Redis is away: start it", "a log is away"}, Kinds: []string{"fleet", "log"}})
-	if len(all) != 2 || !strings.HasSuffix(all[0].Text, "Redis is away: start it") || all[1].Text != "a log is away" {
-		t.Errorf("%+v", all)
-	}
-}

@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -24,13 +23,13 @@ type frame struct {
 	Monitor bool
 	Links   []link // the places
 	Parts   []link // the pages of the place that this page is in
-	State   string
-	Well    bool
+	Health  []healthPart
 	Banners []banner
 	Me      me
 	Notice  *notice     // what came of the last form
 	May     bool        // the caller may change the node
 	stats   admin.Stats // read once for a page
+	needs   int         // how many alarms need somebody, also those without a banner
 	status  int         // of HTTP; 0 for OK
 }
 
@@ -56,15 +55,6 @@ func whoLooks(r *http.Request) me {
 type link struct {
 	Name, Path, Count string
 	Current           bool
-}
-
-// banner is something that an operator should act on.
-type banner struct {
-	Bad         bool // else a warning
-	Strong      string
-	Text        string
-	Link, Label string
-	Says        bool // it says how the node is, and needs nobody
 }
 
 // frames makes the frame of each page.
@@ -94,13 +84,13 @@ func (f *frames) with(r *http.Request, stats *admin.Stats, page, title string) f
 		made.Theme = chosen.Value
 	}
 	made.Links, made.Parts = navigation(stats, page)
-	made.Banners = banners(stats)
+	made.Health = healthLine(stats)
+	made.Banners, made.needs = banners(stats)
 	for i := range made.Banners {
 		if b := &made.Banners[i]; b.Link == made.Path {
 			b.Link = ""
 		}
 	}
-	made.State, made.Well = state(stats), len(made.Banners) == 0 && stats.Ready
 	made.Notice = f.outcomes.notice(r, &made)
 	return made
 }
@@ -120,7 +110,7 @@ func here(r *http.Request) string {
 // named by its path.
 func navigation(stats *admin.Stats, page string) (all, parts []link) {
 	blocked := []link{{Name: "Blocked now", Path: "/blocked"}, {Name: "Near a limit", Path: "/blocked/near"}}
-	health := []link{{Name: "This node", Path: "/about"}}
+	health := []link{{Name: "All parts", Path: "/health"}}
 	if f := stats.Fleet; f != nil || len(stats.Elsewhere) > 0 {
 		blocked = append(blocked, link{Name: "Awaiting confirmation", Path: "/blocked/held"})
 		if f != nil && f.Held > 0 {
@@ -155,70 +145,6 @@ func navigation(stats *admin.Stats, page string) (all, parts []link) {
 		all = append(all, place.link)
 	}
 	return all, parts
-}
-
-// state says in one line whether the node enforces, as far as it knows, and whether its
-// fleet is reached.
-func state(stats *admin.Stats) string {
-	text := "Enforcing."
-	switch {
-	case !stats.Ready:
-		text = "Starting: not everything is read or listens yet."
-	case stats.Monitor:
-		text = "Monitor mode."
-	case slices.Contains(stats.Kinds, "blocked_served"):
-		text = "Blocking; a log shows that blocked addresses are served."
-	case len(stats.Ways()) == 0 && len(stats.Askers()) == 0:
-		text = "Blocking; no way is known that refuses."
-	}
-	if f := stats.Fleet; f != nil && f.Up {
-		text += " " + words.Plural(f.Alive, "node is", "nodes are") + " in the fleet."
-	}
-	return text
-}
-
-// banners returns what needs an operator, the worst first.
-func banners(stats *admin.Stats) []banner {
-	var all []banner
-	for _, e := range stats.Enforcers {
-		if e.Failing > 0 {
-			all = append(all, failing(&e, stats.Time))
-		}
-	}
-	if stats.Monitor {
-		all = append(all, banner{Says: true, Strong: "Monitor mode: nothing is refused.", Text: words.Plural(stats.V4+stats.V6, "address or network", "addresses and networks") + " would be."})
-	}
-	if f := stats.Fleet; f != nil && !f.Up {
-		since := ""
-		if !f.Since.IsZero() {
-			since = " since " + at(f.Since, stats.Time).Clock
-		}
-		all = append(all, banner{Strong: "Cut off from the fleet" + since + ".", Text: "This node decides alone; the counts of other nodes are missing. " + f.Fix})
-	}
-	if f := stats.Fleet; f != nil && f.Held > 0 {
-		all = append(all, banner{Strong: words.Plural(f.Held, "record of another node waits", "records of other nodes wait") + " for confirmation.", Link: "/blocked/held", Label: "Look at them"})
-	}
-	for i, text := range stats.Conditions {
-		if f := stats.Fleet; f != nil && !f.Up && text == f.Fix {
-			continue // it stands above
-		}
-		b := banner{Text: text}
-		if i < len(stats.Kinds) {
-			b.Link, b.Label = alarmPath(stats.Kinds[i]), "Look at it"
-		}
-		all = append(all, b)
-	}
-	return all
-}
-
-// failing says what an enforcer lacks.
-func failing(e *admin.Enforcer, now time.Time) banner {
-	last := " It has taken none since this node was started."
-	if !e.Success.IsZero() {
-		last = " It took the last one at " + at(e.Success, now).Clock + "."
-	}
-	return banner{Bad: true, Strong: e.Name + " does not take the list.",
-		Text: fmt.Sprintf("%s: %s decided and not in force there.%s", e.Error, words.Plural(e.Intended-e.Installed, "block is", "blocks are"), last)}
 }
 
 // moment is an instant as a page shows it.

@@ -127,7 +127,7 @@ func newNeighboursView(s *admin.Stats) neighboursView {
 		for _, b := range s.Bouncers.Bouncers {
 			one := neighbourPull{b, ago(b.LastPull, s.Time), ""}
 			if b.Every > 0 {
-				one.Usual = words.Span(time.Duration(b.Every * float64(time.Second)).Round(time.Second))
+				one.Usual = words.Span(seconds(b.Every).Round(time.Second))
 			}
 			p.Pulls = append(p.Pulls, one)
 		}
@@ -174,6 +174,8 @@ func refusalTexts(r *admin.ImportRefusals) string {
 	return strings.Join(parts, ", ")
 }
 
+func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
+
 func ago(t, now time.Time) string {
 	if t.IsZero() {
 		return "never"
@@ -188,15 +190,4 @@ func confirmProblem(s *admin.Imports, name, was string) *call.Problem {
 		return call.NewProblem(http.StatusConflict, "name", "another list of "+call.Clip(name)+" awaits confirmation than the one that was shown", "look at it, and confirm it if it is right")
 	}
 	return nil // what does not await it, the node refuses
-}
-
-// alarmPath says where a kind of alarm leads; "" for one that these pages do not show.
-func alarmPath(kind string) string {
-	if slices.Contains([]string{"blocklist", "blocklist_waits", "blocklist_stale", "imported_full", "bouncer_silent", "crowdsec", "notify", "enforcer"}, kind) {
-		return "/neighbours"
-	}
-	if kind == "elsewhere" {
-		return "/blocked/held"
-	}
-	return ""
 }

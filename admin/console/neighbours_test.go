@@ -47,12 +47,6 @@ func TestNeighboursView(t *testing.T) {
 	}
 }
 
-func TestAlarmPath(t *testing.T) {
-	if alarmPath("blocklist_waits") != "/neighbours" || alarmPath("clock_step") != "" {
-		t.Error("alarms lead elsewhere")
-	}
-}
-
 // A list is confirmed only as it was looked at.
 func TestConfirmAsSeen(t *testing.T) {
 	s := admin.Imports{Feeds: []admin.ImportFeed{{Name: "ok"}, {Name: "drop", Awaits: &admin.ImportPending{Why: "it is empty", Since: noon}}}}

@@ -36,13 +36,3 @@ func (p *nodeHandlers) welcome(_ http.ResponseWriter, r *http.Request) (string, 
 	}
 	return "welcome.html", &welcomePage{f, untouched(&f.stats), f.stats.Events.Decided, f.stats.Sources, welcomeWays(f.stats.Sources, limit)}
 }
-
-// about is what this node is.
-func (p *nodeHandlers) about(_ http.ResponseWriter, r *http.Request) (string, any) {
-	f := p.frames.of(r, "about", "About")
-	return "about.html", &struct {
-		frame
-		Stats   admin.Stats
-		Started moment
-	}{f, f.stats, at(f.stats.Started, f.stats.Time)}
-}

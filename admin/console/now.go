@@ -53,7 +53,7 @@ func (p *nodeHandlers) now(w http.ResponseWriter, r *http.Request) (string, any)
 		facts.Requests, facts.Refused, facts.Known = sumOf(shown.Chart.Requests), sumOf(shown.Chart.Refused), shown.Chart.Line != ""
 	} else {
 		shown.needs()
-		facts.Needs, facts.Known = len(shown.Needs), true
+		facts.Needs, facts.Known = shown.frame.needs, true
 		facts.Requests, facts.Refused = lately(p.reader.Rates())
 		shown.near(p, r)
 	}
@@ -73,15 +73,7 @@ func (p *nodeHandlers) now(w http.ResponseWriter, r *http.Request) (string, any)
 
 // needs has what an operator has to do stand on the page, and not above it.
 func (n *nowPage) needs() {
-	all := n.Banners
-	n.Banners = nil
-	for _, b := range all {
-		if b.Says {
-			n.Banners = append(n.Banners, b)
-		} else {
-			n.Needs = append(n.Needs, b)
-		}
-	}
+	n.Needs, n.Banners = n.Banners, nil
 }
 
 // near adds who is nearest to a limit.

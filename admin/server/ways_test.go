@@ -83,7 +83,6 @@ var routes = map[string]sort{
 	"GET /blocked/near":                    read,
 	"GET /blocked/held":                    read,
 	"GET /changes":                         read,
-	"GET /health":                          read,
 	"GET /help":                            read,
 	"GET /near":                            read,
 	"GET /address/{address}":               read,
@@ -96,6 +95,7 @@ var routes = map[string]sort{
 	"GET /neighbours":                      read,
 	"GET /activity":                        read,
 	"GET /about":                           read,
+	"GET /health":                          read,
 
 	"POST /api/v1/fleet/sign":             change,
 	"POST /api/v1/bouncers":               change,

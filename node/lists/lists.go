@@ -5,6 +5,7 @@ package lists
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"log/slog"
 	"net/netip"
@@ -18,6 +19,7 @@ import (
 	"edgeguard/config"
 	"edgeguard/enforce"
 	"edgeguard/enforce/nftables"
+	"edgeguard/internal/words"
 	"edgeguard/node/alarm"
 	"edgeguard/node/supervisor"
 )
@@ -265,7 +267,8 @@ func (e *Lists) Check(now time.Time) {
 			if !strings.Contains(text, f.name) {
 				text = f.name + ": " + text
 			}
-			e.config.Alarms.Begins(now, alarm.Enforcer, f.name, "updates fail, and the last installed list stays in place: "+text)
+			e.config.Alarms.Begins(now, alarm.Enforcer, f.name, fmt.Sprintf("updates fail, and the last installed list stays in place: %s; %s decided and not in force there",
+				text, words.Plural(max(0, s.Intended-s.Installed), "block is", "blocks are")))
 		case s.Failing == 0:
 			e.config.Alarms.Recovers(alarm.Enforcer, f.name)
 		}

@@ -92,7 +92,7 @@ func TestHeldByAPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.Until("both wait", func() bool { return a.holds(meant) && a.holds(mistake) })
-	a.shows("/blocked", "2 records of other nodes wait for confirmation.")
+	a.Until("every page says so", func() bool { return strings.Contains(visible(a.get("/blocked", false).body), "2 blocks by edge-2") })
 	a.has("/blocked/held", meant, mistake, "edge-2", "a whole network")
 	if a.refuses("11.17.0.1") || a.refuses("11.33.0.1") || !b.refuses("11.17.0.1") || !b.refuses("11.33.0.1") {
 		t.Fatal("what waits is in force, or not on the node that made it")

@@ -31,7 +31,7 @@ func busy(t *testing.T) *ownNode {
 }
 
 var pages = []string{
-	"/", "/welcome", "/blocked", "/blocked/near", "/rules", "/rules/site", "/rules/login", "/allowed", "/blocked/held", "/changes", "/changes?kind=all", "/help", "/changes?kind=block", "/about",
+	"/", "/welcome", "/blocked", "/blocked/near", "/rules", "/rules/site", "/rules/login", "/allowed", "/blocked/held", "/changes", "/changes?kind=all", "/help", "/changes?kind=block", "/health",
 	"/address/" + offender, "/address/" + nearby, "/address/" + quiet, "/address/198.51.100.70", "/address/192.0.2.1", "/address/127.0.0.1", "/address/2001:db8::1",
 	"/address/" + offender + "?rule=login", "/network/198.51.100.0/24", "/network/198.51.100.64/26", "/network/10.0.0.0/8",
 }
@@ -168,7 +168,7 @@ func TestHostileText(t *testing.T) {
 // A page's files are named by their bytes, so that a browser can keep them.
 func TestAssets(t *testing.T) {
 	n := start(t, "")
-	found := regexp.MustCompile(`"(/console/assets/[^"]+)"`).FindAllStringSubmatch(n.get("/about", false).body, -1)
+	found := regexp.MustCompile(`"(/console/assets/[^"]+)"`).FindAllStringSubmatch(n.get("/health", false).body, -1)
 	if len(found) < 2 {
 		t.Fatalf("only %v", found)
 	}

@@ -89,15 +89,15 @@ func TestMonitorOnEveryPage(t *testing.T) {
 	n := start(t, "mode: monitor\n")
 	n.block(offender, "x")
 	for _, path := range pages {
-		n.shows(path, "Monitor mode: nothing is refused. 1 address or network would be.")
+		n.shows(path, "Monitor mode: nothing is refused; 1 address or network would be")
 	}
 }
 
 func TestFailingEnforcer(t *testing.T) {
 	n := start(t, "enforce: {files: [{file: $DIR/list.txt, format: plain, reload: [/bin/false]}]}\n")
 	n.block(offender, "x")
-	for _, path := range []string{"/blocked", "/address/" + offender, "/about"} {
-		n.shows(path, "list.txt does not take the list.", "1 block is decided and not in force there. It has taken none since this node was started.")
+	for _, path := range []string{"/blocked", "/address/" + offender, "/health"} {
+		n.shows(path, "list.txt is written but not in force", "decided and not in force there")
 	}
 }
 
@@ -115,7 +115,7 @@ func TestCutOffFleet(t *testing.T) {
 	store.Set(redistest.Fault{Refuse: true})
 	store.Cut()
 	n.Until("every page says so", func() bool {
-		return regexp.MustCompile(`Cut off from the fleet since \d\d:\d\d:\d\d\. This node decides alone; the counts of other nodes are missing\. .*Redis.*: .+`).MatchString(visible(n.get("/blocked/near", false).body))
+		return regexp.MustCompile(`(?s)Cut off from the fleet for [^:]*: 1 alarm.*Redis.*: .+ since \d\d:\d\d:\d\d`).MatchString(visible(n.get("/blocked/near", false).body))
 	})
 	store.Set(redistest.Fault{})
 	n.Until("it is over", func() bool { return !strings.Contains(n.get("/blocked", false).body, "Cut off") })

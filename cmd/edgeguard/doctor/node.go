@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io/fs"
 	"net"
-	"slices"
 	"time"
 
 	"edgeguard/admin"
@@ -14,8 +13,6 @@ import (
 	"edgeguard/admin/client"
 	"edgeguard/config"
 	"edgeguard/config/yaml"
-	"edgeguard/internal/words"
-	"edgeguard/node/alarm"
 )
 
 // askFor is how long the node may take to answer, and lineFor how long a line may be on
@@ -26,8 +23,7 @@ const (
 	lookAll = 20 * time.Millisecond // between two looks whether it arrived
 )
 
-// node asks the running node, if there is one, what each log delivered and which
-// conditions it reports, and sends a line to each socket where it receives a log.
+// node asks the running node, if there is one, how its parts are, and sends a line to each socket where it receives a log.
 func (x *examination) node(ctx context.Context, c *config.Config) {
 	listener, ok := c.Listen.Preferred()
 	if !ok {
@@ -48,9 +44,6 @@ func (x *examination) node(ctx context.Context, c *config.Config) {
 		return
 	}
 	x.answered()
-	for i := range status.Logs {
-		x.delivered(&status.Logs[i], status.Time, status.Time.Sub(status.Started))
-	}
 	for _, l := range c.Sensors.AccessLog {
 		if l.File == "" && (l.Listen.Network != "udp" || l.Listen.Local()) { // elsewhere, `from` may refuse this host
 			x.send(ctx, node, l.Listen)
@@ -58,27 +51,19 @@ func (x *examination) node(ctx context.Context, c *config.Config) {
 	}
 	x.filterOfNode(ctx, node)
 	x.bouncersOfNode(ctx, node)
-	for i, text := range status.Conditions {
-		is := doubt
-		if k := status.Kinds[i]; k == alarm.Served || k == alarm.Nothing {
-			is = wrong
-		}
-		x.note(is, "the node says", "%s", text)
-	}
-	x.asked(&status)
+	x.health(&status)
 }
 
-// asked says at which listeners no proxy has asked since the node's start: blocked addresses
-// are not refused there. Where something else refuses them that need not be a mistake.
-func (x *examination) asked(s *admin.Stats) {
-	askers, is := s.Askers(), doubt
-	if len(askers) > 0 || len(s.Ways()) > 0 {
-		is = fine
-	}
-	for _, source := range s.Sources {
-		if source.Asked && !s.Monitor && !slices.Contains(askers, source.Name) {
-			x.note(is, source.Name, "no proxy has asked here since the node's start %s ago: what it blocks is refused only where one asks; run `edgeguard snippets`",
-				words.Length(max(0, s.Time.Sub(s.Started)).Round(time.Second)))
+// health says how each part of the running node is, as the node says it.
+func (x *examination) health(s *admin.Stats) {
+	severity := map[string]severity{admin.HealthBad: wrong, admin.HealthWarn: doubt, admin.HealthUnknown: doubt, admin.HealthWell: fine}
+	for i := range s.Health {
+		r := &s.Health[i]
+		for _, a := range r.Alarms {
+			x.note(severity[a.State], "node's "+r.Part, "%s", a.Text)
+		}
+		if len(r.Alarms) == 0 {
+			x.note(severity[r.State], "node's "+r.Part, "%s", r.Text)
 		}
 	}
 }
@@ -87,23 +72,6 @@ func statusOf(ctx context.Context, node *client.Client) (admin.Stats, error) {
 	ctx, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
 	return node.Status(ctx)
-}
-
-// delivered says when a log last delivered something.
-func (x *examination) delivered(l *admin.Log, now time.Time, up time.Duration) {
-	about := "log " + l.Name
-	counted := l.Parsed - min(l.Parsed, l.Late)
-	switch {
-	case !l.Last.IsZero() && counted == 0:
-		x.note(doubt, about, "the node read %s of it since its start, and all were older than the default window: compare the clock and the zone of who writes it with this host's",
-			words.Plural(l.Parsed, "line", "lines"))
-	case !l.Last.IsZero():
-		x.note(fine, about, "the node counted %s of it since its start, the last %s ago", words.Plural(counted, "line", "lines"), words.Length(max(0, now.Sub(l.Last)).Round(time.Second)))
-	case up >= time.Minute && l.Lines > 0:
-		x.note(doubt, about, "the node has read %s of it since its start %v ago and counted none: check `format` and `emit`", words.Plural(l.Lines, "line", "lines"), up.Round(time.Second))
-	case up >= time.Minute:
-		x.note(doubt, about, "the node has counted nothing from it since its start %v ago: check that the server writes to it and has permission", up.Round(time.Second))
-	}
 }
 
 // send sends a blank line, as a proxy sends its lines: the node receives it and counts

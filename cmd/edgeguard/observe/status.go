@@ -67,10 +67,24 @@ func state(s *admin.Stats) string {
 	switch {
 	case !s.Ready:
 		return "not ready"
-	case len(s.Conditions) > 0:
+	case len(s.Alarms()) > 0:
 		return "degraded"
 	}
 	return "ok"
+}
+
+// colours are those of a part that is not well.
+var colours = map[string]string{admin.HealthBad: output.Red, admin.HealthWarn: output.Amber}
+
+// drawHealth writes a row for each part, the worst first, and below it what is wrong there.
+func drawHealth(out io.Writer, colour bool, s *admin.Stats) {
+	for i := range s.Health {
+		r := &s.Health[i]
+		fmt.Fprintf(out, "%s  %-13s  %s\n", output.Paint(colours[r.State], fmt.Sprintf("  %-8s", clean(r.State)), colour && colours[r.State] != ""), clean(r.Part), clean(r.Text))
+		for _, a := range r.Alarms {
+			fmt.Fprintf(out, "          %s\n", output.Paint(output.Red, "! "+clean(a.Text)+" (since "+words.Instant(a.Since)+")", colour))
+		}
+	}
 }
 
 func drawStatus(p *command.Env, s *admin.Stats) {
@@ -78,19 +92,13 @@ func drawStatus(p *command.Env, s *admin.Stats) {
 	field := func(name, format string, values ...any) {
 		fmt.Fprintf(out, "%s  %s\n", output.Paint(output.Bold, fmt.Sprintf("%-8s", name), p.Colour), fmt.Sprintf(format, values...))
 	}
-	mode, colour := "enforce", output.Red
-	if s.Monitor {
-		mode = "monitor: nothing is enforced"
-	}
+	colour := output.Red
 	if state(s) == "ok" {
 		colour = ""
 	}
 	field("node", "%s, edgeguard %s, up %s", clean(s.Node), clean(s.Version), words.Span(max(0, s.Time.Sub(s.Started)).Round(time.Second)))
-	field("mode", "%s", mode)
 	field("state", "%s", output.Paint(colour, state(s), p.Colour && colour != ""))
-	for _, c := range s.Conditions {
-		fmt.Fprintf(out, "          %s\n", output.Paint(output.Red, "! "+clean(c), p.Colour))
-	}
+	drawHealth(out, p.Colour, s)
 	e := &s.Events
 	field("events", "%s decided: %s passed (%s spared), %s denied%s, %s would be denied%s; %s", words.Number(e.Decided), words.Number(e.Passed), words.Number(e.Spared),
 		words.Number(e.Denied), denied(s), words.Number(e.Shadowed), unenforced(s), words.Plural(uncountedSince(&admin.Stats{}, s), "request was not counted", "requests were not counted"))
@@ -108,9 +116,6 @@ func drawStatus(p *command.Env, s *admin.Stats) {
 		field("told", "%s", receiversLine(s.Notified))
 	}
 	field("keys", "%s in %s of %s MiB", words.Number(s.Tables.Keys), words.Number(s.Tables.Used>>20), words.Number(s.Tables.Limit>>20))
-	field("fleet", "%s", fleetState(s))
-	field("config", "%s", configState(s))
-	field("saved", "%s", savedState(s.Snapshot))
 	drawSources(out, p.Colour, s)
 	drawEnforcers(out, p.Colour, s)
 	drawHAProxies(out, s)
@@ -151,40 +156,6 @@ func drawHAProxies(out io.Writer, s *admin.Stats) {
 			}
 		}
 	}
-}
-
-// fleetState says how the node is connected to its fleet.
-func fleetState(s *admin.Stats) string {
-	f := s.Fleet
-	switch {
-	case f == nil:
-		return "none: the node is alone"
-	case !f.Up:
-		return clean(f.Namespace) + ": cut off: " + clean(f.Fix)
-	}
-	return fmt.Sprintf("%s: %s, %s held", clean(f.Namespace), words.Plural(f.Alive, "node", "nodes"), words.Plural(f.Held, "record", "records"))
-}
-
-// configState says how the config was last read.
-func configState(s *admin.Stats) string {
-	switch {
-	case s.Reload == nil:
-		return "unknown"
-	case !s.Reload.OK:
-		return "the last reload failed; in force is that of " + words.Instant(s.Reload.Success)
-	}
-	return "read " + words.Instant(s.Reload.Success)
-}
-
-// savedState says when the state was last written.
-func savedState(s *admin.Snapshot) string {
-	switch {
-	case s == nil:
-		return "nothing: there is no state folder"
-	case s.Success.IsZero():
-		return "not yet"
-	}
-	return fmt.Sprintf("%s, %s KiB", words.Instant(s.Success), words.Number(s.Bytes>>10))
 }
 
 // drawSources writes where events come from, and what was read of logs.

@@ -67,9 +67,10 @@ func TestLostLines(t *testing.T) {
 // A condition, as of a file of the state that could not be read, is a line of its own, whole and without what a terminal obeys.
 func TestStatusNamesConditions(t *testing.T) {
 	var out bytes.Buffer
-	s := &admin.Stats{Node: "a", Ready: true, Conditions: []string{"node.state could not be used: it is renamed to /state/node.state.aside-1\x1b[2J. Remove it"}}
+	s := &admin.Stats{Node: "a", Ready: true}
+	s.Judge([]admin.Alarm{admin.NewAlarm("state", admin.PartState, "node.state could not be used: it is renamed to /state/node.state.aside-1\x1b[2J. Remove it", time.Time{}, true, false)})
 	drawStatus(&command.Env{Stdout: &out}, s)
-	if got, want := out.String(), "state     degraded\n          ! node.state could not be used: it is renamed to /state/node.state.aside-1"; !strings.Contains(got, want) || strings.Contains(got, "\x1b") {
+	if got, want := out.String(), "state     degraded\n  bad       state          Nothing is saved: no state folder\n          ! node.state could not be used: it is renamed to /state/node.state.aside-1"; !strings.Contains(got, want) || strings.Contains(got, "\x1b") {
 		t.Errorf("%q, want %q and no escape", got, want)
 	}
 	if state(s) == "ok" {

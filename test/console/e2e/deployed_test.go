@@ -67,7 +67,7 @@ enforce:
 		}
 		return len(s.Enforcers) == 3 && s.V4+s.V6 == blocks
 	})
-	return &world{name: "deployed", node: n, pages: []string{"/blocked", "/blocked?order=prefix", "/blocked?order=count", "/blocked/near", "/rules", "/rules/" + longRule, "/allowed", "/changes", "/changes?kind=all", "/help", "/neighbours", "/about",
+	return &world{name: "deployed", node: n, pages: []string{"/blocked", "/blocked?order=prefix", "/blocked?order=count", "/blocked/near", "/rules", "/rules/" + longRule, "/allowed", "/changes", "/changes?kind=all", "/help", "/neighbours", "/health",
 		"/address/" + longest, "/address/" + nearest, "/network/2001:db8:ffff:f000::/64", "/block?prefix=" + longest, "/unblock?prefix=" + longest, "/unblock?prefix=" + longest + "&prefix=198.100.0.128%2F31"}}
 }
 

@@ -69,7 +69,7 @@ func TestHeldBanner(t *testing.T) {
 	b.open(one.base + "/blocked")
 	b.mark()
 	b.until("it is live", isLive)
-	const waits = `document.querySelector(".banners").innerText.includes("waits for confirmation")`
+	const waits = `document.querySelector(".banners").innerText.includes("edgeguard blocks held")`
 	if eval[bool](b, waits) {
 		t.Fatal("something waits already")
 	}

@@ -123,14 +123,14 @@ func TestStale(t *testing.T) {
 	b.until("the page of another edgeguard is loaded", `window.marked === undefined && `+isLive)
 }
 
-// green says that the dot beside the state is: its colour is that of what goes well.
+// green says that no dot is of what is wrong, and the last has the colour of what goes well.
 const green = `(() => {
 	const probe = document.createElement("span");
 	probe.style.color = "var(--ok)";
 	document.body.append(probe);
 	const ok = getComputedStyle(probe).color;
 	probe.remove();
-	return getComputedStyle(document.querySelector(".state .dot")).backgroundColor === ok;
+	return !document.querySelector(".dot.warn") && getComputedStyle([...document.querySelectorAll(".state .dot")].pop()).backgroundColor === ok;
 })()`
 
 // A page that stays open has the banner of an alarm and no green dot while it is so, and
@@ -156,7 +156,7 @@ func TestDot(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.block("203.0.113.9", "a note")
-	b.until("it says that the list is not taken", `document.querySelector(".banner.bad")?.innerText.includes("does not take the list") && !`+green)
+	b.until("it says that the list is not taken", `document.querySelector(".banner.bad")?.innerText.includes("updates fail") && !`+green)
 	there()
 	b.until("it is green again", `document.querySelector(".banner") === null && `+green)
 	if !eval[bool](b, "window.marked === true") {

@@ -162,7 +162,7 @@ func TestMarkup(t *testing.T) {
 	harmless, b := newTab(t), newTab(t)
 	harmless.operator()
 	b.operator()
-	for _, path := range []string{"/blocked", "/allowed", "/changes", "/changes?kind=all", "/help", "/blocked/near", "/rules", "/rules/agents", "/about", "/address/203.0.113.0", "/address/203.0.113.200", "/address/203.0.113.4", "/address/198.51.100.1", "/address/203.0.113.105", "/network/203.0.113.0/24"} {
+	for _, path := range []string{"/blocked", "/allowed", "/changes", "/changes?kind=all", "/help", "/blocked/near", "/rules", "/rules/agents", "/health", "/address/203.0.113.0", "/address/203.0.113.200", "/address/203.0.113.4", "/address/198.51.100.1", "/address/203.0.113.105", "/network/203.0.113.0/24"} {
 		harmless.open(twins[0].shown + path)
 		b.open(twins[1].shown + path)
 		const count = `document.querySelectorAll("*").length - document.querySelectorAll(".chart rect, .chart line, .chart text, details tr, details td, .plotted *, #newer *, .asof *").length`

@@ -56,7 +56,7 @@ func TestSizes(t *testing.T) {
 	if requests > 5 || requests < 3 || size > 60_000 || html > 15_000 || html == 0 {
 		t.Error("at most 5 requests, 60,000 bytes and 15,000 of HTML are right")
 	}
-	for _, path := range []string{"/blocked", "/address/203.0.113.1", "/rules/site", "/blocked/near", "/about"} {
+	for _, path := range []string{"/blocked", "/address/203.0.113.1", "/rules/site", "/blocked/near", "/health"} {
 		if sum := b.scripts(n, path); sum > 15_000 || sum < 5_000 {
 			t.Errorf("%s loads %d bytes of the console's own scripts, at most 15,000 are right", path, sum)
 		}

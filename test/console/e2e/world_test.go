@@ -22,7 +22,7 @@ type world struct {
 }
 
 // everywhere are the pages that every node has.
-var everywhere = []string{"/", "/?from=2026-01-01T00:00:00Z&until=2026-01-01T01:00:00Z", "/welcome", "/blocked", "/blocked/near", "/rules", "/rules/site", "/allowed", "/blocked/held", "/changes", "/changes?kind=all", "/help", "/about", "/address/203.0.113.45", "/address/203.0.113.45?view=blocked", "/network/203.0.113.0/24", "/rules/site?threshold=100", "/rules/site/threshold?threshold=100", "/login"}
+var everywhere = []string{"/", "/?from=2026-01-01T00:00:00Z&until=2026-01-01T01:00:00Z", "/welcome", "/blocked", "/blocked/near", "/rules", "/rules/site", "/allowed", "/blocked/held", "/changes", "/changes?kind=all", "/help", "/health", "/address/203.0.113.45", "/address/203.0.113.45?view=blocked", "/network/203.0.113.0/24", "/rules/site?threshold=100", "/rules/site/threshold?threshold=100", "/login"}
 
 const (
 	offender = "203.0.113.45" // blocked by the rule site
