@@ -81,11 +81,12 @@ func New(c Config) *Side {
 func (f *Side) Settle(ctx context.Context, c *config.Config) {
 	var want []*service
 	f.peer.List.SetSigns(c.Fleet != nil && c.Fleet.KeyFile != "")
+	f.peer.Alarms.Ends(alarm.Fleet, "")
 	if c.Fleet != nil {
 		rc, key := f.config(c)
 		link, err := redis.New(rc, f.peer)
 		if err != nil {
-			f.peer.Alarms.Happened(f.peer.Now(), alarm.Fleet, "", "the node works without its fleet: "+err.Error())
+			f.peer.Alarms.Begins(f.peer.Now(), alarm.Fleet, "", "the node works without its fleet: "+err.Error())
 		} else {
 			want = append(want, &service{key: key, Link: link, peer: f.peer})
 			f.announce(&rc, key)

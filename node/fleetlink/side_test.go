@@ -94,3 +94,20 @@ func TestOtherRulesAreAnAlarm(t *testing.T) {
 		t.Errorf("of a node that left its fleet: %v", alarms.Lasting())
 	}
 }
+
+// A node whose link cannot be made says so for as long as that is its config.
+func TestLinkThatCannotBeMade(t *testing.T) {
+	alarms := alarm.New(func(edgeguard.Alarm) {}, func(string, string) {})
+	f := New(Config{Clock: clockguard.New(clockguard.Read(), clockguard.Config{}), Alarms: alarms, List: blocklist.New(blocklist.Config{}),
+		Thresholds: func() overlay.FleetPart { return overlay.FleetPart{} }})
+	c := config.Default()
+	c.Fleet = &config.Fleet{Redis: []string{"redis://127.0.0.1:1"}, Push: -1}
+	f.Settle(t.Context(), c)
+	if all := alarms.Lasting(); len(all) != 1 || all[0].Kind != alarm.Fleet {
+		t.Errorf("%+v", all)
+	}
+	f.Settle(t.Context(), config.Default())
+	if all := alarms.Lasting(); len(all) != 0 {
+		t.Errorf("it is alone, and %+v", all)
+	}
+}

@@ -52,6 +52,7 @@ type Lists struct {
 	config   Config
 	owned    *record
 	running  supervisor.Group[*enforcer]
+	unmade   []string                    // of the config; of who calls Settle
 	passing  sync.Mutex                  // held while a change is looked up and passed to the enforcers, so that they get the newest last
 	emptying supervisor.Group[*emptying] // of lists that the config no longer has
 }
@@ -170,10 +171,15 @@ func (e *Lists) paused(f *enforcer) bool {
 // alarm: the node's own verdicts are in force without it.
 func (e *Lists) want(wanted []listOf) []*enforcer {
 	var want []*enforcer
+	for _, name := range e.unmade {
+		e.config.Alarms.Ends(alarm.Enforcer, name)
+	}
+	e.unmade = nil
 	for _, w := range wanted {
 		p, err := e.make(w)
 		if err != nil {
-			e.config.Alarms.Happened(e.config.Now(), alarm.Enforcer, w.name, "the enforcer "+w.name+" cannot be set up: "+err.Error())
+			e.unmade = append(e.unmade, w.name)
+			e.config.Alarms.Begins(e.config.Now(), alarm.Enforcer, w.name, "the enforcer "+w.name+" cannot be set up: "+err.Error())
 			continue
 		}
 		want = append(want, p)

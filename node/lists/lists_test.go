@@ -168,3 +168,23 @@ func TestUnusableRecord(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A list that cannot be set up is an alarm until a reload has it otherwise: it has no figures that
+// would say so.
+func TestListThatCannotBeMade(t *testing.T) {
+	c := testConfig(t)
+	e := New(c)
+	defer e.Stop()
+	wrong := &config.Config{}
+	wrong.Enforce.Files = []config.ListFile{{File: filepath.Join(t.TempDir(), "deny.conf"), Format: "none"}}
+	for range 2 {
+		e.Settle(t.Context(), wrong)
+		if all := c.Alarms.Lasting(); len(all) != 1 || all[0].Kind != alarm.Enforcer || !strings.Contains(all[0].Text, "cannot be set up") {
+			t.Errorf("%+v", all)
+		}
+	}
+	e.Settle(t.Context(), &config.Config{})
+	if all := c.Alarms.Lasting(); len(all) != 0 {
+		t.Errorf("it left the config, and %+v", all)
+	}
+}
