@@ -28,6 +28,7 @@ type attacks struct {
 	mu     sync.Mutex // guards the fields below; a leaf, but for the list's
 	book   attack.Book
 	looked time.Time
+	silent []string // nodes that told nothing
 }
 
 // note adds an event that was kept.
@@ -93,25 +94,72 @@ func (v *View) past(ctx context.Context, from, until time.Time) *attack.Book {
 	return &book
 }
 
-// live calls a function with the live attacks, and with what standing blocks refused among them.
-func (v *View) live(look func(now time.Time, book *attack.Book)) {
+// live calls a function with the live attacks, and with what the blocks in force and other nodes refused
+// among them. silent are the nodes that told nothing.
+func (v *View) live(look func(now time.Time, book *attack.Book, silent []string)) {
+	a, now := &v.events.attacks, v.reader.Now()
+	var others []FleetNode
+	if a.stale(now) {
+		others = v.reader.FleetNodes() // asks for what this node tells, too
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	v.refresh(now)
+	if len(others) > 0 {
+		a.hear(now, others, v.events.node)
+	}
+	look(now, &a.book, a.silent)
+}
+
+// hear takes in what other nodes tell; the lock is held.
+func (a *attacks) hear(now time.Time, nodes []FleetNode, own string) {
+	var told []string
+	a.silent = nil
+	for i := range nodes {
+		switch n := &nodes[i]; {
+		case !n.Alive || n.Name == own:
+		case n.Figures == nil:
+			a.silent = append(a.silent, n.Name)
+		default:
+			told = append(told, n.Figures.Attacks)
+		}
+	}
+	a.book.Hear(now, told...)
+}
+
+// stale reports whether the figures are too old to be shown.
+func (a *attacks) stale(now time.Time) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return now.Sub(a.looked).Abs() >= attacksFresh
+}
+
+// refresh asks what the blocks in force refused, if that is too old; the lock is held.
+func (v *View) refresh(now time.Time) {
+	a := &v.events.attacks
+	if now.Sub(a.looked).Abs() < attacksFresh {
+		return
+	}
+	a.looked = now
+	a.book.Forget(now)
+	a.book.Look(now, func(network netip.Prefix, add func(attack.Standing)) {
+		for _, b := range v.reader.Active(v.inside(now, network)) {
+			s := attack.Standing{Rule: b.Rule, Prefix: b.Prefix, Since: b.Since, Last: b.LastRefused}
+			if b.Refused != nil {
+				s.Refused = uint64(*b.Refused)
+			}
+			add(s)
+		}
+	})
+}
+
+// TellAttacks returns what this node tells the others of its attacks.
+func (v *View) TellAttacks() string {
 	a, now := &v.events.attacks, v.reader.Now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if now.Sub(a.looked).Abs() >= attacksFresh {
-		a.looked = now
-		a.book.Forget(now)
-		a.book.Look(now, func(network netip.Prefix, add func(attack.Standing)) {
-			for _, b := range v.reader.Active(v.inside(now, network)) {
-				s := attack.Standing{Rule: b.Rule, Prefix: b.Prefix, Since: b.Since, Last: b.LastRefused}
-				if b.Refused != nil {
-					s.Refused = uint64(*b.Refused)
-				}
-				add(s)
-			}
-		})
-	}
-	look(now, &a.book)
+	v.refresh(now)
+	return a.book.Figures(now)
 }
 
 // NewAttack is an attack that nobody was told of, with the first of its blocks. Where it is denied only,
@@ -160,10 +208,13 @@ func (v *View) inside(now time.Time, network netip.Prefix) (all []edgeguard.Bloc
 }
 
 // newAttack returns a row as the API shows it.
-func newAttack(now time.Time, row *attack.Row) Attack {
+func newAttack(now time.Time, row *attack.Row, silent []string) Attack {
 	a := Attack{
 		ID: row.ID, Rules: slices.Clone(row.Rules), NetworkCount: row.Networks, Addresses: row.Addresses, Blocks: row.Blocks, Began: row.Began,
 		Last: row.Last, Ended: row.Ended(now), Watched: row.Kinds == attack.Watched, Denied: row.Kinds&attack.Denied != 0, Refused: row.Refused,
+	}
+	if a.GoesOn() {
+		a.Silent = silent
 	}
 	for _, m := range row.Members() {
 		if len(a.Networks) < fewNetworks {
@@ -176,10 +227,10 @@ func newAttack(now time.Time, row *attack.Row) Attack {
 // Attacks returns the attacks of a time: of the last hour for the zero times. Those that go on are
 // first, and then those of which most was refused. Of times before yesterday it reads the disk.
 func (v *View) Attacks(ctx context.Context, from, until time.Time) (all []Attack) {
-	collect := func(now time.Time, book *attack.Book) {
+	collect := func(now time.Time, book *attack.Book, silent []string) {
 		for _, row := range book.Rows(now) {
 			if !row.Began.After(until) && (row.GoesOn(now) || row.Ended(now).After(from)) {
-				all = append(all, newAttack(now, row))
+				all = append(all, newAttack(now, row, silent))
 			}
 		}
 	}
@@ -193,22 +244,22 @@ func (v *View) Attacks(ctx context.Context, from, until time.Time) (all []Attack
 	if now.Sub(from) <= lately {
 		v.live(collect)
 	} else {
-		collect(now, v.past(ctx, from, until))
+		collect(now, v.past(ctx, from, until), nil)
 	}
 	return all
 }
 
 // find calls a function with the attack of an ID; it reports whether there is one.
-func (v *View) find(ctx context.Context, id string, look func(time.Time, *attack.Book, *attack.Row)) (found bool) {
-	in := func(now time.Time, book *attack.Book) {
+func (v *View) find(ctx context.Context, id string, look func(time.Time, *attack.Book, *attack.Row, []string)) (found bool) {
+	in := func(now time.Time, book *attack.Book, silent []string) {
 		if row := book.Find(now, id); row != nil {
 			found = true
-			look(now, book, row)
+			look(now, book, row, silent)
 		}
 	}
 	v.live(in)
 	if began, ok := attack.BeganOf(id); ok && !found {
-		in(v.reader.Now(), v.past(ctx, began, began.Add(attack.Memory)))
+		in(v.reader.Now(), v.past(ctx, began, began.Add(attack.Memory)), nil)
 	}
 	return found
 }
@@ -216,8 +267,8 @@ func (v *View) find(ctx context.Context, id string, look func(time.Time, *attack
 // Attack returns an attack with its networks; false if there is none of this ID. Of one that became
 // part of another it returns the other.
 func (v *View) Attack(ctx context.Context, id string) (a Attack, members []AttackNetwork, found bool) {
-	found = v.find(ctx, id, func(now time.Time, _ *attack.Book, row *attack.Row) {
-		a = newAttack(now, row)
+	found = v.find(ctx, id, func(now time.Time, _ *attack.Book, row *attack.Row, silent []string) {
+		a = newAttack(now, row, silent)
 		if a.ID != id {
 			a.Into = a.ID
 		}
@@ -233,7 +284,7 @@ func (v *View) Attack(ctx context.Context, id string) (a Attack, members []Attac
 // AttackBlocks returns the blocks in force of an attack behind a prefix in their order, up to n, 0 for
 // all. Blocks of its networks that are others' are not among them.
 func (v *View) AttackBlocks(ctx context.Context, id string, after netip.Prefix, n int) (all []edgeguard.Block) {
-	v.find(ctx, id, func(now time.Time, book *attack.Book, row *attack.Row) {
+	v.find(ctx, id, func(now time.Time, book *attack.Book, row *attack.Row, _ []string) {
 		has := book.Blocks(row)
 		members := row.Members()
 		slices.SortFunc(members, func(x, y attack.Member) int { return x.Network.Compare(y.Network) })

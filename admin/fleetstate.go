@@ -142,6 +142,8 @@ type FleetFigures struct {
 	// Rules is a digest of the rules in force: nodes of one version with equal rules
 	// have the same.
 	Rules string `json:"rules_digest"`
+	// Attacks is what it tells of its attacks, for package attack.
+	Attacks string `json:"-"`
 }
 
 // FleetDetail is the state of a node in its fleet, and the fleet's nodes by their

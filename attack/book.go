@@ -139,7 +139,7 @@ func (b *Book) Look(now time.Time, inside func(netip.Prefix, func(Standing))) {
 	networks := make(map[netip.Prefix]bool)
 	for at, all := range b.runs {
 		for _, r := range all {
-			r.standing, r.blocks, r.elsewhere, r.networks = 0, 0, 0, 0
+			r.standing, r.blocks = 0, 0
 			if r.stands >= now.Unix() {
 				networks[at.network] = true
 			}

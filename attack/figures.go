@@ -36,9 +36,21 @@ func (b *Book) Figures(now time.Time) string {
 	return text.String()
 }
 
-// Hear adds what another node tells: what it refused is added to the rows that it is of, and an attack
-// without a block that is unknown here is one of this book. What no node writes is ignored.
-func (b *Book) Hear(now time.Time, text string) {
+// Hear takes in what the other nodes tell now: what they refused is added to the rows that it is of, and an
+// attack without a block that is unknown here is one of this book. What no node writes is ignored.
+func (b *Book) Hear(now time.Time, told ...string) {
+	for _, all := range b.runs {
+		for _, r := range all {
+			r.elsewhere, r.networks = 0, 0
+		}
+	}
+	b.rows = nil
+	for _, text := range told {
+		b.hear(now, text)
+	}
+}
+
+func (b *Book) hear(now time.Time, text string) {
 	if len(text) > MostFigures {
 		return
 	}

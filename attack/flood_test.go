@@ -250,7 +250,7 @@ func TestHostileFigures(t *testing.T) {
 		for j := range mostTold {
 			text.WriteString(good(idOf(place{fmt.Sprint("r", i), NetworkOf(network(i*mostTold + j))}, epoch.Unix())))
 		}
-		b.Hear(epoch, text.String())
+		b.hear(epoch, text.String())
 	}
 	if b.count > mostRuns/2+mostTold {
 		t.Errorf("%d runs", b.count)

@@ -13,6 +13,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
+	"edgeguard/internal/redistest"
 	"edgeguard/notify"
 )
 
@@ -172,5 +173,35 @@ func TestOneMessageAnAttack(t *testing.T) {
 	again.stop()
 	if all := got(); !slices.Equal(all, want) {
 		t.Errorf("after a restart: %q", all)
+	}
+}
+
+// Nodes of a fleet have the same attacks, and add up what each refused while somebody looks; one denied on
+// another node alone is shown, too.
+func TestAttacksOfAFleet(t *testing.T) {
+	t.Parallel()
+	a, b := startFleet(t, redistest.Start(t, redistest.Options{}))
+	for range 310 {
+		a.request("203.0.113.9")
+	}
+	b.eventually("the block comes", func() bool { return b.blocked("203.0.113.9") })
+	for range 40 {
+		b.request("203.0.113.9")
+	}
+	here, _, _ := a.list.Refusals(netip.MustParsePrefix("203.0.113.9/32"))
+	there, _, _ := b.list.Refusals(netip.MustParsePrefix("203.0.113.9/32"))
+	b.crossed(edgeguard.Crossing{Time: b.clock.Now(), Rule: "search", Key: edgeguard.Key{Prefix: netip.MustParsePrefix("9.9.9.9/32")}, Action: edgeguard.ActionDeny, Count: 6, Limit: 5})
+	shown := func(u *underTest) (all []string) {
+		for _, one := range u.attacks() {
+			all = append(all, fmt.Sprint(one.ID, one.Denied, one.Refused, one.Silent))
+		}
+		return all
+	}
+	a.eventually("both are known on both", func() bool {
+		first, other := shown(a), shown(b)
+		return len(first) == 2 && slices.Equal(first, other) && len(a.attacks()[0].Silent) == 0
+	})
+	if sum := a.attacks()[0].Refused; there != 40 || sum != uint64(here+there) {
+		t.Errorf("%d refused here, %d there, %d in all", here, there, sum)
 	}
 }

@@ -25,12 +25,15 @@ type Figures struct {
 	Memory  float64 `json:"memory"` // the part of the memory for counts that is used
 	Alarms  uint16  `json:"alarms"` // that last
 	Rules   string  `json:"rules"`  // a digest of the rules in force
+	// Attacks are what the node tells of its attacks, as package attack writes and reads it.
+	Attacks string `json:"attacks,omitempty"`
 }
 
-// The bounds of what is accepted. Most is the bytes of a text, with its MAC; a node
-// writes less than 200.
+// The bounds of what is accepted. MostFigures is the bytes of a text, with its MAC; a node
+// writes less than 200, and up to mostAttacks of its attacks.
 const (
-	MostFigures = 256
+	MostFigures = 256 + 2*mostAttacks // an escaped character takes two
+	mostAttacks = 4 << 10
 	mostRefused = 1e9
 	mostMemory  = 100
 	bootLength  = 16
@@ -52,7 +55,7 @@ func parseFigures(text string) (f Figures, ok bool) {
 		return Figures{}, false
 	}
 	within := f.Refused >= 0 && f.Refused <= mostRefused && f.Memory >= 0 && f.Memory <= mostMemory
-	return f, within && isHex(f.Boot, bootLength) && isHex(f.Rules, digestLong)
+	return f, within && isHex(f.Boot, bootLength) && isHex(f.Rules, digestLong) && len(f.Attacks) <= mostAttacks
 }
 
 // isHex reports whether a text is so many lower-case hex digits.

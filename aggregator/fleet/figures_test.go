@@ -25,6 +25,10 @@ func TestEncode(t *testing.T) {
 	if got, ok := parseFigures(sample().Encode(figuresEpoch)); !ok || got != want {
 		t.Errorf("%+v, %v", got, ok)
 	}
+	want.Attacks = strings.Repeat("\n", mostAttacks) // each is escaped
+	if got, ok := parseFigures(want.Encode(figuresEpoch)); !ok || got != want {
+		t.Errorf("with attacks: %v", ok)
+	}
 	most := Figures{Boot: boot, Blocks: 1<<32 - 1, Refused: 1e300, Memory: 1e300, Alarms: 1<<16 - 1, Rules: boot}
 	text := most.Encode(time.UnixMilli(1<<43 + 12345))
 	if got, ok := parseFigures(text); !ok || got.Refused != mostRefused || got.Memory != mostMemory || len(text)+51 > 200 {
@@ -51,6 +55,7 @@ func TestParse(t *testing.T) {
 		"invalid UTF-8":       strings.Replace(good, "fedcba9876543210", "\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe", 1),
 		"upper case":          strings.Replace(good, "fedcba9876543210", "FEDCBA9876543210", 1),
 		"a long digest":       strings.Replace(good, "fedcba9876543210", "fedcba98765432100", 1),
+		"many attacks":        strings.Replace(good, `"blocks":7`, `"attacks":"`+strings.Repeat("x", mostAttacks+1)+`"`, 1),
 		"no digest":           strings.Replace(good, "fedcba9876543210", "", 1),
 		"another boot":        strings.Replace(good, boot, "edge-1", 1),
 		"two texts":           good + good,

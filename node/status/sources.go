@@ -81,6 +81,8 @@ type Sources struct {
 	Alike func(rule, node string) bool
 	// Said returns what the fleet's nodes say of their work, and has them say it.
 	Said func() []fleet.Said
+	// Attacks returns what this node tells the others of its attacks.
+	Attacks func() string
 	// Held asks the fleet's other nodes which records they hold.
 	Held func(context.Context) (admin.FleetHeld, error)
 }
