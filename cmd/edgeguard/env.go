@@ -16,6 +16,16 @@ func environment() *command.Env {
 		e.Colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 		e.Width, _, _ = term.GetSize(int(os.Stdout.Fd()))
 	}
+	if in := int(os.Stdin.Fd()); term.IsTerminal(in) {
+		e.Raw = func() (restore func(), ok bool) {
+			before, err := term.MakeRaw(in)
+			return func() {
+				if err == nil {
+					_ = term.Restore(in, before)
+				}
+			}, err == nil
+		}
+	}
 	e.Progress = term.IsTerminal(int(os.Stderr.Fd())) && os.Getenv("TERM") != "dumb"
 	return e
 }

@@ -82,7 +82,7 @@ Start with one of your own logs:
 		replayCommand(e), tuneCommand(e), importCommand(e), presetsCommand(e),
 		setupCommand(e), checkCommand(e), doctor.Command(&doctor.Env{Env: e, Unit: doctor.ReadUnit}), snippetsCommand(e),
 		serveCommand(e), reloadCommand(e), overlayCommand(e), enforceCommand(e), listsCommand(e), notifyCommand(e),
-		observe.Top(e), observe.Status(e), observe.Rules(e), observe.Events(e), observe.Attacks(e), observe.Changes(e), explainCommand(e), consoleCommand(e),
+		observe.Top(e, printExplanation), observe.Status(e), observe.Rules(e), observe.Events(e), observe.Attacks(e), observe.Changes(e), explainCommand(e), consoleCommand(e),
 		blocks.Command(e), blocks.AllowCommand(e), clientsCommand(e), blocks.ImportsCommand(e), bouncersCommand(e), fleetCommand(e),
 		manCommand(e), versionCommand(e),
 	)

@@ -25,6 +25,8 @@ type Env struct {
 	// a line that is drawn over: both are terminals then.
 	Colour, Progress bool
 	Width            int // columns of Stdout, 0 if it is not a terminal
+	// Raw has Stdin handed on key by key, until restore is called; nil where it is no terminal.
+	Raw func() (restore func(), ok bool)
 	// JSON says that --json is given: see [Env.JSONFlag].
 	JSON bool
 }

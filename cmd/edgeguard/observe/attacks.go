@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -69,6 +70,16 @@ func printAttacks(e *command.Env, all []admin.Attack) {
 		t.Cells(append(attackCells(a), output.Text(output.Faint, "id", a.ID))...)
 	}
 	t.Print(e.Stdout, e.Colour)
+}
+
+// drawAttacks prints attacks that go on, within a screen.
+func drawAttacks(out io.Writer, e *command.Env, all []admin.Attack) {
+	t := &output.Table{Screen: e.Width}
+	for i := range all {
+		cells := attackCells(&all[i])
+		t.Cells(cells[:len(cells)-1]...)
+	}
+	t.Print(out, e.Colour)
 }
 
 // attackCells are a row of an attack.

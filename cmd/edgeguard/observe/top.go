@@ -23,14 +23,15 @@ import (
 // topEvery is how often the screen is drawn, and the span that rates are of.
 const topEvery = time.Second
 
-// Top returns the command top.
-func Top(e *command.Env) *cobra.Command {
+// Top returns the command top. explain prints an explanation.
+func Top(e *command.Env, explain func(*command.Env, *admin.Explanation)) *cobra.Command {
 	var rows int
 	c := &cobra.Command{
 		Use:   "top",
-		Short: "Watch a running node: requests, keys near a limit, newest blocks",
-		Long: `top shows the activity of a running node, updated every second. On a terminal it
-runs until interrupted; a row that is longer than the screen is clipped. What is blocked is
+		Short: "Watch a running node: requests, attacks, keys near a limit, newest blocks",
+		Long: `top shows the activity of a running node, updated every second: attacks that go on,
+those of which most is refused first, then who is near a limit or blocked. On a terminal it
+runs until interrupted, and keys choose a row, explain or unblock it: ? lists them. A row that is longer than the screen is clipped. What is blocked is
 below, and not among the keys near a limit. In a pipe, and with --json, top prints once and ends. Rules
 that have candidates are followed by what those would have done.`,
 		Example: `  edgeguard top
@@ -46,7 +47,9 @@ that have candidates are followed by what those would have done.`,
 	}
 	c.Flags().IntVar(&rows, "rows", 10, "show `N` keys, blocks and candidates")
 	e.JSONFlag(c, "print JSON, one object")
-	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, _ []string) error { return watchNode(ctx, e, node, rows) })
+	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, _ []string) error {
+		return (&topScreen{Env: e, node: node, rows: rows, explain: explain}).watch(ctx)
+	})
 }
 
 // frameJSON is one frame of top: figures as the API sends them, and rates.
@@ -58,16 +61,18 @@ type frameJSON struct {
 		Denied   float64 `json:"denied"`
 		Shadowed float64 `json:"shadowed"`
 	} `json:"per_second"`
-	Status admin.Stats      `json:"status"`
-	Keys   []admin.KeyCount `json:"keys"`
-	Newest []admin.Block    `json:"newest"`
+	Status admin.Stats `json:"status"`
+	// Attacks are those that go on.
+	Attacks []admin.Attack   `json:"attacks"`
+	Keys    []admin.KeyCount `json:"keys"`
+	Newest  []admin.Block    `json:"newest"`
 	// Candidates are what other thresholds of the rules would have done.
 	Candidates []candidateJSON `json:"candidates,omitempty"`
 }
 
 // frameOf returns the frame of two looks at a node.
-func frameOf(before, now *admin.Stats, top *admin.Top, candidates []candidateJSON) frameJSON {
-	f := frameJSON{Seconds: max(now.Time.Sub(before.Time).Seconds(), 0.001), Status: *now, Keys: top.Keys, Newest: top.Newest, Candidates: candidates}
+func frameOf(before, now *admin.Stats, attacks []admin.Attack, top *admin.Top, candidates []candidateJSON) frameJSON {
+	f := frameJSON{Seconds: max(now.Time.Sub(before.Time).Seconds(), 0.001), Status: *now, Attacks: attacks, Keys: top.Keys, Newest: top.Newest, Candidates: candidates}
 	rate := func(a, b uint64) float64 { return float64(b-min(a, b)) / f.Seconds }
 	f.Rates.Decided = rate(before.Events.Decided, now.Events.Decided)
 	f.Rates.Denied = rate(before.Events.Denied, now.Events.Denied)
@@ -75,53 +80,103 @@ func frameOf(before, now *admin.Stats, top *admin.Top, candidates []candidateJSO
 	return f
 }
 
-// watchNode draws until ctx is done, or once if the output is not a terminal or JSON.
-func watchNode(ctx context.Context, e *command.Env, node *client.Client, rows int) error {
-	before, err := node.Status(ctx)
-	if err != nil {
+// topScreen is what top draws, again and again.
+type topScreen struct {
+	*command.Env
+	node    *client.Client
+	rows    int
+	explain func(*command.Env, *admin.Explanation)
+	keys    *topKeys // nil without a keyboard
+	before  admin.Stats
+}
+
+// watch draws until ctx is done or a key ends it, or once if the output is not a terminal or JSON.
+func (s *topScreen) watch(ctx context.Context) (err error) {
+	if s.before, err = s.node.Status(ctx); err != nil {
 		return err
+	}
+	live, pressed := s.Width > 0 && !s.JSON, make(chan string)
+	if live && s.Raw != nil {
+		restore, ok := s.Raw()
+		defer restore()
+		if ok {
+			s.keys = new(topKeys)
+			go readKeys(ctx, s.Env, pressed)
+		}
 	}
 	tick := time.NewTicker(topEvery)
 	defer tick.Stop()
-	live := e.Width > 0
 	for {
 		select {
 		case <-tick.C:
+		case key := <-pressed:
+			what := s.keys.press(key)
+			if what == topEnds {
+				return nil
+			}
+			s.keys.act(ctx, s.Env, s.node, what, s.explain)
 		case <-ctx.Done():
 			return nil
 		}
-		now, err := node.Status(ctx)
-		if err != nil {
+		if err := s.draw(ctx, live); err != nil || !live {
 			return endOf(ctx, err)
 		}
-		top, err := node.Top(ctx, rows)
-		if err != nil {
-			return endOf(ctx, err)
-		}
-		list, err := node.Rules(ctx)
-		if err != nil {
-			return endOf(ctx, err)
-		}
-		candidates := candidatesOf(list.Rules)
-		if e.JSON {
-			return e.PrintJSON(frameOf(&before, &now, &top, candidates))
-		}
-		var screen bytes.Buffer
-		drawTop(&screen, e, &before, &now, &top)
-		drawCandidates(&screen, e.Colour, candidates[:min(len(candidates), rows)])
-		if more := len(candidates) - rows; more > 0 {
-			fmt.Fprintf(&screen, "and %s: edgeguard rules\n", words.Plural(more, "more candidate", "more candidates"))
-		}
-		if live {
-			// Home, each line cleared to its end, and what is below cleared:
-			// a whole clear would flicker.
-			fmt.Fprintf(e.Stdout, "\x1b[H%s\x1b[J", strings.ReplaceAll(screen.String(), "\n", "\x1b[K\n"))
-		} else {
-			_, err := e.Stdout.Write(screen.Bytes())
-			return err
-		}
-		before = now
 	}
+}
+
+// draw asks the node and draws once.
+func (s *topScreen) draw(ctx context.Context, live bool) error {
+	now, err := s.node.Status(ctx)
+	if err != nil {
+		return err
+	}
+	top, err := s.node.Top(ctx, s.rows)
+	if err != nil {
+		return err
+	}
+	list, err := s.node.Rules(ctx)
+	if err != nil {
+		return err
+	}
+	attacks, err := goingOn(ctx, s.node)
+	if err != nil {
+		return err
+	}
+	candidates := candidatesOf(list.Rules)
+	if s.JSON {
+		return s.PrintJSON(frameOf(&s.before, &now, attacks, &top, candidates))
+	}
+	if s.keys != nil {
+		attacks = s.keys.choose(attacks, &top)
+	}
+	var screen bytes.Buffer
+	drawTop(&screen, s.Env, &s.before, &now, attacks[:min(len(attacks), s.rows)], &top)
+	drawCandidates(&screen, s.Colour, candidates[:min(len(candidates), s.rows)])
+	if more := len(candidates) - s.rows; more > 0 {
+		fmt.Fprintf(&screen, "and %s: edgeguard rules\n", words.Plural(more, "more candidate", "more candidates"))
+	}
+	if now.Time.Sub(s.before.Time) >= topEvery/2 { // a key draws between: rates stay those of a second
+		s.before = now
+	}
+	if !live {
+		_, err := s.Stdout.Write(screen.Bytes())
+		return err
+	}
+	end := "\x1b[K\n"
+	if s.keys != nil {
+		s.keys.draw(&screen)
+		end = "\x1b[K\r\n" // a terminal that is read key by key adds no return
+	}
+	// Home, each line cleared to its end, and what is below cleared: a whole clear would
+	// flicker.
+	_, err = fmt.Fprintf(s.Stdout, "\x1b[H%s\x1b[J", strings.ReplaceAll(screen.String(), "\n", end))
+	return err
+}
+
+// goingOn returns the attacks that go on.
+func goingOn(ctx context.Context, node *client.Client) ([]admin.Attack, error) {
+	list, err := node.Attacks(ctx, time.Time{}, time.Time{})
+	return slices.DeleteFunc(list.Attacks, func(a admin.Attack) bool { return !a.GoesOn() }), err
 }
 
 // endOf is the error of a call, unless the user interrupted it.
@@ -133,7 +188,7 @@ func endOf(ctx context.Context, err error) error {
 }
 
 // drawTop writes one screen.
-func drawTop(out *bytes.Buffer, e *command.Env, before, now *admin.Stats, top *admin.Top) {
+func drawTop(out *bytes.Buffer, e *command.Env, before, now *admin.Stats, attacks []admin.Attack, top *admin.Top) {
 	mode := "enforce"
 	if now.Monitor {
 		mode = output.Paint(output.Amber, "monitor: nothing is enforced", e.Colour)
@@ -157,6 +212,10 @@ func drawTop(out *bytes.Buffer, e *command.Env, before, now *admin.Stats, top *a
 		fmt.Fprintln(out, output.Paint(output.Red, "! "+clip(safetext.Strip(c), e.Width-len("! ")), e.Colour))
 	}
 	fmt.Fprintln(out)
+	if len(attacks) > 0 {
+		drawAttacks(out, e, attacks)
+		fmt.Fprintln(out)
+	}
 	drawKeys(out, e, top.Keys)
 	if len(top.Newest) == 0 {
 		return
