@@ -62,7 +62,7 @@ func addTo(book *attack.Book, e *Event, rule string, prefix netip.Prefix, told b
 	book.Add(&c)
 }
 
-// read adds what the log keeps of a time to a book that fill passes it to.
+// read passes on what the log keeps that makes attacks.
 func (e *Events) read(ctx context.Context, q eventlog.Query, add func(*Event, string, netip.Prefix)) {
 	q.Kinds = []string{EventBlock, EventUnblock, EventEnd, EventCrossing}
 	for entry := range e.log.Find(ctx, q) {
@@ -85,10 +85,10 @@ func (e *Events) Recall(now time.Time) func(context.Context) {
 	}
 }
 
-// past returns a book of what the log keeps of a time, and of what decides of its attacks.
+// past returns a book of what the log keeps of a time, of what decides of its attacks, and of how these went on.
 func (v *View) past(ctx context.Context, from, until time.Time) *attack.Book {
 	var book attack.Book
-	v.events.read(ctx, eventlog.Query{Since: from.Add(-attack.Memory), Until: until}, func(event *Event, rule string, prefix netip.Prefix) {
+	v.events.read(ctx, eventlog.Query{Since: from.Add(-attack.Memory), Until: until.Add(attack.Memory)}, func(event *Event, rule string, prefix netip.Prefix) {
 		addTo(&book, event, rule, prefix, true)
 	})
 	return &book
@@ -258,8 +258,13 @@ func (v *View) find(ctx context.Context, id string, look func(time.Time, *attack
 		}
 	}
 	v.live(in)
-	if began, ok := attack.BeganOf(id); ok && !found {
-		in(v.reader.Now(), v.past(ctx, began, began.Add(attack.Memory)), nil)
+	rule, network, began, ok := attack.ParseID(id)
+	if found || !ok {
+		return found
+	}
+	for range v.events.log.Find(ctx, eventlog.Query{Rule: rule, Within: network, Since: began.Add(-attack.Memory), Until: began.Add(attack.Memory)}) {
+		in(v.reader.Now(), v.past(ctx, began, began), nil) // there is something: only then all is read
+		break
 	}
 	return found
 }
@@ -307,11 +312,14 @@ func (v *View) AttackDetail(ctx context.Context, id string, after netip.Prefix, 
 	if d.Attack, d.Members, found = v.Attack(ctx, id); !found {
 		return d, false
 	}
-	blocks := v.AttackBlocks(ctx, id, after, limit+1)
+	var blocks []edgeguard.Block
+	if d.Blocks > 0 {
+		blocks = v.AttackBlocks(ctx, id, after, limit+1)
+	}
 	if len(blocks) > limit {
 		blocks = blocks[:limit]
 		d.Next = blocks[limit-1].Prefix.String()
 	}
-	d.Active, d.AsOf = v.reader.Active(blocks), v.reader.Now().UTC()
+	d.Active, d.AsOf = append([]ActiveBlock{}, v.reader.Active(blocks)...), v.reader.Now().UTC()
 	return d, true
 }

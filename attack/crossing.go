@@ -120,10 +120,10 @@ func parseID(id string) (p place, first int64, ok bool) {
 	return place{rule, NetworkOf(netip.PrefixFrom(addr, length))}, at.Unix(), true
 }
 
-// BeganOf returns the time of an ID's crossing; false if it is none.
-func BeganOf(id string) (time.Time, bool) {
-	_, first, ok := parseID(id)
-	return time.Unix(first, 0).UTC(), ok
+// ParseID returns the rule, the network and the time of an ID's crossing; false if it is none.
+func ParseID(id string) (rule string, network netip.Prefix, began time.Time, ok bool) {
+	p, first, ok := parseID(id)
+	return p.rule, p.network, time.Unix(first, 0).UTC(), ok
 }
 
 func cutLast(text, sep string) (before, after string, found bool) {
