@@ -156,8 +156,9 @@ type Alarm struct {
 	Time       time.Time
 	Kind, Text string
 	About      string // of what kind it is one: a log, a listener
-	// Lasts says that it has an end, Again that it was told since it began, and Over that it has ended.
-	Lasts, Again, Over bool
+	// Lasts says that it has an end, Again that it was told since it began, Same that it then said the
+	// same, and Over that it has ended.
+	Lasts, Again, Same, Over bool
 }
 
 // ownerMark begins the Rule of a block that another program owns. It ends in a

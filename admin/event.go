@@ -57,9 +57,11 @@ type Event struct {
 	// Name and Text belong to the others: a fixed word for machines, which is the rule of
 	// would_block, and a sentence for people.
 	Name string `json:"name,omitempty"`
-	// About is what an alarm, by its kind in Name, is about; Lasts says that it has an end.
+	// About is what an alarm, by its kind in Name, is about; Lasts says that it has an end, and Again
+	// that it was told since it began and says something else now.
 	About string `json:"about,omitempty"`
 	Lasts bool   `json:"lasts,omitempty"`
+	Again bool   `json:"again,omitempty"`
 	Text  string `json:"text,omitempty"`
 }
 

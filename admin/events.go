@@ -99,9 +99,9 @@ func (e *Events) allowance(now time.Time, b edgeguard.Block) {
 	e.keep(eventlog.Blocks, Event{Time: now.UTC(), Kind: kind, Allowance: &shown}, b.Rule, b.Prefix)
 }
 
-// Alarm publishes an alarm, or its end. What was told since it began is not kept again.
+// Alarm publishes an alarm, or its end. What was told so since it began is not kept again.
 func (e *Events) Alarm(a edgeguard.Alarm) {
-	event := Event{Time: a.Time.UTC(), Kind: EventAlarm, Name: a.Kind, About: a.About, Lasts: a.Lasts, Text: a.Text}
+	event := Event{Time: a.Time.UTC(), Kind: EventAlarm, Name: a.Kind, About: a.About, Lasts: a.Lasts, Again: a.Again, Text: a.Text}
 	if a.Over {
 		event.Kind = EventRecovered
 		e.publish(event)
@@ -114,7 +114,7 @@ func (e *Events) Alarm(a edgeguard.Alarm) {
 		name = OtherLabel
 	}
 	e.alarms[name]++
-	if a.Again {
+	if a.Same {
 		e.send(event, func() uint64 { return e.log.Newest() })
 		return
 	}

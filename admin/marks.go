@@ -83,14 +83,15 @@ func (v *View) marksOf(ctx context.Context, h *Hours, day []watch.DayMinute) []M
 			marks = append(marks, Mark{m.Begin, MarkBlocks, fmt.Sprintf("%d blocks were made or changed", m.Blocks)})
 		}
 	}
-	for _, a := range v.AlarmsIn(ctx, h.Begin, h.Until) {
-		if !a.Began.Before(h.Begin) {
-			marks = append(marks, Mark{a.Began, MarkAlarm, a.Text})
+	q := eventlog.Query{Since: h.Begin, Until: h.Until, Kinds: []string{EventAlarm, EventChange}, Rooms: []eventlog.Room{eventlog.ByHand}}
+	for entry := range v.events.log.Find(ctx, q) {
+		var e Event
+		if json.Unmarshal(entry.Body, &e) != nil || e.Again {
+			continue
 		}
-	}
-	changes := eventlog.Query{Since: h.Begin, Until: h.Until, Kinds: []string{EventChange}, Rooms: []eventlog.Room{eventlog.ByHand}, Newest: true}
-	for _, e := range v.Past(ctx, changes, mostMarks).Events {
-		if c := e.Change; c.Result == "ok" && slices.Contains(thresholdActions, c.Action) {
+		if c := e.Change; c == nil {
+			marks = append(marks, Mark{e.Time, MarkAlarm, e.Text})
+		} else if !v.discreet && c.Result == "ok" && slices.Contains(thresholdActions, c.Action) {
 			marks = append(marks, Mark{e.Time, MarkThreshold, fmt.Sprintf("%s of %s by %s: %s", c.Action, c.Target, cmp.Or(c.User, c.Who), c.Detail)})
 		}
 	}

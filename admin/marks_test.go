@@ -20,11 +20,11 @@ func alarmed(t *testing.T) *View {
 	e.Alarm(edgeguard.Alarm{Time: ago(400), Kind: "log", About: "a", Lasts: true, Text: "of the last run"})
 	e.State(ago(300), StateStarting, "the node was started")
 	e.Alarm(edgeguard.Alarm{Time: ago(200), Kind: "log", About: "a", Lasts: true, Text: "a is away"})
-	e.Alarm(edgeguard.Alarm{Time: ago(199), Kind: "log", About: "a", Lasts: true, Again: true, Text: "a is away"})
+	e.Alarm(edgeguard.Alarm{Time: ago(199), Kind: "log", About: "a", Lasts: true, Again: true, Same: true, Text: "a is away"})
 	e.Alarm(edgeguard.Alarm{Time: ago(198), Kind: "log", About: "b", Lasts: true, Text: "b is away"})
 	e.Alarm(edgeguard.Alarm{Time: ago(150), Kind: "log", About: "a", Lasts: true, Over: true, Text: "a is away"})
 	e.Alarm(edgeguard.Alarm{Time: ago(90), Kind: "wide", About: "rule", Text: "many"})
-	e.Alarm(edgeguard.Alarm{Time: ago(80), Kind: "log", About: "b", Lasts: true, Text: "b is gone"})
+	e.Alarm(edgeguard.Alarm{Time: ago(80), Kind: "log", About: "b", Lasts: true, Again: true, Text: "b is gone"})
 	e.Change(Audit{Time: ago(30), Who: "127.0.0.1:1", User: "anna", Action: "threshold", Target: "login", Detail: "40 → 50", Result: "ok"})
 	e.Change(Audit{Time: ago(29), Who: "x", Action: "threshold", Target: "login", Detail: "50 → 0", Result: "refused"})
 	e.Change(Audit{Time: ago(28), Who: "x", Action: "block", Target: "203.0.113.1", Result: "ok"})
@@ -77,7 +77,7 @@ func TestMarks(t *testing.T) {
 	if got := told(v.ForGuests(), 60); strings.Contains(got, "anna") || !strings.Contains(got, "blocks") {
 		t.Errorf("a guest: %s", got)
 	}
-	if got, want := told(v, 360), "08:40 alarm a is away\n08:42 alarm b is gone\n10:30 alarm many\n11:30 threshold threshold of login by anna: 40 → 50\n11:40 blocks 10 blocks were made or changed\n"; got != want {
+	if got, want := told(v, 360), "08:40 alarm a is away\n08:42 alarm b is away\n10:30 alarm many\n11:30 threshold threshold of login by anna: 40 → 50\n11:40 blocks 10 blocks were made or changed\n"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 }

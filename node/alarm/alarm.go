@@ -104,7 +104,7 @@ func (t *Tracker) raise(now time.Time, key subject, text string, lasts bool) {
 	s.lasts, s.event = lasts, !lasts
 	due := s.reported.IsZero() || now.Sub(s.reported) >= Every
 	told := s.Alarm
-	told.Again = s.told && s.said == words(text)
+	told.Again, told.Same = s.told, s.told && s.said == words(text)
 	if due {
 		s.report(now)
 	}
@@ -136,7 +136,7 @@ func (t *Tracker) Again(now time.Time) {
 	var due []edgeguard.Alarm
 	t.mu.Lock()
 	for key, s := range t.raised {
-		since := now.Sub(s.reported)
+		since, again := now.Sub(s.reported), s.told
 		switch {
 		case !s.lasts && since >= Every:
 			delete(t.raised, key)
@@ -144,7 +144,7 @@ func (t *Tracker) Again(now time.Time) {
 			s.lasts && s.said != words(s.Text) && now.Sub(s.since) >= settled && since >= changes:
 			s.report(now)
 			a := s.Alarm
-			a.Time = now
+			a.Time, a.Again = now, again
 			due = append(due, a)
 		}
 	}

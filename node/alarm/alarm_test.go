@@ -168,7 +168,9 @@ func TestOneCauseIsToldOnce(t *testing.T) {
 // An alarm that was told says when it is told again, and that it is over, however it ended.
 func TestAlarmsTellTheirEnd(t *testing.T) {
 	told := ""
-	hear := func(a edgeguard.Alarm) { told += fmt.Sprintf("%s %v %v %v; ", a.About, a.Lasts, a.Again, a.Over) }
+	hear := func(a edgeguard.Alarm) {
+		told += fmt.Sprintf("%s %v %v %v %v; ", a.About, a.Lasts, a.Again, a.Same, a.Over)
+	}
 	a := New(hear, func(string, string) {})
 	a.Over = hear
 	now := time.Unix(1_800_000_000, 0)
@@ -185,7 +187,7 @@ func TestAlarmsTellTheirEnd(t *testing.T) {
 	a.Recovers("log", "z")
 	a.Begins(now.Add(time.Second), "log", "z", "away") // within its minute: not told
 	a.Ends("log", "z")
-	if want := "x true false false; x true true false; x true false false; x true false true; y false false false; z true false false; z true false true; "; told != want {
+	if want := "x true false false false; x true true true false; x true true false false; x true false false true; y false false false false; z true false false false; z true false false true; "; told != want {
 		t.Errorf("%s\nwant %s", told, want)
 	}
 }
