@@ -2,8 +2,11 @@ package admin
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"net/http"
 	"net/netip"
+	"strconv"
 	"strings"
 
 	"edgeguard"
@@ -49,10 +52,13 @@ type BulkLifted struct {
 
 // UnblockMany lifts the blocks of a selection, or only says what that would do. One record of
 // the audit is about all of them.
-func (c *Changes) UnblockMany(by access.Caller, s *Selection, reason string, try bool) (done BulkLifted, p *call.Problem) {
+func (c *Changes) UnblockMany(ctx context.Context, by access.Caller, s *Selection, reason string, try bool) (done BulkLifted, p *call.Problem) {
 	lift := func(record *Audit) *call.Problem {
 		if p := call.CheckReason(reason); p != nil {
 			return p
+		}
+		if s.Attack != "" && !c.view.ofAttack(ctx, s) {
+			return call.NewProblem(http.StatusNotFound, "attack", strconv.Quote(call.Clip(s.Attack))+" is no attack that is known", "look at the attacks")
 		}
 		why := cmp.Or(reason, "lifted by hand")
 		found, more := c.view.selected(s, MostLifted)

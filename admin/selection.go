@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -10,7 +11,6 @@ import (
 	"edgeguard"
 	"edgeguard/admin/call"
 	"edgeguard/blocklist"
-	"edgeguard/internal/words"
 )
 
 // MostLifted is how many blocks one request lifts.
@@ -24,11 +24,12 @@ const everyBlock = "all blocks"
 type Selection struct {
 	// BlockFilter is what a list is asked for. Its order and place say nothing here.
 	BlockFilter
-	// Rules, Networks and Prefixes are only blocks by one of these rules, inside one of these
-	// networks, of exactly one of these prefixes. Nil says nothing.
+	// Rules and Prefixes are only blocks by one of these rules, of exactly one of these prefixes.
+	// Nil says nothing.
 	Rules    []string
-	Networks []netip.Prefix
 	Prefixes []netip.Prefix
+	// Attack is the ID of the attack whose blocks they are.
+	Attack string
 	// Seen is when somebody saw what matches: only blocks that were made until then. Zero is now.
 	Seen time.Time
 }
@@ -36,7 +37,7 @@ type Selection struct {
 // ReadSelection reads the parameters of a selection, and others by their names. One of a selection
 // has to be given, so that no slip lifts everything.
 func ReadSelection(r *http.Request, others ...string) (s Selection, q call.Query, p *call.Problem) {
-	if q, p = call.ReadQuery(r, slices.Concat(filterNames, []string{"seen", "all"}, others)...); p != nil {
+	if q, p = call.ReadQuery(r, slices.Concat(filterNames, []string{"attack", "seen", "all"}, others)...); p != nil {
 		return s, q, p
 	}
 	if s.BlockFilter, p = readFilter(q); p != nil {
@@ -45,7 +46,8 @@ func ReadSelection(r *http.Request, others ...string) (s Selection, q call.Query
 	if s.Seen, p = q.Time("seen"); p != nil {
 		return s, q, p
 	}
-	given := slices.ContainsFunc(filterNames, func(name string) bool { return q[name] != "" })
+	s.Attack = q["attack"]
+	given := s.Attack != "" || slices.ContainsFunc(filterNames, func(name string) bool { return q[name] != "" })
 	if p = q.OneOf("all", "true"); p == nil && !given && q["all"] == "" {
 		p = call.NewProblem(http.StatusBadRequest, "rule", "is missing, and every other word that says which blocks are lifted", "name a rule, an owner, a prefix or another filter, or set all=true")
 	}
@@ -71,9 +73,9 @@ func (s *Selection) String() string {
 	say(s.Proxied != nil, "proxied or not")
 	say(s.Within.IsValid(), "inside "+s.Within.String())
 	say(s.Contains.IsValid(), "that contain "+s.Contains.String())
-	say(len(s.Networks) > 0, "in "+words.Plural(len(s.Networks), "network", "networks"))
 	say(!s.Since.IsZero(), "since "+s.Since.UTC().Format(time.RFC3339))
-	say(len(s.Prefixes) > 0, "chosen one by one")
+	say(s.Attack != "", "of the attack "+s.Attack)
+	say(s.Attack == "" && len(s.Prefixes) > 0, "chosen one by one")
 	if len(parts) == 0 {
 		return everyBlock
 	}
@@ -89,7 +91,6 @@ func (s *Selection) has(b *edgeguard.Block, node string) bool {
 	f.Node, f.After = node, ListPosition{}
 	return f.wants(b) && (s.Rules == nil || slices.Contains(s.Rules, b.Rule)) &&
 		(!f.Contains.IsValid() || b.Prefix.Contains(f.Contains)) &&
-		(s.Networks == nil || slices.ContainsFunc(s.Networks, func(n netip.Prefix) bool { return n.Bits() <= b.Prefix.Bits() && n.Contains(b.Prefix.Addr()) })) &&
 		(s.Prefixes == nil || s.isChosen(b.Prefix))
 }
 
@@ -121,7 +122,7 @@ func (v *View) selected(s *Selection, most int) (all []edgeguard.Block, more boo
 		}
 		return all, more
 	}
-	if s.Rule != "" && !s.Within.IsValid() && s.Networks == nil {
+	if s.Rule != "" && !s.Within.IsValid() {
 		for b := range v.reader.Newest(now, blocklist.Only{Rule: s.Rule}, blocklist.Place{}) {
 			if !add(&b) {
 				break
@@ -129,27 +130,20 @@ func (v *View) selected(s *Selection, most int) (all []edgeguard.Block, more boo
 		}
 		return all, more
 	}
-	for _, n := range s.networks() {
-		for b := range v.reader.Blocks(now, n) {
-			if n.IsValid() && !n.Contains(b.Prefix.Addr()) || !add(&b) {
-				break
-			}
+	for b := range v.reader.Blocks(now, s.Within) {
+		if s.past(&b) || !add(&b) {
+			break
 		}
 	}
 	return all, more
 }
 
-// networks returns where the blocks lie, none inside another; one zero prefix for everywhere.
-func (s *Selection) networks() (all []netip.Prefix) {
-	in := slices.Clone(s.Networks)
-	if s.Networks == nil {
-		in = []netip.Prefix{s.Within}
+// ofAttack makes a selection of an attack one of its blocks; false if there is no such attack.
+func (v *View) ofAttack(ctx context.Context, s *Selection) (found bool) {
+	a, _, found := v.Attack(ctx, s.Attack)
+	s.Rules, s.Prefixes = a.Rules, []netip.Prefix{}
+	for _, b := range v.AttackBlocks(ctx, s.Attack, netip.Prefix{}, 0) {
+		s.Prefixes = append(s.Prefixes, b.Prefix)
 	}
-	slices.SortFunc(in, netip.Prefix.Compare)
-	for _, n := range in {
-		if k := len(all); k == 0 || n.Bits() < all[k-1].Bits() || !all[k-1].Contains(n.Addr()) {
-			all = append(all, n)
-		}
-	}
-	return all
+	return found
 }

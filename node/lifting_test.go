@@ -2,7 +2,10 @@ package node
 
 import (
 	"net/netip"
+	"net/url"
+	"strings"
 	"testing"
+	"time"
 
 	"edgeguard"
 	"edgeguard/admin"
@@ -68,7 +71,7 @@ func TestManyAreLifted(t *testing.T) {
 	}
 	changes := admin.NewChanges(u.admin.view, u.admin.operator, func(admin.Audit) {})
 	by := access.Caller{Role: access.Operator}
-	done, p := changes.UnblockMany(by, &s, "", false)
+	done, p := changes.UnblockMany(t.Context(), by, &s, "", false)
 	if p != nil || done.Lifted != 2 || done.Rules["site"] != 2 || u.list.Len() != 2 {
 		t.Errorf("%+v, %v; %d blocks", done, p, u.list.Len())
 	}
@@ -87,5 +90,45 @@ func TestManyAreLifted(t *testing.T) {
 	}
 	if b := u.list.BlockOf(u.clock.Now(), netip.MustParsePrefix("203.0.113.9/32")); b == nil || b.Rule != "site" || b.Count == 0 {
 		t.Errorf("it came back as %+v", b)
+	}
+}
+
+// The page of an attack has its blocks, and all of these are lifted by one change; a block of the same
+// network that is none of it stays.
+func TestAttackIsUnblocked(t *testing.T) {
+	t.Parallel()
+	u := newNode(t, shortDir(t), oneLog).start()
+	for _, addr := range []string{"203.0.113.9", "203.0.113.10", "203.0.113.11"} {
+		for range 310 {
+			u.request(addr)
+		}
+	}
+	if _, err := u.desk().Block(t.Context(), admin.BlockRequest{Prefix: "203.0.113.77"}); err != nil {
+		t.Fatal(err)
+	}
+	var attacks []admin.Attack
+	u.eventually("the attack", func() bool {
+		attacks = u.admin.view.Attacks(t.Context(), time.Time{}, time.Time{})
+		return len(attacks) == 1 && attacks[0].Addresses == 3
+	})
+	of := client.Filter{Attack: attacks[0].ID}
+	would, err := u.desk().UnblockMany(t.Context(), of, "", true)
+	if err != nil || would.Lifted != 3 || would.Rules["site"] != 3 {
+		t.Errorf("%+v, %v", would, err)
+	}
+	status, body := u.get("/attacks/" + url.PathEscape(attacks[0].ID))
+	for _, text := range []string{"3 addresses of 203.0.113.0/24 over site since", "It goes on.", "3 blocks are in force", "Unblock all 3<", ">203.0.113.10</a>", "The last hour"} {
+		if status != 200 || !strings.Contains(strings.ReplaceAll(body, "<wbr>", ""), text) {
+			t.Errorf("%d: no %q in\n%s", status, text, body)
+		}
+	}
+	if done, err := u.desk().UnblockMany(t.Context(), of, "", false); err != nil || done.Lifted != 3 || u.list.Len() != 1 {
+		t.Errorf("%+v, %v; %d blocks", done, err, u.list.Len())
+	}
+	if status, body := u.get("/attacks/" + url.PathEscape(attacks[0].ID)); status != 200 || strings.Contains(body, "Unblock all") {
+		t.Errorf("%d\n%s", status, body)
+	}
+	if status, _ := u.get("/attacks/none"); status != 404 {
+		t.Errorf("%d", status)
 	}
 }

@@ -19,12 +19,13 @@ type Filter struct {
 	Owner        string // another program whose blocks are meant
 	Prefix       string // blocks inside it
 	Contains     string // an address: blocks that hold it
+	Attack       string // an attack whose blocks are removed; no list takes it
 }
 
 // query is the filter as the API reads it.
 func (f *Filter) query() url.Values {
 	query := url.Values{}
-	for name, value := range map[string]string{"rule": f.Rule, "owner": f.Owner, "origin": f.Origin, "prefix": f.Prefix, "contains": f.Contains} {
+	for name, value := range map[string]string{"rule": f.Rule, "owner": f.Owner, "origin": f.Origin, "prefix": f.Prefix, "contains": f.Contains, "attack": f.Attack} {
 		if value != "" {
 			query.Set(name, value)
 		}

@@ -76,6 +76,7 @@ func (p *Pages) Routes() map[string]http.Handler {
 		"GET /blocked/near":             p.rules.near,
 		"GET /blocked/held":             p.lists.held,
 		"GET /network/{prefix...}":      p.blocks.network,
+		"GET /attacks/{id}":             p.blocks.attack,
 		"GET /address/{address}":        p.addresses.address,
 		"GET /rules":                    p.rules.rules,
 		"GET /rules/{name}":             p.rules.rule,

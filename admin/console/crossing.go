@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"edgeguard"
 	"edgeguard/admin"
@@ -168,15 +169,20 @@ func (p *addressHandlers) asks(r *http.Request, addr netip.Addr, keys []netip.Pr
 		}
 	}
 	slices.SortStableFunc(all, func(a, b admin.Sample) int { return b.Time.Compare(a.Time) })
-	for _, one := range all {
-		shown := asked{At: at(one.Time, e.Time), Method: one.Method, Path: one.Path, Agent: one.Agent, Refused: one.Refused}
-		if one.Address != addr {
-			shown.Address = one.Address.String()
-		}
-		if one.Status != 0 {
-			shown.Status = fmt.Sprint(one.Status)
-		}
-		out = append(out, shown)
+	for i := range all {
+		out = append(out, newAsked(&all[i], addr, e.Time))
 	}
 	return out
+}
+
+// newAsked returns a request as the page of an address shows it, which it names if it is another's.
+func newAsked(one *admin.Sample, addr netip.Addr, now time.Time) asked {
+	shown := asked{At: at(one.Time, now), Method: one.Method, Path: one.Path, Agent: one.Agent, Refused: one.Refused}
+	if one.Address != addr {
+		shown.Address = one.Address.String()
+	}
+	if one.Status != 0 {
+		shown.Status = fmt.Sprint(one.Status)
+	}
+	return shown
 }

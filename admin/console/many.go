@@ -1,13 +1,10 @@
 package console
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -57,6 +54,7 @@ func (a *actPage) selection() (s admin.Selection, problem *call.Problem) {
 func (p *actHandlers) planMany(r *http.Request, a *actPage) {
 	s, problem := a.selection()
 	if problem != nil {
+		problem.Field = "prefix" // which the form shows
 		a.refuse(problem)
 		return
 	}
@@ -67,8 +65,9 @@ func (p *actHandlers) planMany(r *http.Request, a *actPage) {
 		}
 	}
 	a.Seen = s.Seen.UTC().Format(time.RFC3339Nano)
-	would, problem := p.changes.UnblockMany(access.CallerOf(r), &s, "", true)
+	would, problem := p.changes.UnblockMany(r.Context(), access.CallerOf(r), &s, "", true)
 	if problem != nil {
+		problem.Field = "prefix"
 		a.refuse(problem)
 		return
 	}
@@ -93,13 +92,7 @@ func (p *actHandlers) planMany(r *http.Request, a *actPage) {
 
 // sayMany says what unblocking many would do.
 func (a *actPage) sayMany(would *admin.BulkLifted) {
-	var by []string
-	for _, rule := range slices.SortedFunc(maps.Keys(would.Rules), func(x, y string) int {
-		return cmp.Or(cmp.Compare(would.Rules[y], would.Rules[x]), cmp.Compare(x, y))
-	}) {
-		by = append(by, fmt.Sprintf("%s by %s", words.Number(would.Rules[rule]), makerOf(rule)))
-	}
-	a.stress(upper(a.Name) + ", " + strings.Join(by, ", "))
+	a.stress(upper(a.Name) + ", " + byRules(would.Rules))
 	if would.More {
 		a.say(", and more match: one form lifts " + words.Number(admin.MostLifted))
 	}
@@ -111,7 +104,7 @@ func (a *actPage) sayMany(would *admin.BulkLifted) {
 
 // unblockMany unblocks what the page is about.
 func (p *actHandlers) unblockMany(r *http.Request, a *actPage) *outcome {
-	done, problem := p.changes.UnblockMany(access.CallerOf(r), &a.chosen, a.Note, false)
+	done, problem := p.changes.UnblockMany(r.Context(), access.CallerOf(r), &a.chosen, a.Note, false)
 	if problem != nil {
 		a.refuse(problem)
 		return nil

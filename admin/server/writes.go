@@ -80,7 +80,7 @@ func (s writes) removeBlocks(w http.ResponseWriter, r *http.Request) *call.Probl
 	if p = cmp.Or(p, q.OneOf("dry_run", "true", "false")); p != nil {
 		return s.Audited(access.CallerOf(r), "unblock many", "", func(*string) *call.Problem { return p })
 	}
-	lifted, p := s.UnblockMany(access.CallerOf(r), &selection, q["reason"], q["dry_run"] == "true")
+	lifted, p := s.UnblockMany(r.Context(), access.CallerOf(r), &selection, q["reason"], q["dry_run"] == "true")
 	return answered(w, http.StatusOK, lifted, p)
 }
 

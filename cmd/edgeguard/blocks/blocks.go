@@ -223,8 +223,8 @@ addresses, on all nodes of a fleet. It stops at the first prefix that is not blo
 With --owner it takes back the block that this program made through this
 node, and resets nothing; another block stays, and that is no error.
 
-With --all it takes back every block that --rule, --owner (through this node) and
---prefix match, or without these every one: as one change. A block that one of them had
+With --all it takes back every block that --rule, --owner (through this node), --prefix
+and --attack match, or without these every one: as one change. A block that one of them had
 replaced, as an import does a rule's, is in force again. Counts restart at 0 for the
 blocks that rules made, and for no others. --dry-run says what that would be.`,
 		Example: `  edgeguard blocks remove 203.0.113.9
@@ -244,6 +244,7 @@ blocks that rules made, and for no others. --dry-run says what that would be.`,
 	c.Flags().StringVar(&reason, "reason", "", "`TEXT` for the log")
 	c.Flags().StringVar(&of.Rule, "rule", "", "with --all, only blocks of the rule `NAME`")
 	c.Flags().StringVar(&of.Prefix, "prefix", "", "with --all, only blocks inside this `PREFIX`")
+	c.Flags().StringVar(&of.Attack, "attack", "", "with --all, only blocks of the attack `ID`: see edgeguard attacks")
 	c.Flags().StringVar(&of.Owner, "owner", "", "only what the program `NAME` made through this node, and keep the counts")
 	c.Flags().BoolVar(&all, "all", false, "remove all blocks that the other flags match")
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "with --all, change nothing, and say what would be removed")
@@ -266,8 +267,8 @@ blocks that rules made, and for no others. --dry-run says what that would be.`,
 // removed checks which blocks are to be removed.
 func removed(c *cobra.Command, of *client.Filter, all, dryRun bool, args []string) error {
 	switch {
-	case !all && (of.Rule != "" || of.Prefix != "" || dryRun):
-		return command.Usage(errors.New("remove: --rule, --prefix and --dry-run require --all: to remove one block, name its prefix alone"))
+	case !all && (of.Rule != "" || of.Prefix != "" || of.Attack != "" || dryRun):
+		return command.Usage(errors.New("remove: --rule, --prefix, --attack and --dry-run require --all: to remove one block, name its prefix alone"))
 	case of.Rule != "" && of.Owner != "":
 		return command.Usage(errors.New("remove: --rule and --owner: use one of them"))
 	case all:
