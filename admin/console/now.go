@@ -54,7 +54,7 @@ func (p *nodeHandlers) now(w http.ResponseWriter, r *http.Request) (string, any)
 	} else {
 		shown.needs()
 		facts.Needs, facts.Known = shown.frame.needs, true
-		facts.Requests, facts.Refused = lately(p.reader.Rates())
+		facts.Requests, facts.Refused = lately(&f.stats, p.reader.Rates())
 		shown.near(p, r)
 	}
 	attacks := p.view.Attacks(r.Context(), span.From, span.Until)
@@ -85,10 +85,11 @@ func (n *nowPage) near(p *nodeHandlers, r *http.Request) {
 	}
 }
 
-// lately returns the requests of the last five minutes, and how many of them were refused.
-func lately(all []watch.Series) (requests, refused uint64) {
-	if len(all) == 0 {
-		return 0, 0
+// lately returns the requests of the last five minutes, and how many of them were refused: all of a node that
+// has not run for so long.
+func lately(stats *admin.Stats, all []watch.Series) (requests, refused uint64) {
+	if len(all) == 0 || stats.Time.Sub(stats.Started) < 5*time.Minute {
+		return stats.Events.Decided, stats.Refused()
 	}
 	return sumOf(all[0].Requests), sumOf(all[0].Denied)
 }

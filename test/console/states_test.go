@@ -42,7 +42,7 @@ func TestNothingCounted(t *testing.T) {
 	n.has("/welcome", "Nothing is counted yet.", "nothing yet", "edgeguard snippets nginx", "edgeguard serve --log")
 	n.shows("/blocked", "Nobody is blocked. Nothing is counted yet: how to begin.")
 	n.ask(nearby, "/x", limit*9/10)
-	n.shows("/", " needs you.", nearby)
+	n.shows("/", "no request is refused, and ", nearby)
 	n.has("/welcome", "✓ Events come.", fmt.Sprintf("✓ %d", limit*9/10))
 	n.shows("/blocked", "Nobody is blocked. 1 key is counted; the nearest to a limit is "+nearby+", at 90.0 % of site. Who is near a limit?")
 	n.Stop()
