@@ -41,6 +41,15 @@ type Events struct {
 	alarms map[string]uint64 // by name
 }
 
+// Expect has alarms of these kinds counted from zero on.
+func (e *Events) Expect(kinds []string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, kind := range kinds {
+		e.alarms[kind] += 0
+	}
+}
+
 // MadeBy is what blocks are counted by.
 type MadeBy struct {
 	Rule   string

@@ -171,6 +171,7 @@ func (n *Node) wireAdmin(s supervisor.Config, c *config.Config) {
 	kept := eventlog.New(eventlog.Config{Folder: inState(c.State, eventsFolder), Behind: uint64(n.clock.Epoch(n.clock.Now()).UnixMilli()), Bytes: c.KeepEvents, Keep: c.KeepEventsFor})
 	shown := status.New(n.sources())
 	events := admin.NewEvents(c.Node, kept, shown.Unit)
+	events.Expect(alarm.Kinds())
 	view := admin.NewView(shown, events)
 	n.kept = &eventKeeper{log: kept, clock: n.clock, alarms: n.alarms, leftOut: n.journal.leave}
 	n.lifecycle.overlay = overlay.New(overlay.Deps{

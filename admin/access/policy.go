@@ -111,6 +111,9 @@ type Refusal struct {
 	After  time.Duration // when to try again, or 0
 }
 
+// Reasons are those words.
+var Reasons = []string{"content", "form", "host", "login", "origin", "profile", "proxied", "proxy", "readonly", "role", "socket", "token"}
+
 // RetryAfter returns after how many seconds to try again, or 0.
 func (f *Refusal) RetryAfter() int { return int((f.After + time.Second - 1) / time.Second) }
 

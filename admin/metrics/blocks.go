@@ -1,6 +1,9 @@
 package metrics
 
 import (
+	"slices"
+
+	"edgeguard"
 	"edgeguard/admin"
 )
 
@@ -9,12 +12,14 @@ var blockParts = []part{
 	each(theNode,
 		counter("blocks_total", "Blocks created or changed. The action is shadow in monitor mode; the origin is local, manual or fleet.",
 			"rule action origin", func(s *scrape, to series) {
-				for b, n := range s.happened.Made {
+				for b, n := range made(s) {
 					add(to, n, b.Rule, s.blocking(), b.Origin)
 				}
 			}),
 		counter("unblocks_total", "Blocks removed before their end: by hand on this node (manual), or on another (fleet).", "reason",
-			func(s *scrape, to series) { addEach(to, s.happened.Lifted) }),
+			func(s *scrape, to series) {
+				addEach(to, begun(s.happened.Lifted, admin.Manual, admin.FromFleet))
+			}),
 		gauge("blocked_ips", "Active blocks; a prefix counts as one.", "rule action origin family", func(s *scrape, to series) {
 			for b, n := range s.standing {
 				add(to, n, b.Rule, s.blocking(), b.Origin, b.family)
@@ -40,6 +45,22 @@ var blockParts = []part{
 				f.Refused.Each(func(reason string, n int) { add(to, n, f.Name, reason) })
 			}),
 	),
+}
+
+// made returns the blocks that were made, with those that can be: see [begun].
+func made(s *scrape) map[admin.MadeBy]uint64 {
+	can := []admin.MadeBy{{Rule: edgeguard.ManualRule, Origin: admin.Manual}}
+	for i := range s.rules {
+		if r := &s.rules[i]; r.Action == edgeguard.ActionBlock.String() {
+			can = append(can, admin.MadeBy{Rule: r.Name, Origin: admin.FromHere})
+		}
+	}
+	if s.Fleet != nil {
+		for _, b := range slices.Clone(can) {
+			can = append(can, admin.MadeBy{Rule: b.Rule, Origin: admin.FromFleet})
+		}
+	}
+	return begun(s.happened.Made, can...)
 }
 
 // standingBy is what active blocks are counted by.

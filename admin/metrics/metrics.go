@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"edgeguard/admin"
+	"edgeguard/admin/access"
 )
 
 // maxScrapes is how many scrapes are answered in parallel; each walks the blocks.
@@ -31,6 +32,9 @@ func New(reader admin.Reader, events *admin.Events, latency *Latency) *Handler {
 		Name: "edgeguard_admin_refusals_total",
 		Help: "Requests to the admin API that were refused.",
 	}, []string{"reason"})
+	for _, reason := range access.Reasons {
+		refusals.WithLabelValues(reason)
+	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
 		collectors.NewGoCollector(),

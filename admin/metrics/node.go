@@ -3,6 +3,7 @@ package metrics
 import (
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -54,9 +55,7 @@ var nodeParts = []part{
 	each(func(s *scrape) []admin.Rule { return s.rules },
 		gauge("rule_limit", "The highest count a key may reach.", "rule", func(r admin.Rule, to series) { add(to, r.Limit, r.Name) }),
 		counter("rule_crossings_total", "Times a key exceeded a rule's limit, by what came of it: block, deny, shadow, alarm, or held where the site failed.", "rule action", func(r admin.Rule, to series) {
-			for _, c := range r.Crossings {
-				add(to, c.Count, r.Name, c.Action)
-			}
+			addCrossings(to, r.Crossings, r.Action, r.Name)
 		}),
 		counter("rule_held_events_total", "Failures that a rule did not count because the site failed.", "rule", func(r admin.Rule, to series) {
 			if r.Guarded {
@@ -66,9 +65,7 @@ var nodeParts = []part{
 		counter("wide_crossings_total", "Times an IPv6 network exceeded a rule's limit for it, by prefix length (/56 or /48) and action, which is alarm where it is only reported.",
 			"rule prefix action", func(r admin.Rule, to series) {
 				for _, w := range r.Wide {
-					for _, c := range w.Crossings {
-						add(to, c.Count, r.Name, "/"+strconv.Itoa(w.Bits), c.Action)
-					}
+					addCrossings(to, w.Crossings, w.Action, r.Name, "/"+strconv.Itoa(w.Bits))
 				}
 			}),
 	),
@@ -117,3 +114,17 @@ var revision = sync.OnceValue(func() string {
 	}
 	return "unknown"
 })
+
+// addCrossings sends how often a limit was crossed by what came of it: also what has not come yet.
+func addCrossings(to series, all []admin.Crossings, action string, labels ...string) {
+	if action == "report" {
+		action = "alarm"
+	}
+	counted := make(map[string]uint64, len(all)+1)
+	for _, c := range all {
+		counted[c.Action] += c.Count
+	}
+	for came, n := range begun(counted, action) {
+		add(to, n, append(slices.Clone(labels), came)...)
+	}
+}

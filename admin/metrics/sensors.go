@@ -100,14 +100,30 @@ func logs(s *scrape) []admin.Log {
 
 type decided struct{ source, action, rule string }
 
+// decisions returns the verdicts of each source, those of its rules that have not come yet included, as
+// many as are counted apart.
 func decisions(s *scrape) map[decided]uint64 {
-	sums := make(map[decided]uint64)
+	sums, refuse := make(map[decided]uint64), "deny"
+	if s.Monitor {
+		refuse = "shadow"
+	}
 	for _, d := range s.Decisions {
 		one := decided{d.Source, d.Action, d.Rule}
 		if _, known := sums[one]; !known && len(sums) >= admin.MaxLabels {
 			one.rule = admin.OtherLabel
 		}
 		sums[one] += d.Count
+	}
+	for i := range s.Sources {
+		for j := range s.rules {
+			action := refuse
+			if s.rules[j].Action == edgeguard.ActionShadow.String() {
+				action = "shadow"
+			}
+			if one := (decided{s.Sources[i].Name, action, s.rules[j].Name}); len(sums) < admin.MaxLabels {
+				sums[one] += 0
+			}
+		}
 	}
 	return sums
 }

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -92,6 +93,17 @@ func addEach[N number](to series, figures map[string]N) {
 	for label, n := range figures {
 		add(to, n, label)
 	}
+}
+
+// begun returns counters with zeros for those that have not counted yet: the increase of one that begins with its
+// first event lacks that one.
+func begun[K comparable](counted map[K]uint64, can ...K) map[K]uint64 {
+	all := make(map[K]uint64, len(counted)+len(can))
+	for _, one := range can {
+		all[one] = 0
+	}
+	maps.Copy(all, counted)
+	return all
 }
 
 // by is a figure by its last label.

@@ -198,7 +198,7 @@ func TestMetricsAreBounded(t *testing.T) {
 			blocked += count
 		}
 	}
-	if series > 500 || blocked != 2000 {
+	if series > 600 || blocked != 2000 {
 		t.Errorf("%d series, %d blocks in them", series, blocked)
 	}
 	if found := addressLike.FindString(body); found != "" {

@@ -64,6 +64,16 @@ func TestBoard(t *testing.T) {
 			}
 		}
 	}
+	if d := newDashboard(); len(d.Links) < 3 {
+		t.Errorf("the board leads to no console: %v", d.Links)
+	}
+	for _, p := range newDashboard().Panels {
+		for _, target := range p.Targets {
+			if _, linked := p.FieldConfig.Defaults["links"]; !linked && (strings.Contains(target.LegendFormat, "{{instance}}") || strings.Contains(target.LegendFormat, "{{rule}}")) {
+				t.Errorf("%s: what it names has no link", p.Title)
+			}
+		}
+	}
 	content, err := newDashboard().json()
 	if err != nil || !json.Valid(content) {
 		t.Errorf("%v: %s", err, content)

@@ -24,6 +24,7 @@ type (
 		Time          span        `json:"time"`
 		Templating    variables   `json:"templating"`
 		Annotations   annotations `json:"annotations"`
+		Links         []boardLink `json:"links"`
 		Panels        []shown     `json:"panels"`
 	}
 	span struct {
@@ -101,6 +102,14 @@ type (
 		Defaults  map[string]any `json:"defaults"`
 		Overrides []any          `json:"overrides"`
 	}
+	// boardLink is beside the board's title. With "All" as the node it leads nowhere.
+	boardLink struct {
+		Title       string `json:"title"`
+		Type        string `json:"type"`
+		URL         string `json:"url"`
+		Tooltip     string `json:"tooltip"`
+		TargetBlank bool   `json:"targetBlank"`
+	}
 	link struct {
 		Title       string `json:"title"`
 		URL         string `json:"url"`
@@ -136,6 +145,13 @@ func newDashboard() *dashboard {
 			Target:      marks{"Alarms", scoped(`sum by (instance, kind) (increase(edgeguard_alarms_total[1m])) > 0`), "1m"},
 			TitleFormat: "{{kind}}", TextFormat: "{{instance}}",
 		}}},
+	}
+	for _, place := range []boardLink{
+		{Title: "Now", URL: "/?from=${__from:date:iso}&until=${__to:date:iso}", Tooltip: "What happened in this time, in the console of the chosen node"},
+		{Title: "Blocked", URL: "/blocked", Tooltip: "Who is blocked, in the console of the chosen node"},
+		{Title: "Health", URL: "/health", Tooltip: "How the chosen node is, in its console"},
+	} {
+		d.Links = append(d.Links, boardLink{"Console: " + place.Title, "link", "http://${instance}" + place.URL, place.Tooltip, true})
 	}
 	id, y := 1, 0
 	for _, r := range rows {
@@ -183,9 +199,15 @@ func (p *panel) shown(id int) shown {
 	if p.kind == stat {
 		s.GridPos.H, s.GridPos.W = statHigh, statWidth
 	}
-	if slices.ContainsFunc(p.asks, func(q query) bool { return strings.Contains(q.legend, "{{instance}}") }) {
-		// Where Prometheus scrapes a node, its console is, too.
+	names := func(label string) bool {
+		return slices.ContainsFunc(p.asks, func(q query) bool { return strings.Contains(q.legend, "{{"+label+"}}") })
+	}
+	// Where Prometheus scrapes a node, its console is, too.
+	switch {
+	case names("instance"):
 		s.FieldConfig.Defaults["links"] = []link{{Title: "The console of ${__field.labels.instance}", URL: "http://${__field.labels.instance}/", TargetBlank: true}}
+	case names("rule"):
+		s.FieldConfig.Defaults["links"] = []link{{Title: "Rule ${__field.labels.rule} in the console of the chosen node", URL: "http://${instance}/rules/${__field.labels.rule}", TargetBlank: true}}
 	}
 	if p.kind == timeseries {
 		s.FieldConfig.Defaults["custom"] = map[string]any{"fillOpacity": 10, "showPoints": "never", "axisSoftMin": 0}

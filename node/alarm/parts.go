@@ -1,6 +1,11 @@
 package alarm
 
-import "edgeguard/admin"
+import (
+	"maps"
+	"slices"
+
+	"edgeguard/admin"
+)
 
 // subjectOf says what a kind of alarm is about, and whether something does not work until
 // somebody acts.
@@ -46,6 +51,9 @@ var kinds = map[string]subjectOf{
 	Bouncer: {admin.PartBouncers, true}, CrowdSec: {admin.PartCrowdSec, true}, Notify: {admin.PartNotify, true}, Crawlers: {admin.PartCrawlers, false},
 	Addrs: {admin.PartHost, true}, Files: {admin.PartHost, false},
 }
+
+// Kinds returns the kinds of alarms.
+func Kinds() []string { return slices.Sorted(maps.Keys(kinds)) }
 
 // About returns which part of a node a kind of alarm is about, and whether something does not
 // work there until somebody acts. One that is not known is about the host, and acts on nothing.
