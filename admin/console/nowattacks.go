@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"net/url"
 	"slices"
 	"time"
 
@@ -39,7 +38,7 @@ func newAttackList(all []admin.Attack, clock func(time.Time) string, stats *admi
 	for i := range all[:min(len(all), nowAttacks)] {
 		a := &all[i]
 		row := attackRow{Attack: *a, GoesOn: a.GoesOn(), Since: clock(a.Began), To: clock(a.Last), Of: words.Plural(a.Addresses, "address", "addresses")}
-		row.Who, row.Path = attackName(a)
+		row.Who, row.Path = attackName(a), attackPath(a.ID)
 		for _, rule := range a.Rules {
 			row.Rows = append(row.Rows, link{Name: rule, Path: rulePath(rule)})
 		}
@@ -57,18 +56,6 @@ func newAttackList(all []admin.Attack, clock func(time.Time) string, stats *admi
 		}
 	}
 	return l
-}
-
-// attackName names an attack by its networks, and returns the page that has them.
-func attackName(a *admin.Attack) (name, path string) {
-	if a.NetworkCount == 1 && len(a.Networks) == 1 {
-		return shortest(a.Networks[0]), pathOf(a.Networks[0])
-	}
-	rule := ""
-	if len(a.Rules) > 0 {
-		rule = a.Rules[0]
-	}
-	return words.Plural(a.NetworkCount, "network", "networks"), "/blocked?" + url.Values{"rule": {rule}}.Encode()
 }
 
 // scaled fits figures into the slots of a small drawing, which shows their proportions alone.
