@@ -323,7 +323,7 @@ func (o *oracle) decideBatch(nows []time.Time, events []edgeguard.Event, decided
 func TestOracleOfOutages(t *testing.T) {
 	fulltest.Only(t)
 	failed := 0
-	for round := range rounds(16) {
+	for round := range rounds(32) {
 		seed := rand.Uint64()
 		r := rand.New(rand.NewPCG(seed, 4))
 		var rest func(meter int, key edgeguard.Key, slot uint32) uint32
@@ -339,7 +339,7 @@ func TestOracleOfOutages(t *testing.T) {
 		nows, events := failingSite(r)
 		failed += holdFor(t, randomGuarded(t, r), own, r, nows, events, fmt.Sprintf("round %d, seed %d", round, seed), rest)
 	}
-	if failed < rounds(16)/2 {
+	if failed < rounds(32)/2 {
 		t.Errorf("the site failed %d times", failed)
 	}
 }
