@@ -214,7 +214,7 @@ func (s *Stats) listenersText() (string, bool) {
 	case questions > 0:
 		parts = append(parts, words.Plural(listeners, "listener", "listeners")+", asked "+words.Plural(questions, "time", "times"))
 	case listeners > 0:
-		parts = append(parts, words.Plural(listeners, "listener", "listeners")+", and no proxy has asked yet: `edgeguard snippets` prints what one needs")
+		parts = append(parts, words.Plural(listeners, "listener", "listeners")+", and no proxy has asked yet")
 	}
 	for i := range s.HAProxies {
 		connected += len(s.HAProxies[i].HAProxies)
@@ -222,7 +222,10 @@ func (s *Stats) listenersText() (string, bool) {
 	if len(s.HAProxies) > 0 {
 		parts = append(parts, words.Plural(connected, "HAProxy", "HAProxies")+" connected")
 	}
-	return strings.Join(parts, "; "), s.Monitor || questions > 0 || connected > 0 || len(s.Ways()) > 0
+	if s.Monitor || questions > 0 || connected > 0 || len(s.Ways()) > 0 || len(parts) == 0 {
+		return strings.Join(parts, "; "), true
+	}
+	return strings.Join(parts, "; ") + ": `edgeguard snippets` prints what one needs", false
 }
 
 func (s *Stats) fleetText() (string, bool) {

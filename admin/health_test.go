@@ -41,6 +41,7 @@ func TestHealthFigures(t *testing.T) {
 		"empty":         {Stats{Logs: []Log{{Name: "/a", Behind: 5}, {Name: "/b"}, {Name: "/c"}}}, PartLogs, "unknown 3 logs; nothing counted yet of /a and 2 more"},
 		"one empty":     {Stats{Logs: []Log{{Name: "/a"}, {Last: ago(0)}}}, PartLogs, "unknown 2 logs, read to 0 s ago; nothing counted yet of /a"},
 		"unasked":       {Stats{Sources: []Source{{Asked: true}, {Name: "log"}}}, PartListeners, "unknown 1 listener, and no proxy has asked yet: `edgeguard snippets` prints what one needs"},
+		"listed":        {Stats{Sources: []Source{{Asked: true}}, Enforcers: []Enforcer{{Name: "/geo"}}}, PartListeners, "well 1 listener, and no proxy has asked yet"},
 		"asked":         {Stats{Sources: []Source{{Asked: true, Events: 1}}}, PartListeners, "well 1 listener, asked 1 time"},
 		"haproxy":       {Stats{HAProxies: []haproxy.ListenerFigures{{HAProxies: make([]haproxy.LinkFigures, 2)}}}, PartListeners, "well 2 HAProxies connected"},
 		"alone":         {Stats{}, PartFleet, " "},

@@ -105,6 +105,7 @@ const mostAlarms = 20
 
 func (p *nodeHandlers) health(_ http.ResponseWriter, r *http.Request) (string, any) {
 	shown := &healthPage{frame: p.frames.of(r, "health", "Health")}
+	shown.Banners = nil // each stands in its row
 	s := &shown.stats
 	shown.Stats, shown.Started = *s, at(s.Started, s.Time)
 	for _, one := range s.Health {

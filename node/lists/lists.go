@@ -5,7 +5,6 @@ package lists
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"log/slog"
 	"net/netip"
@@ -273,8 +272,10 @@ func (e *Lists) Check(now time.Time) {
 			if !strings.Contains(text, f.name) {
 				text = f.name + ": " + text
 			}
-			e.config.Alarms.Begins(now, alarm.Enforcer, f.name, fmt.Sprintf("updates fail, and the last installed list stays in place: %s; %s decided and not in force there",
-				text, words.Plural(max(0, s.Intended-s.Installed), "block is", "blocks are")))
+			if left := s.Intended - s.Installed; left > 0 {
+				text += "; " + words.Plural(left, "block is", "blocks are") + " decided and not in force there"
+			}
+			e.config.Alarms.Begins(now, alarm.Enforcer, f.name, "updates fail, and the last installed list stays in place: "+text)
 		case s.Failing == 0:
 			e.config.Alarms.Recovers(alarm.Enforcer, f.name)
 		}
