@@ -104,10 +104,13 @@ func shortWays(t *testing.T, n *node) {
 	} {
 		b.as(look{width: 1440, scheme: "light"})
 		b.visit(n, path)
-		b.do(chromedp.Evaluate(`document.activeElement?.blur()`, nil), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter))
-		steps := 1
-		for ; steps <= 20 && !eval[bool](b, `document.activeElement?.matches(`+"`"+action+"`"+`) ?? false`); steps++ {
+		there := `document.activeElement?.matches(` + "`" + action + "`" + `) ?? false`
+		steps := 0
+		for ; steps <= 20 && !eval[bool](b, there); steps++ {
 			b.do(chromedp.KeyEvent(kb.Tab))
+			if steps == 0 {
+				b.do(chromedp.KeyEvent(kb.Enter)) // it skips the navigation
+			}
 		}
 		if steps > 6 {
 			t.Errorf("%s: %d steps to what it is for", path, steps)
