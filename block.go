@@ -113,9 +113,9 @@ type Crossing struct {
 	Wide uint8
 	// Until is when the block ends; zero unless Action is Block or Stands is set.
 	Until time.Time
-	// Held says that nothing came of it because the site failed at that moment: Count is
+	// Excused says that nothing came of it because the site failed at that moment: Count is
 	// what the key would have counted. Action is Shadow.
-	Held bool
+	Excused bool
 	// FrontDoor says whose address the key is if nothing came of it because that stands before the
 	// site: "private", or a CDN's name. Action is Alarm then.
 	FrontDoor string

@@ -159,7 +159,7 @@ func (e *Events) Origin(b edgeguard.Block) string { return makerOf(&b, e.node) }
 func (e *Events) publish(event Event) { e.keep(eventlog.ByHand, event, "") }
 
 // keep writes an event to the log, and sends it with its number to the streams.
-func (e *Events) keep(room eventlog.Room, event Event, rule string, prefixes ...netip.Prefix) {
+func (e *Events) keep(room eventlog.Section, event Event, rule string, prefixes ...netip.Prefix) {
 	event.Text = safetext.Cut(event.Text, 4*mostKept)
 	body, err := json.Marshal(event)
 	if err != nil { // only a node's odd time can do this

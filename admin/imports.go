@@ -32,8 +32,8 @@ type ImportFeed struct {
 	// where no service of this config has the source.
 	Kind  string `json:"kind,omitempty"`
 	State string `json:"state,omitempty"`
-	// Held entries are in force. Those of Refused are not.
-	Held    int            `json:"held"`
+	// InForce entries are in force. Those of Refused are not.
+	InForce int            `json:"held"`
 	Refused ImportRefusals `json:"refused"`
 	Changed time.Time      `json:"changed,omitzero"`   // when entries were last merged
 	Good    time.Time      `json:"last_good,omitzero"` // the last fetch that succeeded

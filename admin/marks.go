@@ -40,7 +40,7 @@ func (v *View) AlarmsIn(ctx context.Context, from, until time.Time) []AlarmSpan 
 			delete(lasting, of)
 		}
 	}
-	q := eventlog.Query{Since: from.Add(-alarmsBefore), Until: until, Kinds: []string{EventAlarm, EventRecovered, EventState}, Rooms: []eventlog.Room{eventlog.ByHand}}
+	q := eventlog.Query{Since: from.Add(-alarmsBefore), Until: until, Kinds: []string{EventAlarm, EventRecovered, EventState}, Sections: []eventlog.Section{eventlog.ByHand}}
 	for entry := range v.events.log.Find(ctx, q) {
 		var e Event
 		if json.Unmarshal(entry.Body, &e) != nil {
@@ -83,7 +83,7 @@ func (v *View) marksOf(ctx context.Context, h *Hours, day []watch.DayMinute) []M
 			marks = append(marks, Mark{m.Begin, MarkBlocks, fmt.Sprintf("%d blocks were made or changed", m.Blocks)})
 		}
 	}
-	q := eventlog.Query{Since: h.Begin, Until: h.Until, Kinds: []string{EventAlarm, EventChange}, Rooms: []eventlog.Room{eventlog.ByHand}}
+	q := eventlog.Query{Since: h.Begin, Until: h.Until, Kinds: []string{EventAlarm, EventChange}, Sections: []eventlog.Section{eventlog.ByHand}}
 	for entry := range v.events.log.Find(ctx, q) {
 		var e Event
 		if json.Unmarshal(entry.Body, &e) != nil || e.Again {

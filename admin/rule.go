@@ -31,10 +31,10 @@ type Rule struct {
 	// be forged or the address must not be blocked; or "held", where nothing came of it
 	// because the site failed.
 	Crossings []Crossings `json:"crossings,omitempty"`
-	// Guarded says that the rule goes by the status, so that it counts no failures while the
-	// site fails. Held is how many events it did not count for that.
-	Guarded bool   `json:"guarded,omitempty"`
-	Held    uint64 `json:"held_events,omitempty"`
+	// SparesOutages says that the rule goes by the status, so that it counts no failures while the
+	// site fails. Excused is how many events it did not count for that.
+	SparesOutages bool   `json:"guarded,omitempty"`
+	Excused       uint64 `json:"held_events,omitempty"`
 	// Wide are the limits of the IPv6 networks around the rule's keys, the
 	// smallest first.
 	Wide []Wide `json:"wide,omitempty"`
@@ -46,18 +46,18 @@ type Rule struct {
 	Fleet   *FleetThreshold `json:"fleet,omitempty"`
 }
 
-// HeldKeys is how many keys would have been over the limit while the site failed.
-func (r *Rule) HeldKeys() (n uint64) {
+// ExcusedKeys is how many keys would have been over the limit while the site failed.
+func (r *Rule) ExcusedKeys() (n uint64) {
 	for _, c := range r.Crossings {
-		if c.Action == HeldBack {
+		if c.Action == ActionExcused {
 			n += c.Count
 		}
 	}
 	return n
 }
 
-// HeldBack is the action of crossings of which nothing came because the site failed.
-const HeldBack = "held"
+// ActionExcused is the action of crossings of which nothing came because the site failed.
+const ActionExcused = "held"
 
 // Crossings is how often a rule's limit was crossed with one outcome.
 type Crossings struct {

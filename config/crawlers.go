@@ -49,7 +49,7 @@ func (r *reader) checkCrawlers(c *Config) {
 	}
 	for i := range c.Specs {
 		path := yaml.JoinPath(r.rulePath(i), "match.crawler")
-		for _, value := range asked(&c.Specs[i]) {
+		for _, value := range crawlersNamed(&c.Specs[i]) {
 			if len(c.Crawlers) == 0 || !slices.Contains(known, value) {
 				r.Wrong(path, fmt.Sprintf("%.40q is not one of the crawlers", value), "add it to crawlers, or use verified, impostor, unknown or none")
 			}
@@ -57,8 +57,8 @@ func (r *reader) checkCrawlers(c *Config) {
 	}
 }
 
-// asked returns the crawlers that a rule names anywhere.
-func asked(s *rules.Spec) (all []string) {
+// crawlersNamed returns the crawlers that a rule names anywhere.
+func crawlersNamed(s *rules.Spec) (all []string) {
 	matches := []rules.Match{s.Match}
 	for _, charge := range s.Costs {
 		matches = append(matches, charge.Match)

@@ -14,8 +14,8 @@ type Figures struct {
 // Incoming is the decisions that a node takes.
 type Incoming struct {
 	URL string `json:"url"`
-	// Held decisions are in force, as far as no allowance or protected address stands against them.
-	Held     int       `json:"held"`
+	// InForce decisions are in force, as far as no allowance or protected address stands against them.
+	InForce  int       `json:"held"`
 	Answers  uint64    `json:"answers"` // that could be used
 	Failures uint64    `json:"failures"`
 	Last     time.Time `json:"last,omitzero"` // when the last answer came that could be used

@@ -13,7 +13,7 @@ const (
 	noAnswer     answer = iota // nothing: no answer of the site's, or a redirect, which promises nothing
 	success                    // a page, or what an API is asked for
 	failure                    // an error in place of one
-	otherFailure               // an error that says nothing of the site, and is held back while it fails
+	otherFailure               // an error that says nothing of the site, and is excused while it fails
 )
 
 // answerOf says what an event tells of the site, by a status that no stranger wrote. Files

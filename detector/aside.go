@@ -11,14 +11,14 @@ import (
 	"edgeguard/shard"
 )
 
-// asideCounts is what a guarded meter does not count: the failures of clients while the site
+// asideCounts is what an excusing meter does not count: the failures of clients while the site
 // fails. Nothing acts on it. It tells who would have been over a limit.
 type asideCounts struct {
 	table  atomic.Pointer[shard.Table] // nil before the first; it is empty once the windows have passed
 	events atomic.Uint64
 }
 
-// makeAside makes the meter's counts aside if it is guarded, or takes over the former one.
+// makeAside makes the meter's counts aside if it is excusing, or takes over the former one.
 func (m *meter) makeAside(former *meter) {
 	switch {
 	case !m.SparesOutages():
@@ -31,7 +31,7 @@ func (m *meter) makeAside(former *meter) {
 	m.mark, _ = strconv.ParseUint(m.Fingerprint, 16, 64) // rules promises 16 hex digits
 }
 
-// setsAside reports whether an event that is held back is not counted in the meter. Evidence
+// setsAside reports whether an excused event is not counted in the meter. Evidence
 // that can be forged only alarms: it goes on.
 func (m *meter) setsAside(c *counting) bool {
 	return c.excused && m.aside != nil && c.event.Verified&m.Kind != 0
@@ -74,7 +74,7 @@ func (c *counting) countAside(m *meter, cost uint16) {
 	for _, i := range m.rules {
 		if r := &c.d.rules[i]; n.crossed(r.Limit) {
 			x := excess{count: n, rule: i, limit: r.Limit}
-			x.reportCrossing(&c.occasion, m, edgeguard.Crossing{Action: edgeguard.ActionShadow, Held: true})
+			x.reportCrossing(&c.occasion, m, edgeguard.Crossing{Action: edgeguard.ActionShadow, Excused: true})
 		}
 	}
 }
@@ -118,14 +118,14 @@ func (b *batch) watchAnswer(d *Detector, i int, ev *edgeguard.Event) (last bool)
 		b.fails.add(i)
 	}
 	if g.judgeAnswer(b.scopes[i], ev.Addr, b.moments[i], b.known.has(i) && b.standings[i] == blocklist.Blocked, a) {
-		b.held.add(i)
+		b.excused.add(i)
 	}
 	return len(g.turns) > 0
 }
 
-// decideHeld decides the batch event by event, because some of its failures are held
-// back, or because its last event armed or disarmed a scope.
-func (b *batch) decideHeld(d *Detector, nows []time.Time, events []edgeguard.Event, verdicts []edgeguard.Verdict) {
+// decideExcused decides the batch event by event, because some of its failures are
+// excused, or because its last event armed or disarmed a scope.
+func (b *batch) decideExcused(d *Detector, nows []time.Time, events []edgeguard.Event, verdicts []edgeguard.Verdict) {
 	clear(verdicts)
 	for i := range events {
 		b.showDoors(d, events, i)
@@ -136,7 +136,7 @@ func (b *batch) decideHeld(d *Detector, nows []time.Time, events []edgeguard.Eve
 		if !d.listless() {
 			c.askLists()
 		}
-		if c.excused = b.held.has(i) && d.outages.maySpare(c.event.Addr, c.nowSec); !c.isExempt() {
+		if c.excused = b.excused.has(i) && d.outages.maySpare(c.event.Addr, c.nowSec); !c.isExempt() {
 			if d.asks && c.awaitsAnswer() {
 				c.askRules(&c.listed, false)
 			}

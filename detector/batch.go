@@ -46,9 +46,9 @@ type batch struct {
 	known, spared eventSet
 	six           eventSet // those of IPv6
 	exact         eventSet // those that an exact meter may count
-	// held are the failures that guarded meters do not count. turned says that the last
+	// excused are the failures that excusing meters do not count. turned says that the last
 	// event armed or disarmed a scope, and locked that the watch is locked.
-	held           eventSet
+	excused        eventSet
 	turned, locked bool
 	// fails are those with an answer that is a failure, and scopes the watch's of all that have
 	// an answer.
@@ -58,14 +58,14 @@ type batch struct {
 	ours eventSet
 	// doors is how many the front doors were shown.
 	doors int
-	// asked are the events of which each meter is asked. Where an event is not asked of every
+	// candidates are the events of which each meter is asked. Where an event is not asked of every
 	// meter, these are the ones that it matches, with their costs, and matched are the meters of
 	// each event. words is how many of those an event has, and room is to find them.
-	asked   []eventSet
-	matched []uint64
-	costs   []uint16
-	words   int
-	room    []uint64
+	candidates []eventSet
+	matched    []uint64
+	costs      []uint16
+	words      int
+	room       []uint64
 
 	// counts holds what each meter counted, meter by meter, of the events in
 	// counted. late are those that some meter did not count as too old, and
@@ -98,14 +98,14 @@ func (d *Detector) takeBatch() *batch {
 	}
 	words := (len(d.meters) + 63) / 64
 	b := &batch{
-		counts:  make([][batchSize]count, len(d.meters)),
-		counted: make([]eventSet, len(d.meters)),
-		asked:   make([]eventSet, len(d.meters)),
-		words:   words,
-		room:    make([]uint64, rules.Sets*words),
-		wide:    make([][]wideCounts, len(d.meters)),
-		ops:     make([]shard.Op, 0, batchSize),
-		at:      make([]uint8, 0, batchSize),
+		counts:     make([][batchSize]count, len(d.meters)),
+		counted:    make([]eventSet, len(d.meters)),
+		candidates: make([]eventSet, len(d.meters)),
+		words:      words,
+		room:       make([]uint64, rules.Sets*words),
+		wide:       make([][]wideCounts, len(d.meters)),
+		ops:        make([]shard.Op, 0, batchSize),
+		at:         make([]uint8, 0, batchSize),
 	}
 	for i := range d.meters {
 		b.wide[i] = make([]wideCounts, len(d.meters[i].wide))
@@ -140,8 +140,8 @@ func (d *Detector) DecideBatch(nows []time.Time, events []edgeguard.Event, verdi
 func (b *batch) decide(d *Detector, nows []time.Time, events []edgeguard.Event, verdicts []edgeguard.Verdict) (n int) {
 	n = b.open(d, nows, events)
 	nows, events, verdicts = nows[:n], events[:n], verdicts[:n]
-	if b.held != 0 || b.turned {
-		b.decideHeld(d, nows, events, verdicts)
+	if b.excused != 0 || b.turned {
+		b.decideExcused(d, nows, events, verdicts)
 	} else {
 		b.decideAll(d, nows, events, verdicts)
 	}
@@ -151,7 +151,7 @@ func (b *batch) decide(d *Detector, nows []time.Time, events []edgeguard.Event, 
 	return n
 }
 
-// decideAll is decide for an opened batch of which nothing is held back.
+// decideAll is decide for an opened batch of which nothing is excused.
 func (b *batch) decideAll(d *Detector, nows []time.Time, events []edgeguard.Event, verdicts []edgeguard.Verdict) {
 	b.findCandidates(d, events)
 	b.exact = 0
@@ -162,12 +162,12 @@ func (b *batch) decideAll(d *Detector, nows []time.Time, events []edgeguard.Even
 			b.wide[i][k].counted = 0
 		}
 		if m.answers {
-			b.asked[i] &^= b.ours
+			b.candidates[i] &^= b.ours
 		}
 		if m.exact {
-			b.exact |= b.asked[i]
+			b.exact |= b.candidates[i]
 		}
-		if m.exact || b.asked[i] == 0 {
+		if m.exact || b.candidates[i] == 0 {
 			continue
 		}
 		first := m.table(&events[0])
@@ -181,7 +181,7 @@ func (b *batch) decideAll(d *Detector, nows []time.Time, events []edgeguard.Even
 // open sets the seconds, asks the blocklist, and shows the watch the answers. It returns
 // how many of the events are to be decided now.
 func (b *batch) open(d *Detector, nows []time.Time, events []edgeguard.Event) int {
-	b.known, b.spared, b.six, b.late, b.over, b.held, b.fails, b.ours, b.turned, b.doors = 0, 0, 0, 0, 0, 0, 0, 0, false, 0
+	b.known, b.spared, b.six, b.late, b.over, b.excused, b.fails, b.ours, b.turned, b.doors = 0, 0, 0, 0, 0, 0, 0, 0, false, 0
 	empty := d.listless()
 	for i := 0; i < len(events) && !b.turned; i++ {
 		ev := &events[i]
@@ -318,7 +318,7 @@ func (b *batch) noteCounts(c *counting, i int) {
 // many events count in the meter's other table.
 func (b *batch) count(d *Detector, m *meter, table *shard.Table, events []edgeguard.Event) (others int) {
 	b.ops, b.at, b.text = b.ops[:0], b.at[:0], b.text[:0]
-	for i := range b.asked[m.index].all {
+	for i := range b.candidates[m.index].all {
 		ev := &events[i]
 		if m.table(ev) != table {
 			others++

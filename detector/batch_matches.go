@@ -10,17 +10,17 @@ import (
 func (b *batch) findCandidates(d *Detector, events []edgeguard.Event) {
 	heard := ^eventSet(0) >> (batchSize - len(events)) &^ b.spared
 	if !d.indexed {
-		for i := range b.asked {
-			b.asked[i] = heard
+		for i := range b.candidates {
+			b.candidates[i] = heard
 		}
 		return
 	}
-	clear(b.asked)
+	clear(b.candidates)
 	clear(b.matched)
 	for i := range heard.all {
 		matched, costs := b.ofEvent(i)
 		for m, cost := range d.config.Rules.Matches(&events[i], b.room) {
-			b.asked[m].add(i)
+			b.candidates[m].add(i)
 			matched[m>>6] |= 1 << (m & 63)
 			costs[m] = cost
 		}
@@ -29,13 +29,13 @@ func (b *batch) findCandidates(d *Detector, events []edgeguard.Event) {
 
 // ofEvent returns the meters that the i-th event matches, and their costs.
 func (b *batch) ofEvent(i int) (matched []uint64, costs []uint16) {
-	return b.matched[i*b.words : (i+1)*b.words], b.costs[i*len(b.asked) : (i+1)*len(b.asked)]
+	return b.matched[i*b.words : (i+1)*b.words], b.costs[i*len(b.candidates) : (i+1)*len(b.candidates)]
 }
 
 // costOf returns what an event costs a meter that is asked of it, if it matches.
 func (b *batch) costOf(d *Detector, m *meter, i int, ev *edgeguard.Event) (cost uint16, matched bool) {
 	if d.indexed {
-		return b.costs[i*len(b.asked)+m.index], true
+		return b.costs[i*len(b.candidates)+m.index], true
 	}
 	return m.Match(ev)
 }

@@ -28,8 +28,8 @@ func (d *Detector) makeBlock(now time.Time, r *rule, b edgeguard.Block, old *edg
 		}
 	}
 	// The first address of a network around keys says nothing of who is in it: no lift for it.
-	guarded := d.outages != nil && source.meter.aside != nil
-	if guarded {
+	excusing := d.outages != nil && source.meter.aside != nil
+	if excusing {
 		d.mayTravel(&b, scope)
 	}
 	if old == nil {
@@ -43,7 +43,7 @@ func (d *Detector) makeBlock(now time.Time, r *rule, b edgeguard.Block, old *edg
 		before = d.steps.lastStep(r.Name, b.Prefix, now)
 		d.steps.noteStep(step)
 	}
-	if changed && err == nil && guarded && source.table == source.meter.proven {
+	if changed && err == nil && excusing && source.table == source.meter.proven {
 		d.outages.rememberBlock(made{r.Name, b.Prefix, b.Prefix.Addr(), now, before, scope})
 	}
 	if changed && err == nil {

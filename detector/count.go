@@ -45,7 +45,7 @@ type remarks struct {
 // watched is what the outage watch says of an event with an answer.
 type watched struct {
 	fails   bool // the answer is a failure, in scope
-	excused bool // the site fails: guarded meters do not count the event
+	excused bool // the site fails: excusing meters do not count the event
 	scope   uint8
 	charged uint32 // what that spared the client, as in spared
 }

@@ -130,7 +130,7 @@ type Detector struct {
 	// resumed is when the node began to count for the fleet beside what was restored, in
 	// nanoseconds since 1970; 0: nothing was.
 	resumed *atomic.Int64
-	outages *outageWatch // nil where no meter is guarded
+	outages *outageWatch // nil where no meter is excusing
 }
 
 // New returns a detector. Its tables are empty, except those that it takes over.

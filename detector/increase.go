@@ -107,7 +107,7 @@ func (c *decision) decideIncrease(d *Detector, now time.Time, event *edgeguard.E
 			c.standing = blocklist.Protected
 		}
 		c.events = left
-		c.fails, c.scope = true, d.outages.scopeOf(event) // what a guarded meter counts there, a site that fails may have made
+		c.fails, c.scope = true, d.outages.scopeOf(event) // what an excusing meter counts there, a site that fails may have made
 		if !c.isExempt() {
 			if left > 1 {
 				c.events = min(left, max(c.eventsToNextLimit(in, left == in.N), 1))

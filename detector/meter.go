@@ -31,8 +31,8 @@ type meter struct {
 	answers           bool          // it counts what only an answer tells
 	loses             bool          // a rule does not stay local when the fleet is lost
 	seed              uint64        // of the values that it counts, for a meter of different values
-	aside             *asideCounts  // of a guarded meter; nil for others
-	mark              uint64        // the fingerprint of a guarded meter
+	aside             *asideCounts  // of an excusing meter; nil for others
+	mark              uint64        // the fingerprint of an excusing meter
 	resumed           *atomic.Int64 // the detector's
 	// exact says that a decision reads the key's ring, and not its count alone, or its
 	// count before the event: batches count for this meter event by event.

@@ -150,7 +150,7 @@ func (o *oracle) answered(now time.Time, ev *edgeguard.Event) bool {
 	case !blocked && shown:
 		held = o.core.CountAnswer(scope, sec, ev.Addr, ok)
 	case !ok:
-		held = o.core.IsHeldBack(scope, sec)
+		held = o.core.IsExcused(scope, sec)
 	}
 	if o.times > before {
 		o.lift(now)
@@ -290,7 +290,7 @@ func (o *oracle) hold(i int, m *rules.Meter, now time.Time, ev *edgeguard.Event)
 	}
 	for _, n := range m.Rules {
 		if r := &o.set.Rules[n]; own+rest > r.Limit && before+rest <= r.Limit {
-			o.told = append(o.told, edgeguard.Crossing{Time: now, Rule: r.Name, Key: k.key, Action: edgeguard.ActionShadow, Held: true})
+			o.told = append(o.told, edgeguard.Crossing{Time: now, Rule: r.Name, Key: k.key, Action: edgeguard.ActionShadow, Excused: true})
 		}
 	}
 }

@@ -44,7 +44,7 @@ type outageWatch struct {
 	begun  uint64 // which scopes were armed by these, a bit each
 	spared spared
 	failed failed
-	made   []made // blocks of guarded rules, and what they deny, the oldest first
+	made   []made // blocks of excusing rules, and what they deny, the oldest first
 }
 
 // Turn is a scope that begins or ends to be armed.
@@ -64,7 +64,7 @@ type SitePart struct {
 	Source uint8
 }
 
-// made is a block that a guarded rule made, and the step on which its key had stood; or a
+// made is a block that an excusing rule made, and the step on which its key had stood; or a
 // key that one began to deny.
 type made struct {
 	rule   string
@@ -129,14 +129,14 @@ func (g *outageWatch) partOf(number uint8) SitePart {
 	return SitePart{Host: int(number) + 1}
 }
 
-// judgeAnswer shows the core an answer, and reports whether what it says of its client is held
-// back. Of a client that a list refuses nothing is shown: we answered. It needs the lock.
-func (g *outageWatch) judgeAnswer(scope uint8, addr netip.Addr, at moment, refused bool, a answer) (held bool) {
+// judgeAnswer shows the core an answer, and reports whether what it says of its client is
+// excused. Of a client that a list refuses nothing is shown: we answered. It needs the lock.
+func (g *outageWatch) judgeAnswer(scope uint8, addr netip.Addr, at moment, refused bool, a answer) (excused bool) {
 	switch {
 	case !refused && a != otherFailure:
 		return g.core.CountAnswer(scope, at.eventSec, addr, a == success) && a == failure
 	case a != success:
-		return g.core.IsHeldBack(scope, at.eventSec)
+		return g.core.IsExcused(scope, at.eventSec)
 	}
 	return false
 }
@@ -148,7 +148,7 @@ func (g *outageWatch) takeTurns() (turns []Turn, armed uint64) {
 	return turns, armed
 }
 
-// rememberBlock remembers a block that a guarded rule made, or that it begins to deny a key.
+// rememberBlock remembers a block that an excusing rule made, or that it begins to deny a key.
 func (g *outageWatch) rememberBlock(m made) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -187,8 +187,8 @@ func (g *outageWatch) followClock(now time.Time) {
 	g.core.CountAnswer(outage.MostScopes, seconds(now.Add(-behind)), netip.IPv4Unspecified(), false)
 }
 
-// watchAnswer shows the event to the outage watch, and notes whether its client's failure is held
-// back.
+// watchAnswer shows the event to the outage watch, and notes whether its client's failure is
+// excused.
 func (c *counting) watchAnswer(a answer) {
 	g := c.d.outages
 	c.scope, c.fails = g.scopeOf(c.event), a != success
@@ -238,7 +238,7 @@ func (g *outageWatch) madeOf(s sent) (m made, known bool) {
 	return m, false
 }
 
-// takeBackBlock takes back a block that a failing site may have made, with what guarded rules
+// takeBackBlock takes back a block that a failing site may have made, with what excusing rules
 // counted of the key by failures of these scopes from an instant on: or its next failure
 // would block it again, by this rule or by another that crossed while it was blocked. The step
 // that the block took is forgotten, also where the block has ended. A key that is over its limit
@@ -301,7 +301,7 @@ func (d *Detector) restOf(m *meter, addr netip.Addr, sec uint32) uint32 {
 	return rest
 }
 
-// Pardon forgets what guarded rules counted of a prefix whose block another node has taken
+// Pardon forgets what excusing rules counted of a prefix whose block another node has taken
 // back because the site failed there, and the step of the rule that the block was.
 func (d *Detector) Pardon(now time.Time, rule string, prefix netip.Prefix) {
 	if i, known := d.named[rule]; known {
@@ -313,7 +313,7 @@ func (d *Detector) Pardon(now time.Time, rule string, prefix netip.Prefix) {
 	d.steps.takeBack(rule, prefix, now)
 }
 
-// pardon forgets what the meter counted of a key, if the meter is guarded.
+// pardon forgets what the meter counted of a key, if the meter is excusing.
 func (m *meter) pardon(d *Detector, prefix netip.Prefix) {
 	if !m.pardons(prefix) {
 		return
@@ -336,7 +336,7 @@ type Outage struct {
 }
 
 // Outages returns what is known of each scope that had an answer, and how many answers
-// came too late to be looked at; nil where no rule is guarded.
+// came too late to be looked at; nil where no rule is excusing.
 func (d *Detector) Outages() (all []Outage, late uint64) {
 	g := d.outages
 	if g == nil {
@@ -362,6 +362,6 @@ func (d *Detector) Fails() bool {
 	return g.core.Fails()
 }
 
-// Guards reports whether a rule goes by the status, so that it matters whether the site
+// SparesOutages reports whether a rule goes by the status, so that it matters whether the site
 // fails.
-func (d *Detector) Guards() bool { return d.outages != nil }
+func (d *Detector) SparesOutages() bool { return d.outages != nil }

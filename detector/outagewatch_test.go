@@ -107,7 +107,7 @@ func TestGuardReload(t *testing.T) {
 		t.Error("nobody would be over the limit")
 	}
 	for _, c := range held {
-		if !c.Held || c.Action != edgeguard.ActionShadow || c.Count != c.Limit+1 {
+		if !c.Excused || c.Action != edgeguard.ActionShadow || c.Count != c.Limit+1 {
 			t.Fatalf("%+v", c)
 		}
 	}
@@ -186,7 +186,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// What other guarded rules had counted of an address whose block is lifted is forgotten,
+// What other excusing rules had counted of an address whose block is lifted is forgotten,
 // too: they may have crossed while it was blocked, and would block it for its next failure.
 func TestLiftForgetsWhatOtherRulesCounted(t *testing.T) {
 	other := rules.Spec{Name: "other", Threshold: 5, Guard: "1", Match: rules.Match{Status: []string{"4xx"}}, BlockFor: 5 * time.Minute}
@@ -205,7 +205,7 @@ func TestLiftForgetsWhatOtherRulesCounted(t *testing.T) {
 	}
 }
 
-// A visitor who went over the limit of a guarded rule that denies, just before the site was
+// A visitor who went over the limit of an excusing rule that denies, just before the site was
 // found to fail, is not refused afterwards. If the key is a network, its count is forgotten
 // when the visitor who brought it over the limit had succeeded.
 func TestLiftDenials(t *testing.T) {

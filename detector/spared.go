@@ -7,7 +7,7 @@ import (
 
 const (
 	// SparedLimits is how many limits of failures a client is spared in a day, over all
-	// rules and parts of the site: held while the site fails, and taken back with a block.
+	// rules and parts of the site: excused while the site fails, and taken back with a block.
 	// Beyond it everything counts. It is not a lift a day: a site that crashes and starts
 	// again and again would lock its visitors out.
 	SparedLimits = 60
@@ -110,7 +110,7 @@ func shareOf(count, limit uint32) uint32 {
 	return uint32(min(uint64(count)*sparedUnit/uint64(max(limit, 1)), mostShare))
 }
 
-// charge notes that an event is held back by a meter: once, and by the rule to which it is
+// charge notes that an event is excused by a meter: once, and by the rule to which it is
 // the greatest part of a limit.
 func (w *watched) charge(o *occasion, m *meter, cost uint32) {
 	if n := shareOf(cost, m.limit); n > w.charged {

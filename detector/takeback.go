@@ -19,7 +19,7 @@ const (
 	mostNoted     = 128
 )
 
-// failed adds up what guarded meters counted by failures, by meter, key and scope, in each of
+// failed adds up what excusing meters counted by failures, by meter, key and scope, in each of
 // the last minutes: a count does not say where it came from. Sums that are too high, where
 // somebody fails from very many networks, have a lift take more of what is two minutes old, up to
 // all of it; none is too low, so that no visitor is taken back less. The watch's lock guards it.
@@ -78,7 +78,7 @@ func (g *outageWatch) failedHash(m *meter, key netip.Addr, scope uint8) uint64 {
 	return floodMix(sourceHash(key, g.spared.seed)^m.mark, uint64(scope))
 }
 
-// noteFailed notes what a guarded meter counted by a failure: what a lift may take back. It
+// noteFailed notes what an excusing meter counted by a failure: what a lift may take back. It
 // needs the watch's lock.
 func (g *outageWatch) noteFailed(m *meter, addr netip.Addr, scope uint8, eventSec uint32, added uint16) {
 	if scope >= outage.MostScopes || added == 0 {

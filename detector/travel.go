@@ -26,7 +26,7 @@ const (
 	noScope = foreign + 1
 )
 
-// travel is which blocks of guarded rules are kept from the other nodes, because this
+// travel is which blocks of excusing rules are kept from the other nodes, because this
 // node may be broken: for a minute, or for good where its visitors are gone then. Only
 // those of addresses that had succeeded here are. It is safe for concurrent use.
 //
@@ -57,7 +57,7 @@ type wait struct {
 }
 
 // newTravel returns that of a config. What the detector before knows waits on, as of no
-// scope: the new guard has seen nobody yet.
+// scope: the new watch has seen nobody yet.
 func newTravel(c *Config) *travel {
 	t := &travel{began: seconds(c.Began)}
 	if old := c.Previous; old != nil && old.outages != nil {
@@ -118,7 +118,7 @@ func (t *travel) add(prefix netip.Prefix, w wait) {
 	}
 }
 
-// mayTravel notes a block that a guarded rule is about to make, before the list tells of
+// mayTravel notes a block that an excusing rule is about to make, before the list tells of
 // it.
 func (d *Detector) mayTravel(b *edgeguard.Block, scope uint8) {
 	g := d.outages

@@ -47,7 +47,7 @@ func (b *bench) misses(addr string, at time.Time) {
 }
 
 // Of the blocks of a minute two travel at once. The others wait for a minute of the
-// guard's: then they travel where visitors succeed, and stay where these are gone.
+// watch's: then they travel where visitors succeed, and stay where these are gone.
 func TestBlocksWait(t *testing.T) {
 	for _, broken := range []bool{false, true} {
 		b := newBench(t, missing)
@@ -193,7 +193,7 @@ func TestWaitOutlives(t *testing.T) {
 	}
 }
 
-// What another node's failing site made is forgotten: what guarded rules counted, and one
+// What another node's failing site made is forgotten: what excusing rules counted, and one
 // step. The rest stays.
 func TestPardon(t *testing.T) {
 	escalates := missing

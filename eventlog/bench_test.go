@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// full returns a log whose blocks' room has a number of entries over 30 days, and an address
+// full returns a log whose blocks' section has a number of entries over 30 days, and an address
 // that has three of them. Bodies are as long as a block's.
 func full(b *testing.B, size int64, entries int) (*Log, netip.Prefix) {
 	b.Helper()

@@ -81,7 +81,7 @@ func flip(t *testing.T, file string, at int) {
 }
 
 // What stands under a segment's name and cannot be read stays as it is until it is the oldest
-// of a full room, and does not keep the log from being written.
+// of a full section, and does not keep the log from being written.
 func TestForeignSegmentStays(t *testing.T) {
 	for name, number := range map[string]uint64{"first": 1, "next": 2} {
 		folder := filepath.Join(t.TempDir(), "events")
@@ -122,7 +122,7 @@ func TestForeignSegmentStays(t *testing.T) {
 		if want := sizeOf(t, folder); l.Bytes() != want {
 			t.Errorf("%s: %d bytes of %d are counted", name, l.Bytes(), want)
 		}
-		for range 600 { // the room is full
+		for range 600 { // the section is full
 			l.Add(Blocks, Entry{Time: noon, Kind: "newest", Body: make([]byte, MaxBody/10)})
 			if err := l.Flush(noon); err != nil {
 				t.Fatal(err)
@@ -240,9 +240,9 @@ func TestWhole(t *testing.T) {
 // Bytes without end are a log without end.
 func TestMostBytes(t *testing.T) {
 	c := Config{Bytes: 1<<63 - 1}
-	for r := range rooms {
-		if n := c.roomBytes(r); n < 1<<59 {
-			t.Errorf("%s: %d", roomNames[r], n)
+	for r := range sections {
+		if n := c.sectionBytes(r); n < 1<<59 {
+			t.Errorf("%s: %d", sectionNames[r], n)
 		}
 	}
 }

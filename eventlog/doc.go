@@ -2,13 +2,13 @@
 // weeks later. It knows an entry's time, kind, rule and prefixes; the rest is its
 // writer's, in a form of its own.
 //
-// Entries lie in three rooms with a part of the bytes each, so that no flood of one sort
-// moves another out. A room is a row of segments, each a file that only grows. A full one
+// Entries lie in three sections with a part of the bytes each, so that no flood of one sort
+// moves another out. A section is a row of segments, each a file that only grows. A full one
 // is sealed: an index of its prefixes, sorted, and a trailer with its times go behind its
-// entries. The oldest goes when the room is full or its days are over.
+// entries. The oldest goes when the section is full or its days are over.
 //
 //	Add (never waits) ─▶ pending ─▶ Flush, once a second ─▶ segment ─▶ sealed
-//	Find: the rooms' segments by times and index, merged by number
+//	Find: the sections' segments by times and index, merged by number
 //
 // A process that is killed loses what it has not flushed. What a power cut cost was
 // written since the last sync: each flush syncs the changes by hand, a seal the others.

@@ -4,8 +4,8 @@ package eventlog
 func (l *Log) Bytes() (n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i := range l.rooms {
-		for _, s := range l.rooms[i].segments {
+	for i := range l.sections {
+		for _, s := range l.sections[i].segments {
 			n += s.disk
 		}
 	}

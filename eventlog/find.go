@@ -16,10 +16,10 @@ type Query struct {
 	Since, Until  time.Time    // Until not included; zero for no bound
 	Within        netip.Prefix // a prefix of theirs overlaps it; all if it is not valid
 	Rule          string
-	Kinds         []string // nil for all
-	Rooms         []Room   // where they are looked for; nil for all
-	After, Before uint64   // numbers, not included; 0 for no bound
-	Newest        bool     // the newest first
+	Kinds         []string  // nil for all
+	Sections      []Section // where they are looked for; nil for all
+	After, Before uint64    // numbers, not included; 0 for no bound
+	Newest        bool      // the newest first
 }
 
 // has reports whether an entry is looked for.
@@ -49,11 +49,11 @@ func (l *Log) Find(ctx context.Context, q Query) iter.Seq[Entry] {
 		l.mu.Lock()
 		root := l.root
 		var heads []*head
-		for i := range l.rooms {
-			if q.Rooms != nil && !slices.Contains(q.Rooms, Room(i)) {
+		for i := range l.sections {
+			if q.Sections != nil && !slices.Contains(q.Sections, Section(i)) {
 				continue
 			}
-			segments, tail := l.rooms[i].view()
+			segments, tail := l.sections[i].view()
 			h := &head{}
 			h.next, h.stop = iter.Pull(entriesOf(ctx, root, segments, tail, &q))
 			heads = append(heads, h)
@@ -73,7 +73,7 @@ func (l *Log) Find(ctx context.Context, q Query) iter.Seq[Entry] {
 	}
 }
 
-// head is the next entry of a room.
+// head is the next entry of a section.
 type head struct {
 	next  func() (Entry, bool)
 	stop  func()
@@ -91,7 +91,7 @@ func foremost(heads []*head, newest bool) (first *head) {
 	return first
 }
 
-// entriesOf yields what is looked for of a room, in the order of its numbers.
+// entriesOf yields what is looked for of a section, in the order of its numbers.
 func entriesOf(ctx context.Context, root *os.Root, segments []segment, tail []byte, q *Query) iter.Seq[Entry] {
 	inTail := func(yield func(Entry) bool) bool {
 		r := bytes.NewReader(tail)

@@ -16,14 +16,14 @@ type Config struct {
 	// Behind is what the numbers of a log without entries begin behind. Where it grows from run to
 	// run, no reader takes one log's numbers for another's.
 	Behind uint64
-	Bytes  int64         // of all rooms together
+	Bytes  int64         // of all sections together
 	Keep   time.Duration // how long
 }
 
-func (c *Config) roomBytes(r Room) int64 { return c.Bytes / 16 * share[r] }
+func (c *Config) sectionBytes(r Section) int64 { return c.Bytes / 16 * share[r] }
 
-func (c *Config) segmentBytes(r Room) int64 {
-	return min(max(c.roomBytes(r)/16, leastSegment), mostSegment)
+func (c *Config) segmentBytes(r Section) int64 {
+	return min(max(c.sectionBytes(r)/16, leastSegment), mostSegment)
 }
 
 // Log keeps entries. It is safe for concurrent use. Make one with [New].
@@ -35,19 +35,19 @@ type Log struct {
 	refuse error         // why that is, where it has a folder: each flush tries that again
 	last   time.Time     // of the last flush
 
-	mu     sync.Mutex // guards the fields below
-	number uint64     // of the last entry
-	behind uint64     // what the numbers of this log begin behind
-	gone   uint64     // number up to which some were removed
-	rooms  [rooms]room
-	lost   uint64
+	mu       sync.Mutex // guards the fields below
+	number   uint64     // of the last entry
+	behind   uint64     // what the numbers of this log begin behind
+	gone     uint64     // number up to which some were removed
+	sections [sections]section
+	lost     uint64
 }
 
 // New returns a log in memory, until [Log.Open].
 func New(c Config) *Log {
 	l := &Log{config: c, full: make(chan struct{}, 1), number: c.Behind, behind: c.Behind}
-	for i := range l.rooms {
-		l.rooms[i].which = Room(i)
+	for i := range l.sections {
+		l.sections[i].which = Section(i)
 	}
 	return l
 }
@@ -75,8 +75,8 @@ func (l *Log) open() error {
 	}
 	l.root, l.refuse = root, nil
 	first, last, gone := uint64(math.MaxUint64), uint64(0), uint64(0) // first if it is kept
-	for i := range l.rooms {
-		r := &l.rooms[i]
+	for i := range l.sections {
+		r := &l.sections[i]
 		err = errors.Join(err, r.open(root))
 		for _, s := range r.segments {
 			if last = max(last, s.Last); s.number == 1 && s.First > 0 {
@@ -102,8 +102,8 @@ func (l *Log) open() error {
 
 // renumber has what was added before the log was open come after what it had. It needs mu.
 func (l *Log) renumber(last uint64) {
-	for i := range l.rooms {
-		r := &l.rooms[i]
+	for i := range l.sections {
+		r := &l.sections[i]
 		early := r.pending
 		r.pending = nil
 		for len(early) > 0 {
@@ -121,10 +121,10 @@ func (l *Log) renumber(last uint64) {
 
 // Add adds an entry. It never waits for the disk: what finds no room among the bytes that
 // wait for it is lost, and counted. It returns the entry's number, 0 for one that is lost.
-func (l *Log) Add(to Room, e Entry) uint64 {
+func (l *Log) Add(to Section, e Entry) uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r := &l.rooms[to]
+	r := &l.sections[to]
 	switch {
 	case len(r.pending) < mostPending[to]:
 	case l.config.Folder == "" || l.refuse != nil:
@@ -188,9 +188,9 @@ func (l *Log) Flush(now time.Time) (err error) {
 	}
 	passed := min(max(now.Sub(l.last), 0), mostPassed)
 	l.last = now
-	for i := range l.rooms {
-		r := &l.rooms[i]
-		err = errors.Join(err, l.writeRoom(r), l.turn(r, now, passed))
+	for i := range l.sections {
+		r := &l.sections[i]
+		err = errors.Join(err, l.writeSection(r), l.turn(r, now, passed))
 	}
 	return err
 }
@@ -200,10 +200,10 @@ func (l *Log) Close(now time.Time) error {
 	err := l.Flush(now)
 	l.disk.Lock()
 	defer l.disk.Unlock()
-	for i := range l.rooms {
-		if f := l.rooms[i].file; f != nil {
+	for i := range l.sections {
+		if f := l.sections[i].file; f != nil {
 			err = errors.Join(err, f.Sync(), f.Close())
-			l.rooms[i].file = nil
+			l.sections[i].file = nil
 		}
 	}
 	if l.root != nil {
@@ -212,9 +212,9 @@ func (l *Log) Close(now time.Time) error {
 	return err
 }
 
-// trim keeps the newest of a room that is in memory: half of what may wait. It returns the
+// trim keeps the newest of a section that is in memory: half of what may wait. It returns the
 // number of the last one that is not kept. It needs mu.
-func (r *room) trim() (gone uint64) {
+func (r *section) trim() (gone uint64) {
 	rest := r.pending
 	for len(rest) > mostPending[r.which]/2 {
 		size := frameSize(rest)
@@ -225,8 +225,8 @@ func (r *room) trim() (gone uint64) {
 	return gone
 }
 
-// writeRoom writes what waits in a room. It needs disk.
-func (l *Log) writeRoom(r *room) error {
+// writeSection writes what waits in a section. It needs disk.
+func (l *Log) writeSection(r *section) error {
 	l.mu.Lock()
 	frames := r.pending
 	r.writing, r.pending = frames, nil
@@ -252,8 +252,8 @@ func (l *Log) writeRoom(r *room) error {
 	return err
 }
 
-// begin makes the next segment of a room.
-func (l *Log) begin(r *room) error {
+// begin makes the next segment of a section.
+func (l *Log) begin(r *section) error {
 	s, f, err := r.begin(l.root)
 	if err == nil {
 		l.mu.Lock()
@@ -263,9 +263,9 @@ func (l *Log) begin(r *room) error {
 	return err
 }
 
-// turn seals the last segment of a room if it is full, and removes the first ones. It needs
+// turn seals the last segment of a section if it is full, and removes the first ones. It needs
 // disk.
-func (l *Log) turn(r *room, now time.Time, passed time.Duration) (err error) {
+func (l *Log) turn(r *section, now time.Time, passed time.Duration) (err error) {
 	var disk int64
 	sealing := r.file != nil && r.old(now, &l.config)
 	if sealing {

@@ -121,7 +121,7 @@ func TestTwin(t *testing.T) {
 	for round := range 30 {
 		for range r.IntN(150) {
 			e := someEntry(r, now)
-			to := Room(r.IntN(int(rooms)))
+			to := Section(r.IntN(int(sections)))
 			l.Add(to, e)
 			number++
 			e.Number = number
@@ -145,8 +145,8 @@ func TestTwin(t *testing.T) {
 		}
 	}
 	sealed := 0
-	for i := range l.rooms {
-		for _, s := range l.rooms[i].segments {
+	for i := range l.sections {
+		for _, s := range l.sections[i].segments {
 			if s.sealed {
 				sealed++
 			}
@@ -157,8 +157,8 @@ func TestTwin(t *testing.T) {
 	}
 }
 
-// No flood of one room moves what another has, and none grows beyond its bytes.
-func TestRoomsOfTheirOwn(t *testing.T) {
+// No flood of one section moves what another has, and none grows beyond its bytes.
+func TestSectionsOfTheirOwn(t *testing.T) {
 	const size = 2 << 20
 	folder := filepath.Join(t.TempDir(), "events")
 	l, now := opened(t, folder, size, month), noon
@@ -275,7 +275,7 @@ func TestWrongClock(t *testing.T) {
 // In the least log that a config may ask for, as many bytes as may wait for the disk are a
 // burst that is kept whole.
 func TestBurstInTheLeastLog(t *testing.T) {
-	for to := range rooms {
+	for to := range sections {
 		l, n := opened(t, filepath.Join(t.TempDir(), "events"), 16<<20, month), 0
 		for ; l.Lost() == 0; n++ {
 			l.Add(to, Entry{Time: noon, Kind: "change", Prefixes: someNetworks(1)})
@@ -286,7 +286,7 @@ func TestBurstInTheLeastLog(t *testing.T) {
 			}
 		}
 		if got := len(found(l, Query{})); got != n-1 {
-			t.Errorf("%s: %d of %d entries are left", roomNames[to], got, n-1)
+			t.Errorf("%s: %d of %d entries are left", sectionNames[to], got, n-1)
 		}
 	}
 }
@@ -355,7 +355,7 @@ func TestDiskThatRefuses(t *testing.T) {
 		l.Add(Blocks, Entry{Time: noon, Body: make([]byte, 100)})
 	}
 	l.mu.Lock()
-	waits := len(l.rooms[Blocks].pending)
+	waits := len(l.sections[Blocks].pending)
 	l.mu.Unlock()
 	if waits > mostPending[Blocks]+maxFrame || l.Lost() == 0 {
 		t.Errorf("%d bytes wait", waits)
@@ -375,7 +375,7 @@ func TestInMemory(t *testing.T) {
 	if len(all) < 1000 || all[0].Number != 100_000 {
 		t.Errorf("%d entries", len(all))
 	}
-	if n := len(l.rooms[ByHand].pending); n > mostPending[ByHand]+maxFrame || l.Lost() > 0 {
+	if n := len(l.sections[ByHand].pending); n > mostPending[ByHand]+maxFrame || l.Lost() > 0 {
 		t.Errorf("%d bytes", n)
 	}
 }
@@ -439,7 +439,7 @@ func TestTogether(t *testing.T) {
 	go func() {
 		defer close(done)
 		for i := range 3_000 {
-			l.Add(Room(i%2), Entry{Time: noon, Body: make([]byte, 10)})
+			l.Add(Section(i%2), Entry{Time: noon, Body: make([]byte, 10)})
 			if i%100 == 0 {
 				if err := l.Flush(noon); err != nil {
 					t.Error(err)
@@ -504,23 +504,23 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// A query of one room finds what is in it alone.
-func TestOneRoom(t *testing.T) {
+// A query of one section finds what is in it alone.
+func TestOneSection(t *testing.T) {
 	l, now := opened(t, filepath.Join(t.TempDir(), "events"), 2<<20, month), noon
-	for i := range 3 * int(rooms) {
-		l.Add(Room(i%int(rooms)), Entry{Time: now, Kind: "block", Body: []byte{byte(i)}})
-		if i == int(rooms) {
+	for i := range 3 * int(sections) {
+		l.Add(Section(i%int(sections)), Entry{Time: now, Kind: "block", Body: []byte{byte(i)}})
+		if i == int(sections) {
 			if err := l.Flush(now); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	for e := range l.Find(t.Context(), Query{Rooms: []Room{Crossings}}) {
-		if e.Body[0]%byte(rooms) != byte(Crossings) {
+	for e := range l.Find(t.Context(), Query{Sections: []Section{Crossings}}) {
+		if e.Body[0]%byte(sections) != byte(Crossings) {
 			t.Errorf("entry %d", e.Body[0])
 		}
 	}
-	if n := len(found(l, Query{Rooms: []Room{Crossings, ByHand}})); n != 6 {
-		t.Errorf("%d of two rooms", n)
+	if n := len(found(l, Query{Sections: []Section{Crossings, ByHand}})); n != 6 {
+		t.Errorf("%d of two sections", n)
 	}
 }

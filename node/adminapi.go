@@ -131,7 +131,7 @@ func (a *adminAPI) publish(e entry) {
 		a.events.End(a.status.Now(), a.status.Outward(e.ended.Block), e.ended)
 	case e.alarm != nil:
 		a.events.Alarm(*e.alarm)
-	case e.crossing != nil && e.crossing.Held:
+	case e.crossing != nil && e.crossing.Excused:
 		a.events.WouldBlock(a.status.Now(), e.crossing)
 	case e.crossing != nil:
 		a.events.Crossing(a.status.Now(), e.crossing)

@@ -40,7 +40,7 @@ func TestImported(t *testing.T) {
 		}
 	}
 	o := a.imports("drop", time.Hour, "127.0.0.1/32", "0.0.0.0/0", "::/0", "10.0.0.0/8", "203.0.113.9/32", "198.51.100.0/24")
-	if o.Held != 2 || o.Protected != 1 || o.TooWide != 3 {
+	if o.InForce != 2 || o.Protected != 1 || o.TooWide != 3 {
 		t.Errorf("%+v", o)
 	}
 	if !a.denied("203.0.113.9") || !a.denied("198.51.100.3") || a.denied("127.0.0.1") || b.denied("203.0.113.9") {

@@ -176,7 +176,7 @@ func (j *journal) line(e entry) {
 		if c.Stands != "" {
 			line = line.With("stands", c.Stands, "until", j.epoch(c.Until).UTC().Format(time.RFC3339))
 		}
-		if c.Held {
+		if c.Excused {
 			line.Info("would be over limit: the site fails, and its failures are not counted")
 			return
 		}

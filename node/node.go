@@ -69,11 +69,11 @@ type Node struct {
 	latency    *metrics.Latency // of decisions
 	logs       *logGroup
 	enforcers  *lists.Lists
-	bouncers   *neighbours.BouncerSide // of CrowdSec, which enforce the blocks
+	bouncers   *neighbours.BouncerService // of CrowdSec, which enforce the blocks
 	crowdSec   *neighbours.CrowdSecClient
 	blocklists *neighbours.Subscriptions
 	notify     *neighbours.Notifiers
-	fleet      *fleetlink.Side
+	fleet      *fleetlink.FleetService
 	admin      *adminAPI
 	sensors    parts // hand in events
 	parts      parts // with the sensors

@@ -39,7 +39,7 @@ func observed(latency *metrics.Latency, verdicts *pipeline.Counts, source string
 // site returns how the site does; nil where no rule goes by the status.
 func (n *Node) site() *admin.Site {
 	parts, late := n.pipeline.Site()
-	if !n.pipeline.Current().Detector.Guards() {
+	if !n.pipeline.Current().Detector.SparesOutages() {
 		return nil
 	}
 	out := &admin.Site{Late: late}

@@ -24,7 +24,7 @@ type operator struct {
 	*overlay.Control
 	*lists.KernelFilter
 	*neighbours.ImportedLists
-	*neighbours.BouncerSide
+	*neighbours.BouncerService
 	*clientNames
 	pipeline   *pipeline.Pipeline
 	list       *blocklist.List

@@ -104,7 +104,7 @@ func (n *Node) listParts() parts {
 		{name: "nodes", check: (&checks.Nodes{Current: n.pipeline.Current, Alarms: n.alarms}).Check},
 		{name: "unsigned", seldom: (&checks.Unsigned{Current: n.pipeline.Current, Records: n.fleet.Records, Alarms: n.alarms}).Check},
 		{name: "claims", check: (&checks.Claims{List: n.list, Alarms: n.alarms, Peers: n.protected.peers.Load}).Check},
-		{name: "room", check: (&checks.Room{List: n.list, Alarms: n.alarms, Log: n.options.Log.Info}).Check},
+		{name: "room", check: (&checks.FullList{List: n.list, Alarms: n.alarms, Log: n.options.Log.Info}).Check},
 		{name: "state", load: func() { n.fleet.Resume(n.store.restore()) }, seldom: n.store.checkAside, stop: func() {
 			n.admin.rates.EndDay()
 			n.fleet.Mark(n.store.save())

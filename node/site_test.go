@@ -75,10 +75,10 @@ func TestSiteFails(t *testing.T) {
 		t.Errorf("status %+v", s.Site)
 	}
 	rules := u.admin.status.Rules()
-	if r := rules[0]; !r.Guarded || r.Held == 0 || len(r.Crossings) == 0 || r.Crossings[len(r.Crossings)-1].Action != "held" {
+	if r := rules[0]; !r.SparesOutages || r.Excused == 0 || len(r.Crossings) == 0 || r.Crossings[len(r.Crossings)-1].Action != "held" {
 		t.Errorf("rule %+v", r)
 	}
-	if r := rules[1]; r.Guarded || r.Held != 0 {
+	if r := rules[1]; r.SparesOutages || r.Excused != 0 {
 		t.Errorf("rule %+v", r)
 	}
 	u.answers(begins.Add(3*time.Minute), begins.Add(6*time.Minute), false)

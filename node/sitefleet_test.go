@@ -50,7 +50,7 @@ func (u *underTest) blockedOf(net byte) (n int) {
 
 // A node of three that answers 404 to all of its visitors does not block them on the
 // others: two at most, which are lifted everywhere when the node knows. So is the whole
-// outage where it has so many visitors that the guard finds it. Where it has so few that only
+// outage where it has so many visitors that the watch finds it. Where it has so few that only
 // their absence shows, the others stay blocked here, and so do these two once they fail again.
 func TestBrokenNodeOfAFleet(t *testing.T) {
 	t.Parallel()
@@ -63,7 +63,7 @@ func TestBrokenNodeOfAFleet(t *testing.T) {
 		nodes = append(nodes, newNode(t, shortDir(t), strings.NewReplacer("$NAME", name, "$REDIS", server.Addr).Replace(guardedFleet)))
 	}
 	small, well, large := nodes[0], nodes[1], nodes[2]
-	// The half hour before is shown before the guard's clock follows the node's.
+	// The half hour before is shown before the watch's clock follows the node's.
 	breaks := well.clock.Now().Add(-100 * time.Second).Truncate(10 * time.Second)
 	small.serves(1, 10, breaks.Add(-31*time.Minute), breaks, 200)
 	large.serves(3, 40, breaks.Add(-31*time.Minute), breaks, 200)

@@ -187,7 +187,7 @@ func (n *Node) wireAdmin(s supervisor.Config, c *config.Config) {
 	n.admin = &adminAPI{
 		status: shown, view: view, events: events, latency: n.latency, logins: access.NewLogins(), deps: n.listens(), notify: n.notify, clock: n.clock,
 		operator: &operator{
-			Control: n.lifecycle.overlay, KernelFilter: n.enforcers.Filter, ImportedLists: n.imports, BouncerSide: n.bouncers, pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, clock: n.clock, status: shown, reload: n.Reload, room: n.journal.room,
+			Control: n.lifecycle.overlay, KernelFilter: n.enforcers.Filter, ImportedLists: n.imports, BouncerService: n.bouncers, pipeline: n.pipeline, list: n.list, quarantine: n.quarantine, clock: n.clock, status: shown, reload: n.Reload, room: n.journal.room,
 			publish:     func() { n.fleet.Sign() },
 			clientNames: &clientNames{n.pipeline, n.clock, n.store.touch},
 		},

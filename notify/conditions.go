@@ -169,10 +169,10 @@ const holdEvent = 5 * time.Minute
 // Events keeps alarms about events active for [holdEvent] after each: what happens again
 // and again is told once.
 type Events struct {
-	held map[messageSubject]*heldEvent
+	lasting map[messageSubject]*lastingEvent
 }
 
-type heldEvent struct {
+type lastingEvent struct {
 	Condition
 	last time.Time
 }
@@ -186,24 +186,24 @@ type Seen struct {
 // Active notes the events that were seen and returns those that count as active, in a
 // fixed order. It keeps as many as a node's tracker has.
 func (e *Events) Active(now time.Time, seen []Seen) (all []Condition) {
-	if e.held == nil {
-		e.held = make(map[messageSubject]*heldEvent)
+	if e.lasting == nil {
+		e.lasting = make(map[messageSubject]*lastingEvent)
 	}
 	for i := range seen {
 		s := &seen[i]
 		if now.Sub(s.Last) >= holdEvent {
 			continue
 		}
-		h := e.held[s.subject()]
+		h := e.lasting[s.subject()]
 		if h == nil {
-			h = &heldEvent{Condition: s.Condition}
-			e.held[s.subject()] = h
+			h = &lastingEvent{Condition: s.Condition}
+			e.lasting[s.subject()] = h
 		}
 		h.Text, h.Event, h.last = s.Text, true, s.Last
 	}
-	for key, h := range e.held {
+	for key, h := range e.lasting {
 		if now.Sub(h.last) >= holdEvent {
-			delete(e.held, key)
+			delete(e.lasting, key)
 			continue
 		}
 		all = append(all, h.Condition)

@@ -231,7 +231,7 @@ func (r *fleetRun) report() *Report {
 			rep.Evicted += r.ledger.meters[i].wide.takePeaks(m.Detector, meter, r.now, func(e shard.Entry) { r.ledger.peaked(i, e) })
 		}
 		_, late := m.Outages()
-		rep.GuardLate += late
+		rep.OutageLate += late
 		if len(r.config.Clients) == 0 && rep.FrontDoor == "" {
 			rep.FrontDoor = m.doors.Shown()
 		}
@@ -249,7 +249,7 @@ func (r *fleetRun) report() *Report {
 			Wide: r.ledger.widePeaks(a.rule),
 		})
 		for _, m := range r.nodes {
-			r.ledger.heldBy(i, m.Detector, &rep.Rules[i])
+			r.ledger.addExcused(i, m.Detector, &rep.Rules[i])
 		}
 	}
 	return rep

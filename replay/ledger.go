@@ -24,9 +24,9 @@ type ledger struct {
 	order []*account
 	rows  *rows
 	own   *rules.Hosts
-	// held are the keys that would have crossed a limit while the site failed, in rows of
+	// excused are the keys that would have crossed a limit while the site failed, in rows of
 	// their own. outages are the times.
-	held    *rows
+	excused *rows
 	outages []SiteFailure
 	meters  []meterBook
 	recent  [recentSize]refusal
@@ -65,7 +65,7 @@ type meterBook struct {
 
 func newLedger(c *Config) *ledger {
 	set := c.Rules
-	l := &ledger{rules: make(map[string]*account), rows: newRows(c.MaxRows), held: newRows(c.MaxRows), own: c.Own, protected: c.Protected, onCrossed: c.Crossed, onLifted: c.Lifted}
+	l := &ledger{rules: make(map[string]*account), rows: newRows(c.MaxRows), excused: newRows(c.MaxRows), own: c.Own, protected: c.Protected, onCrossed: c.Crossed, onLifted: c.Lifted}
 	for i := range set.Rules {
 		rule := &set.Rules[i]
 		a := &account{number: i, rule: rule, meter: &set.Meters[rule.Meter]}
@@ -142,8 +142,8 @@ func (l *ledger) crossed(c edgeguard.Crossing) {
 		l.onCrossed(c)
 	}
 	rows := l.rows
-	if c.Held {
-		rows = l.held
+	if c.Excused {
+		rows = l.excused
 	}
 	o := rows.rowOf(l.rowOf(c.Rule, c.Key), &c)
 	if o.Protected = why.Reason; !spared {

@@ -48,8 +48,8 @@ func (l *ledger) lifted(now time.Time, rule string, prefix netip.Prefix) {
 	}
 }
 
-// heldBy adds what rule i held back to its report.
-func (l *ledger) heldBy(i int, d *detector.Detector, out *RuleReport) {
-	out.Held = l.held.sorted(i)
-	out.HeldEvents += d.UncountedInOutage(i)
+// addExcused adds what rule i excused to its report.
+func (l *ledger) addExcused(i int, d *detector.Detector, out *RuleReport) {
+	out.Excused = l.excused.sorted(i)
+	out.ExcusedEvents += d.UncountedInOutage(i)
 }

@@ -34,10 +34,10 @@ type Report struct {
 	FrontDoor string
 	// Floods are the floods of fresh sources that can be forged, in their order.
 	Floods []detector.Incident
-	// Outages are the times in which the site failed, in their order. For GuardLate answers,
-	// which came more than a minute late, the outage guard was off: sorted it is exact.
-	Outages   []SiteFailure
-	GuardLate uint64
+	// Outages are the times in which the site failed, in their order. For OutageLate answers,
+	// which came more than a minute late, the outage watch was off: sorted it is exact.
+	Outages    []SiteFailure
+	OutageLate uint64
 }
 
 // RuleReport is what a replay found of one rule.
@@ -55,11 +55,11 @@ type RuleReport struct {
 	Offenders []Offender
 	// Refused is how many events the rule refused.
 	Refused uint64
-	// Held are the keys that would have passed the rule's limit while the site failed, and
-	// did not: nothing came of it. HeldEvents is how many events were not counted, of all
+	// Excused are the keys that would have passed the rule's limit while the site failed, and
+	// did not: nothing came of it. ExcusedEvents is how many events were not counted, of all
 	// rules that share the meter.
-	Held       []Offender
-	HeldEvents uint64
+	Excused       []Offender
+	ExcusedEvents uint64
 	// Wide has, for each size of IPv6 network that the rule counts around its
 	// keys, the network with the greatest count; Peak 0 where there was none.
 	Wide []WidePeak
@@ -86,14 +86,14 @@ func (r *run) report() *Report {
 		rep.FrontDoor = r.doors.Shown()
 	}
 	rep.Outages = r.ledger.outages
-	_, rep.GuardLate = r.detector.Outages()
+	_, rep.OutageLate = r.detector.Outages()
 	for i, a := range r.ledger.order {
 		rep.Rules = append(rep.Rules, RuleReport{
 			Rule: a.rule, Meter: a.meter, Tally: r.ledger.meters[a.rule.Meter].tally,
 			Candidates: r.detector.Tallies(i), Offenders: r.ledger.rows.sorted(i), Refused: a.refused,
 			Wide: r.ledger.widePeaks(a.rule),
 		})
-		r.ledger.heldBy(i, r.detector, &rep.Rules[i])
+		r.ledger.addExcused(i, r.detector, &rep.Rules[i])
 	}
 	return rep
 }

@@ -27,8 +27,8 @@ type UnansweredRule struct {
 	Wide bool
 }
 
-// newAsked finds the rules of a set that can be asked.
-func newAsked(s *Set) *Unanswered {
+// newUnanswered finds the rules of a set that can be asked.
+func newUnanswered(s *Set) *Unanswered {
 	a := new(Unanswered)
 	for i := range s.Rules {
 		r := &s.Rules[i]

@@ -28,7 +28,7 @@ func Compile(specs []Spec) (*Set, []Problem) {
 		return nil, c.problems
 	}
 	c.set.index = newIndex(c.set.Meters)
-	c.set.asked = newAsked(&c.set)
+	c.set.asked = newUnanswered(&c.set)
 	return &c.set, nil
 }
 

@@ -117,7 +117,7 @@ func (f *half) add(h uint64, k key, op *Op) Count {
 		e = f.layout.findOn(p, f.layout.homeGroup(h), k)
 	}
 	if e == nil || op.Now != e.head || op.Slot != e.head {
-		return f.addHeld(s, p, e, h, k, op)
+		return f.addLocked(s, p, e, h, k, op)
 	}
 	c := Count{Added: op.Cost}
 	if e.form == warm {
@@ -125,7 +125,7 @@ func (f *half) add(h uint64, k key, op *Op) Count {
 	} else if n, fits := e.addHead(op.Cost); fits {
 		c.Count = n
 	} else {
-		return f.addHeld(s, p, e, h, k, op)
+		return f.addLocked(s, p, e, h, k, op)
 	}
 	if f.layout.peak != 0 {
 		f.layout.raise(e, c.Count)
@@ -137,18 +137,18 @@ func (f *half) add(h uint64, k key, op *Op) Count {
 // addSlow is add in the shard of the hash, which is locked, and unlocks it.
 func (f *half) addSlow(s *shard, h uint64, k key, op *Op) Count {
 	e, p := f.findEntry(s, h, k)
-	return f.addHeld(s, p, e, h, k, op)
+	return f.addLocked(s, p, e, h, k, op)
 }
 
-// addHeld counts op in the key's entry e on page p, both nil if it has none, and unlocks
+// addLocked counts op in the key's entry e on page p, both nil if it has none, and unlocks
 // the shard.
-func (f *half) addHeld(s *shard, p *page, e *entry, h uint64, k key, op *Op) Count {
+func (f *half) addLocked(s *shard, p *page, e *entry, h uint64, k key, op *Op) Count {
 	c := f.addAt(s, p, e, h, k, op)
 	s.mu.Unlock()
 	return c
 }
 
-// addAt counts as addHeld does, and leaves the shard locked.
+// addAt counts as addLocked does, and leaves the shard locked.
 func (f *half) addAt(s *shard, p *page, e *entry, h uint64, k key, op *Op) Count {
 	if e == nil {
 		return f.addNew(s, h, k, op)

@@ -28,7 +28,7 @@ type Memory struct {
 	used        int64  // bytes of chunks
 	dirs        int64  // bytes of directories
 	keys, rings int    // pages in use
-	held        int    // pages kept for shards that have none yet
+	reserved    int    // pages kept for shards that have none yet
 	partial     uint32 // the first page of rings with a free one
 	tables      uint64 // made so far
 }
@@ -101,10 +101,10 @@ func (m *Memory) pageAt(n uint32) *page {
 func (m *Memory) reservePages(n int) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if n > 1 && m.held+n > m.pages/2 {
+	if n > 1 && m.reserved+n > m.pages/2 {
 		return false
 	}
-	m.held += n
+	m.reserved += n
 	return true
 }
 
@@ -131,7 +131,7 @@ func (m *Memory) takeFirst(held bool) uint32 {
 	defer m.mu.Unlock()
 	n := m.takePage()
 	if n != 0 {
-		m.held--
+		m.reserved--
 		m.keys++
 	}
 	return n
@@ -147,7 +147,7 @@ func (m *Memory) giveLast(n uint32, held bool) {
 
 // allows reports whether a use that has pages already may have one more.
 func (m *Memory) allows(pages int) bool {
-	return pages < m.pages-m.pages/8 && m.keys+m.rings+m.held < m.pages
+	return pages < m.pages-m.pages/8 && m.keys+m.rings+m.reserved < m.pages
 }
 
 // giveKeys takes a page of keys back.

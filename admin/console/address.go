@@ -37,7 +37,7 @@ type addressPage struct {
 	Acts     []link
 	Views    []link   // of the chart: live, and when it was blocked
 	Then     *crossed // in the second view
-	Asked    []asked
+	Asked    []pastRequest
 }
 
 // liveChart is what the script of the chart reads.

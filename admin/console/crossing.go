@@ -23,8 +23,8 @@ type crossed struct {
 	Split []nodePart
 }
 
-// asked is a request that a client made.
-type asked struct {
+// pastRequest is a request that a client made.
+type pastRequest struct {
 	At                           moment
 	Address, Method, Path, Agent string
 	Status                       string
@@ -158,7 +158,7 @@ func madeBy(b *admin.Block, found *admin.Evidence, e *admin.Explanation) clause 
 // asks returns what an address asked for, the newest first, where the client of the
 // page may see it. Of a network it is what this address asked for, and of an IPv6
 // key, which is one client, all of it.
-func (p *addressHandlers) asks(r *http.Request, addr netip.Addr, keys []netip.Prefix, e *admin.Explanation) (out []asked) {
+func (p *addressHandlers) asks(r *http.Request, addr netip.Addr, keys []netip.Prefix, e *admin.Explanation) (out []pastRequest) {
 	var all []admin.Sample
 	for _, prefix := range keys {
 		list, _ := p.view.Samples(access.CallerOf(r).Role, prefix)
@@ -170,14 +170,14 @@ func (p *addressHandlers) asks(r *http.Request, addr netip.Addr, keys []netip.Pr
 	}
 	slices.SortStableFunc(all, func(a, b admin.Sample) int { return b.Time.Compare(a.Time) })
 	for i := range all {
-		out = append(out, newAsked(&all[i], addr, e.Time))
+		out = append(out, newPastRequest(&all[i], addr, e.Time))
 	}
 	return out
 }
 
-// newAsked returns a request as the page of an address shows it, which it names if it is another's.
-func newAsked(one *admin.Sample, addr netip.Addr, now time.Time) asked {
-	shown := asked{At: at(one.Time, now), Method: one.Method, Path: one.Path, Agent: one.Agent, Refused: one.Refused}
+// newPastRequest returns a request as the page of an address shows it, which it names if it is another's.
+func newPastRequest(one *admin.Sample, addr netip.Addr, now time.Time) pastRequest {
+	shown := pastRequest{At: at(one.Time, now), Method: one.Method, Path: one.Path, Agent: one.Agent, Refused: one.Refused}
 	if one.Address != addr {
 		shown.Address = one.Address.String()
 	}

@@ -149,7 +149,7 @@ func newNeighbourList(f *admin.ImportFeed, now time.Time) neighbourList {
 	}
 	if w := f.Awaits; w != nil {
 		l.Awaits = fmt.Sprintf("Its newest list came %s and awaits confirmation: %s.", ago(w.Since, now), w.Why)
-		l.Meanwhile = fmt.Sprintf("Until it is confirmed, %s of the list before in force.", words.Plural(f.Held, "entry is", "entries are"))
+		l.Meanwhile = fmt.Sprintf("Until it is confirmed, %s of the list before in force.", words.Plural(f.InForce, "entry is", "entries are"))
 	}
 	return l
 }

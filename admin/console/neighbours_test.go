@@ -20,7 +20,7 @@ func TestNeighboursView(t *testing.T) {
 	s := &admin.Stats{
 		Time: noon,
 		Imports: admin.Imports{Blocks: 7, Most: 9, Feeds: []admin.ImportFeed{
-			{Name: "drop", State: admin.ImportWaiting, Held: 7, Refused: admin.ImportRefusals{TooWide: 1, NoRoom: 1234}, Good: noon.Add(-time.Hour), Next: noon.Add(time.Minute),
+			{Name: "drop", State: admin.ImportWaiting, InForce: 7, Refused: admin.ImportRefusals{TooWide: 1, NoRoom: 1234}, Good: noon.Add(-time.Hour), Next: noon.Add(time.Minute),
 				Awaits: &admin.ImportPending{Why: "it is empty", Since: noon.Add(-90 * time.Second)}},
 			{Name: "new", State: admin.ImportStarting},
 		}},

@@ -34,7 +34,7 @@ type groupPage struct {
 	Others      blockTable // inside a network, of imported lists
 	Networks    []memberRow
 	Grown       string // the networks that are not listed
-	Asked       []asked
+	Asked       []pastRequest
 	Foot        string
 	First       string
 	Older       string
@@ -126,7 +126,7 @@ func (p *blockHandlers) fillMembers(r *http.Request, shown *groupPage, blocks []
 	}
 	slices.SortStableFunc(all, func(a, b admin.Sample) int { return b.Time.Compare(a.Time) })
 	for i := range all[:min(len(all), mostRequests)] {
-		shown.Asked = append(shown.Asked, newAsked(&all[i], netip.Addr{}, now))
+		shown.Asked = append(shown.Asked, newPastRequest(&all[i], netip.Addr{}, now))
 	}
 }
 

@@ -47,7 +47,7 @@ func newRuleLine(r admin.Rule) ruleLine {
 		line.Blocks = words.Seconds(r.BlockFor)
 	}
 	for _, c := range r.Crossings {
-		if c.Action != admin.HeldBack { // nothing came of those
+		if c.Action != admin.ActionExcused { // nothing came of those
 			line.Crossings += c.Count
 		}
 	}

@@ -39,7 +39,7 @@ var blockParts = []part{
 			}),
 	),
 	each(func(s *scrape) []admin.ImportFeed { return s.Imports.Feeds },
-		gauge("imported_blocks", "Entries of an imported list that are in force, on this node only.", "source", func(f admin.ImportFeed, to series) { add(to, f.Held, f.Name) }),
+		gauge("imported_blocks", "Entries of an imported list that are in force, on this node only.", "source", func(f admin.ImportFeed, to series) { add(to, f.InForce, f.Name) }),
 		gauge("imported_refused", "Entries of an imported list that are not in force: protected or allowed ones (kept), too_wide, invalid, ended, no_room.", "source reason",
 			func(f admin.ImportFeed, to series) {
 				f.Refused.Each(func(reason string, n int) { add(to, n, f.Name, reason) })

@@ -58,8 +58,8 @@ var nodeParts = []part{
 			addCrossings(to, r.Crossings, r.Action, r.Name)
 		}),
 		counter("rule_held_events_total", "Failures that a rule did not count because the site failed.", "rule", func(r admin.Rule, to series) {
-			if r.Guarded {
-				add(to, r.Held, r.Name)
+			if r.SparesOutages {
+				add(to, r.Excused, r.Name)
 			}
 		}),
 		counter("wide_crossings_total", "Times an IPv6 network exceeded a rule's limit for it, by prefix length (/56 or /48) and action, which is alarm where it is only reported.",

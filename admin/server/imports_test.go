@@ -122,7 +122,7 @@ func withLists(t *testing.T) *node {
 		{Prefix: netip.MustParsePrefix("198.51.100.9/32"), Until: start.Add(time.Hour)},
 	}, start)
 	n.feeds.confirm = "drop"
-	n.feeds.summary = admin.Imports{Blocks: 2, Most: 10, Feeds: []admin.ImportFeed{{Name: "drop", Kind: "blocklist", State: admin.ImportWaiting, Held: 2, Error: "<script>",
+	n.feeds.summary = admin.Imports{Blocks: 2, Most: 10, Feeds: []admin.ImportFeed{{Name: "drop", Kind: "blocklist", State: admin.ImportWaiting, InForce: 2, Error: "<script>",
 		Awaits: &admin.ImportPending{Why: "it is empty", Since: start}}}}
 	n.stats.Imports = n.feeds.summary // the same feeds
 	return n

@@ -40,13 +40,13 @@ func full(t testing.TB) (*node, server.Config) {
 	n.stats.HAProxies = []haproxy.ListenerFigures{{Address: "unix:/peers.sock", HAProxies: []haproxy.LinkFigures{{Name: "ha1"}}, Updates: 9, Taught: 5, Strangers: 2, Refused: 1}}
 	n.stats.Notified = []notify.Figures{{Name: "team", Kind: "webhook", Sent: 7, Failed: 3, Dropped: 12, Waiting: 4, Success: start}}
 	n.stats.Elsewhere = []admin.Elsewhere{{Source: "owner", Name: "a", Kind: "block", Records: 2, Share: 0.25}, {Source: "owner", Name: "b", Kind: "block", Records: 3, Share: 0.5}, {Source: "nodes_signed", Kind: "allowance", Records: 4}}
-	n.stats.Imports = admin.Imports{Blocks: 6, Most: 100, Feeds: []admin.ImportFeed{{Name: "drop", Held: 6, Refused: admin.ImportRefusals{Protected: 1, Allowed: 2, TooWide: 3, Invalid: 4, Ended: 5, NoRoom: 6}}}}
+	n.stats.Imports = admin.Imports{Blocks: 6, Most: 100, Feeds: []admin.ImportFeed{{Name: "drop", InForce: 6, Refused: admin.ImportRefusals{Protected: 1, Allowed: 2, TooWide: 3, Invalid: 4, Ended: 5, NoRoom: 6}}}}
 	n.stats.CrowdSec = &crowdsec.Figures{
-		Decisions: &crowdsec.Incoming{URL: "http://127.0.0.1:8080", Held: 7, Answers: 9, Failures: 2, Skipped: crowdsec.Skipped{Types: 1, Scopes: 2, Ours: 3, Filtered: 4, Invalid: 5, NoRoom: 6}},
+		Decisions: &crowdsec.Incoming{URL: "http://127.0.0.1:8080", InForce: 7, Answers: 9, Failures: 2, Skipped: crowdsec.Skipped{Types: 1, Scopes: 2, Ours: 3, Filtered: 4, Invalid: 5, NoRoom: 6}},
 		Alerts:    &crowdsec.Outgoing{URL: "http://127.0.0.1:8080", Waiting: 1, Sent: 8, Dropped: 3, Refused: 2},
 	}
 	n.stats.Crawlers = &crawlers.Claims{Verified: 9, Impostors: 8, Unknown: 7, Asked: 6, Failed: 2, Unasked: 1}
-	n.rules[0].Guarded, n.rules[0].Held = true, 17
+	n.rules[0].SparesOutages, n.rules[0].Excused = true, 17
 	n.stats.Site = &admin.Site{FailedSeconds: 40, Parts: []admin.SiteFigures{{Name: "example.org", Fails: true}, {Name: "log a"}}}
 	n.rules[0].Wide = []admin.Wide{{Bits: 56, Crossings: []admin.Crossings{{Action: "block", Count: 4}}}}
 	n.stats.Snapshot = &admin.Snapshot{Written: 3, Failures: 1, Bytes: 1000, Success: start}

@@ -101,7 +101,7 @@ func New(c Config) (*Server, error) {
 		}
 	}
 	s.BoundedServer = &BoundedServer{
-		Handler: s.guard(s.routes(c.View, s.changes), s.routes(c.View.ForGuests(), nil)), MayListen: s.access.MayListen,
+		Handler: s.checkAccess(s.routes(c.View, s.changes), s.routes(c.View.ForGuests(), nil)), MayListen: s.access.MayListen,
 		Connected: access.WithPeer, Places: s.config.Connections, Log: c.Log,
 	}
 	return s, nil

@@ -22,7 +22,7 @@ type nodeCounts struct {
 	clock  *fleetClock
 	nodes  *fleet.Roster
 	pushes *pushLoop
-	asked  aggregator.AskedKeys // keys whose node counts were asked for
+	asked  aggregator.RecentWatches // keys whose node counts were asked for
 }
 
 // readSplits returns what each node counts of keys; see [Link.NodeCounts].

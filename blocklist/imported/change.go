@@ -95,7 +95,7 @@ func (s *Set) end(c *change) Outcome {
 	if len(c.from.rows) == 0 {
 		c.from.reasons, c.from.known = []string{""}, map[string]uint16{"": 0}
 	}
-	c.Held, c.Protected, c.Allowed = c.from.rowsInForce(), c.from.spared[blocklist.Protected], c.from.spared[blocklist.Allowed]
+	c.InForce, c.Protected, c.Allowed = c.from.rowsInForce(), c.from.spared[blocklist.Protected], c.from.spared[blocklist.Allowed]
 	s.unlock(c)
 	return c.Outcome
 }

@@ -48,7 +48,7 @@ type Entry struct {
 
 // Outcome is what became of a call.
 type Outcome struct {
-	Held                    int // entries of the source that may apply
+	InForce                 int // entries of the source that may apply
 	Added, Lifted, Extended int // Extended counts every changed end, reason and width
 	Refused                     // by this call; Protected and Allowed are of all entries
 }

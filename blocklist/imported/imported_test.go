@@ -85,7 +85,7 @@ func TestRefused(t *testing.T) {
 		{Prefix: netip.MustParsePrefix("20.0.0.0/8"), Until: begin.Add(time.Hour), Wide: true},
 	}
 	o := s.Replace("a", hostile, begin)
-	want := imported.Outcome{Held: 2, Added: 5, Refused: imported.Refused{Protected: 2, Allowed: 1, TooWide: 5, Invalid: 4, Ended: 1}}
+	want := imported.Outcome{InForce: 2, Added: 5, Refused: imported.Refused{Protected: 2, Allowed: 1, TooWide: 5, Invalid: 4, Ended: 1}}
 	if o != want {
 		t.Errorf("%+v, want %+v", o, want)
 	}
@@ -97,7 +97,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %s, want %s", addr, got, want)
 		}
 	}
-	if stats := s.Stats(); len(stats) != 1 || stats[0].Held != 2 || stats[0].Refused != want.Refused {
+	if stats := s.Stats(); len(stats) != 1 || stats[0].InForce != 2 || stats[0].Refused != want.Refused {
 		t.Errorf("%+v", stats)
 	}
 	// An allowance wins over what is held already, and the entry is in force after it.
@@ -123,13 +123,13 @@ func TestRoom(t *testing.T) {
 		}
 		return all
 	}
-	if o := s.Replace("a", list(0, 3), begin); o.Held != 3 || o.NoRoom != 0 {
+	if o := s.Replace("a", list(0, 3), begin); o.InForce != 3 || o.NoRoom != 0 {
 		t.Errorf("%+v", o)
 	}
-	if o := s.Replace("b", list(10, 3), begin); o.Held != 1 || o.NoRoom != 2 {
+	if o := s.Replace("b", list(10, 3), begin); o.InForce != 1 || o.NoRoom != 2 {
 		t.Errorf("%+v", o)
 	}
-	if o := s.Replace("a", list(100, 3), begin); o.Held != 3 || o.NoRoom != 0 || o.Lifted != 3 || o.Added != 3 {
+	if o := s.Replace("a", list(100, 3), begin); o.InForce != 3 || o.NoRoom != 0 || o.Lifted != 3 || o.Added != 3 {
 		t.Errorf("%+v", o)
 	}
 	if s.Room() != 0 {
@@ -138,7 +138,7 @@ func TestRoom(t *testing.T) {
 	s.SetMost(2, begin)
 	held := 0
 	for _, one := range s.Stats() {
-		held += one.Held
+		held += one.InForce
 	}
 	if held != 2 || s.Blocks().Len() != 2 || s.Room() != 0 {
 		t.Errorf("%+v", s.Stats())
@@ -326,7 +326,7 @@ func compare(t *testing.T, seed uint64, s *imported.Set, own *blocklist.List, w 
 		}
 	}
 	for _, one := range s.Stats() {
-		if rows := one.Held + one.Protected + one.Allowed; rows != len(w.sources[one.Source]) {
+		if rows := one.InForce + one.Protected + one.Allowed; rows != len(w.sources[one.Source]) {
 			t.Fatalf("seed %d: %+v, want %d", seed, one, len(w.sources[one.Source]))
 		}
 	}

@@ -153,14 +153,14 @@ func (o *source) rowsInForce() int { return o.spared[blocklist.None] }
 // SourceStats is the state of one source.
 type SourceStats struct {
 	Source  string
-	Held    int       // entries that may apply
+	InForce int       // entries that may apply
 	Refused           // of the last whole list and the changes since it
 	Taken   time.Time // when the source last replaced or changed its entries
 	Width   width.Width
 }
 
 func (o *source) stats() SourceStats {
-	s := SourceStats{Source: o.name, Held: o.rowsInForce(), Refused: o.dropped, Taken: o.taken, Width: o.union.Width()}
+	s := SourceStats{Source: o.name, InForce: o.rowsInForce(), Refused: o.dropped, Taken: o.taken, Width: o.union.Width()}
 	s.Protected, s.Allowed = o.spared[blocklist.Protected], o.spared[blocklist.Allowed]
 	return s
 }

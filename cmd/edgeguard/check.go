@@ -75,7 +75,7 @@ func printCheck(ctx context.Context, e *command.Env, file string) error {
 	for _, text := range verified {
 		fmt.Fprintf(e.Stderr, "crawlers: %s\n", text)
 	}
-	for _, text := range c.Guarded() {
+	for _, text := range c.OutageNotes() {
 		fmt.Fprintf(e.Stderr, "outages: %s\n", text)
 	}
 	for _, text := range overlaidOn(c) {

@@ -65,7 +65,7 @@ func replayFiles(ctx context.Context, e *command.Env, s *settings, names []strin
 		return err
 	}
 	defer job.close()
-	out := &heldOutput{out: e.Stdout, open: !job.mayRepeat()}
+	out := &pendingOutput{out: e.Stdout, open: !job.mayRepeat()}
 	printer := jsonPrinter{out: out, protected: job.config.Protected}
 	if e.JSON {
 		job.config.Crossed, job.config.Lifted = printer.crossing, printer.lifted

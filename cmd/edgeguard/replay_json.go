@@ -68,13 +68,13 @@ type summaryJSON struct {
 	RowsDropped   uint64 `json:"rows_dropped"`
 	Approximate   bool   `json:"approximate"`
 	Floods        int    `json:"floods"`
-	// Outages is how often the site failed, HeldKeys how many keys would have passed a limit
-	// then, of all rules, and Lifted how many blocks were taken back for it. GuardLate answers
-	// came more than a minute late: for them the outage guard was off.
-	Outages   int    `json:"outages"`
-	HeldKeys  int    `json:"held_keys"`
-	Lifted    int    `json:"lifted"`
-	GuardLate uint64 `json:"guard_late"`
+	// Outages is how often the site failed, ExcusedKeys how many keys would have passed a limit
+	// then, of all rules, and Lifted how many blocks were taken back for it. OutageLate answers
+	// came more than a minute late: for them the outage watch was off.
+	Outages     int    `json:"outages"`
+	ExcusedKeys int    `json:"held_keys"`
+	Lifted      int    `json:"lifted"`
+	OutageLate  uint64 `json:"guard_late"`
 }
 
 // floodJSON is a flood of fresh sources that can be forged.
@@ -106,7 +106,7 @@ func (p *jsonPrinter) crossing(c edgeguard.Crossing) {
 		j.Until = c.Until.UTC().Format(time.RFC3339)
 	}
 	switch {
-	case c.Held:
+	case c.Excused:
 		j.Type = "held"
 	case c.FrontDoor != "" && j.Protected == "":
 		j.Type = "front_door"
@@ -132,10 +132,10 @@ func (p *jsonPrinter) summary(r *replay.Report, in inputStatus, sorted bool) {
 			Peak: f.Peak, PeakTime: f.PeakAt.Format(time.RFC3339), Sources: f.Sources})
 	}
 	p.outages(r)
-	held, lifted := heldKeys(r)
+	excused, lifted := countExcused(r)
 	p.line(summaryJSON{Type: "summary", Events: r.Events, Late: r.Late, Early: r.Early, Skipped: in.skipped, Suppressed: in.suppressed,
 		Keys: peaks.Total(), Blocks: p.blocks, BlockedKeys: r.Keys.Blocked,
 		AlarmedKeys: r.Keys.Alarmed, ProtectedKeys: r.Keys.Protected, Denied: r.Denied, Evicted: r.Evicted, Peaks: tune.PeaksOf(&peaks), Sorted: sorted,
 		BlocksEvicted: r.BlocksEvicted, RowsDropped: r.RowsDropped, Approximate: r.Keys.About, Floods: len(r.Floods),
-		Outages: len(r.Outages), HeldKeys: held, Lifted: lifted, GuardLate: r.GuardLate, FrontDoor: r.FrontDoor})
+		Outages: len(r.Outages), ExcusedKeys: excused, Lifted: lifted, OutageLate: r.OutageLate, FrontDoor: r.FrontDoor})
 }

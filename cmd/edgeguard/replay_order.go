@@ -103,20 +103,20 @@ func (j *job) printOrder(out io.Writer) {
 	}
 }
 
-// mostHeld is how much JSON is kept back until a file's order is known.
-const mostHeld = 64 << 20
+// mostPending is how much JSON is kept back until a file's order is known.
+const mostPending = 64 << 20
 
-// heldOutput holds back what is written, until it is open or too much.
-type heldOutput struct {
-	out  io.Writer
-	held bytes.Buffer
-	open bool
+// pendingOutput holds back what is written, until it is open or too much.
+type pendingOutput struct {
+	out     io.Writer
+	pending bytes.Buffer
+	open    bool
 }
 
 // Write implements io.Writer.
-func (h *heldOutput) Write(p []byte) (int, error) {
-	if !h.open && h.held.Len()+len(p) <= mostHeld {
-		return h.held.Write(p)
+func (h *pendingOutput) Write(p []byte) (int, error) {
+	if !h.open && h.pending.Len()+len(p) <= mostPending {
+		return h.pending.Write(p)
 	}
 	if err := h.flush(); err != nil {
 		return 0, err
@@ -125,11 +125,11 @@ func (h *heldOutput) Write(p []byte) (int, error) {
 }
 
 // flush writes what is held back, and holds no more.
-func (h *heldOutput) flush() error {
+func (h *pendingOutput) flush() error {
 	h.open = true
-	_, err := h.held.WriteTo(h.out)
+	_, err := h.pending.WriteTo(h.out)
 	return err
 }
 
 // drop forgets what is held back.
-func (h *heldOutput) drop() { h.held.Reset() }
+func (h *pendingOutput) drop() { h.pending.Reset() }

@@ -45,16 +45,16 @@ func (p *jsonPrinter) lifted(now time.Time, rule string, prefix netip.Prefix) {
 	p.line(liftedJSON{Type: "lifted", Time: now.UTC().Format(time.RFC3339), Rule: rule, Key: edgeguard.Key{Prefix: prefix}.String()})
 }
 
-// heldKeys returns how many keys a rule would have stopped, of all rules, and how many of
+// countExcused returns how many keys a rule would have stopped, of all rules, and how many of
 // the blocks that it made were lifted.
-func heldKeys(r *replay.Report) (held, lifted int) {
+func countExcused(r *replay.Report) (excused, lifted int) {
 	for i := range r.Rules {
-		held += len(r.Rules[i].Held)
+		excused += len(r.Rules[i].Excused)
 		for k := range r.Rules[i].Offenders {
 			lifted += r.Rules[i].Offenders[k].Lifted
 		}
 	}
-	return held, lifted
+	return excused, lifted
 }
 
 // printOutages prints when the site failed, and what was not counted for it.
@@ -72,23 +72,23 @@ func (j *job) printOutages(r *replay.Report) {
 	}
 	switch {
 	case len(r.Outages) == 0:
-	case slices.ContainsFunc(r.Rules, func(rule replay.RuleReport) bool { return rule.HeldEvents > 0 }):
+	case slices.ContainsFunc(r.Rules, func(rule replay.RuleReport) bool { return rule.ExcusedEvents > 0 }):
 		fmt.Fprintln(out, "\nRules that go by the status did not count failures then:")
 	default:
 		fmt.Fprintln(out, "\nNo rule that goes by the status had failures to count then.")
 	}
 	for i := range r.Rules {
 		rule := &r.Rules[i]
-		if rule.HeldEvents == 0 {
+		if rule.ExcusedEvents == 0 {
 			continue
 		}
-		fmt.Fprintf(out, "  %s: %s", rule.Rule.Name, words.Plural(rule.HeldEvents, "event", "events"))
-		if n := len(rule.Held); n > 0 {
-			fmt.Fprintf(out, "; %s would have been over the limit (%s)", words.Plural(n, "key", "keys"), firstHeld(rule.Held))
+		fmt.Fprintf(out, "  %s: %s", rule.Rule.Name, words.Plural(rule.ExcusedEvents, "event", "events"))
+		if n := len(rule.Excused); n > 0 {
+			fmt.Fprintf(out, "; %s would have been over the limit (%s)", words.Plural(n, "key", "keys"), firstExcused(rule.Excused))
 		}
 		fmt.Fprintln(out)
 	}
-	if _, lifted := heldKeys(r); lifted > 0 {
+	if _, lifted := countExcused(r); lifted > 0 {
 		fmt.Fprintf(out, "%s lifted again: made in the two minutes before it showed, of addresses that had succeeded.\n", words.Plural(lifted, "block was", "blocks were"))
 	}
 }
@@ -97,7 +97,7 @@ func (j *job) printOutages(r *replay.Report) {
 func (j *job) printLeftOut(r *replay.Report) {
 	failures := uint64(0)
 	for i := range r.Rules {
-		failures = max(failures, r.Rules[i].HeldEvents)
+		failures = max(failures, r.Rules[i].ExcusedEvents)
 	}
 	if failures > 0 {
 		fmt.Fprintf(j.env.Stdout, "the site failed %s: what clients' failures count then is left out, up to %s of a rule (edgeguard replay shows when)\n",
@@ -105,21 +105,21 @@ func (j *job) printLeftOut(r *replay.Report) {
 	}
 }
 
-// firstHeld names the first keys that were held back.
-func firstHeld(held []replay.Offender) string {
+// firstExcused names the first keys that were excused.
+func firstExcused(excused []replay.Offender) string {
 	var names []string
-	for i := range min(3, len(held)) {
-		names = append(names, held[i].Key.String())
+	for i := range min(3, len(excused)) {
+		names = append(names, excused[i].Key.String())
 	}
-	if len(held) > len(names) {
+	if len(excused) > len(names) {
 		names = append(names, "…")
 	}
 	return strings.Join(names, ", ")
 }
 
-// guardLate says for how many lines the outage guard was off.
-func (j *job) guardLate(r *replay.Report) string {
-	s := fmt.Sprintf("warning: %s more than a minute late: the outage guard was off for them", words.Plural(r.GuardLate, "answer came", "answers came"))
+// outageLate says for how many lines the outage watch was off.
+func (j *job) outageLate(r *replay.Report) string {
+	s := fmt.Sprintf("warning: %s more than a minute late: the outage guard was off for them", words.Plural(r.OutageLate, "answer came", "answers came"))
 	if !j.settings.sort {
 		s += "; --sort turns it on"
 	}

@@ -189,8 +189,8 @@ func (j *job) printWarnings(r *replay.Report) {
 		}
 		fmt.Fprintln(out)
 	}
-	if r.GuardLate > 0 {
-		fmt.Fprintln(out, j.guardLate(r))
+	if r.OutageLate > 0 {
+		fmt.Fprintln(out, j.outageLate(r))
 	}
 	if r.BlocksEvicted > 0 {
 		fmt.Fprintf(out, "warning: the block list was full and %s evicted, as on a live node: raise `max_blocks` or `memory` in the config\n",

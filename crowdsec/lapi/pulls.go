@@ -139,8 +139,8 @@ func (a *account) reported() {
 	a.usage.Reports++
 }
 
-// asked notes a question about one address.
-func (by *asker) asked(now time.Time) {
+// noteQuestion notes a question about one address.
+func (by *asker) noteQuestion(now time.Time) {
 	by.mu.Lock()
 	defer by.mu.Unlock()
 	by.usage.Questions++

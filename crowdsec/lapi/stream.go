@@ -90,7 +90,7 @@ func (s *Server) answerLive(w http.ResponseWriter, r *http.Request, by *asker) {
 			return
 		}
 		if query.Get("contains") != "false" {
-			by.asked(now)
+			by.noteQuestion(now)
 			by.chargeAnswer(a.few(s.Journal.Containing(now, p)), 0)
 			return
 		}
@@ -106,7 +106,7 @@ func (s *Server) answerLive(w http.ResponseWriter, r *http.Request, by *asker) {
 		return
 	}
 	defer leave()
-	by.asked(now)
+	by.noteQuestion(now)
 	a.list()
 	by.chargeAnswer(a.sent, a.looked)
 }

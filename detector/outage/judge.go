@@ -22,7 +22,7 @@ const (
 	Spent   Reason = "twelve minutes of the last hour were armed"
 )
 
-// State is what the Guard knows of a scope that had a success, at its present step.
+// State is what the Watch knows of a scope that had a success, at its present step.
 type State struct {
 	Scope uint8
 	Armed bool
@@ -60,7 +60,7 @@ const leastMissed = 3
 
 // Slumps returns the scopes, a bit each, whose visitors are gone: addresses with a success
 // in the last minute, with the step that goes on, are few, where they were at least three a minute.
-// That is no outage, which more must tell, and holds nothing back.
+// That is no outage, which more must tell, and excuses nothing.
 func (g *Watch) Slumps() (scopes uint64) {
 	for i := range g.each {
 		s := &g.scopes[i]

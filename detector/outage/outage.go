@@ -33,7 +33,7 @@ const (
 	// origin is the step of second 0: no difference of steps is below zero, and 0 is never.
 	origin = 2 * hourSteps
 
-	// MostScopes is how many scopes are judged; the others are never held.
+	// MostScopes is how many scopes are judged; the others are never excused.
 	MostScopes = 64
 )
 
@@ -43,10 +43,10 @@ const (
 // failing site to it, and it would hold back the rule that made the block.
 type Watch struct {
 	// Armed and Disarmed are called when a scope becomes so, with the first second that
-	// is, from inside See: they may not call the Guard. Nil disables them.
+	// is, from inside See: they may not call the Watch. Nil disables them.
 	Armed, Disarmed func(scope uint8, sec uint32)
 	// Late counts answers that were more than a minute late. They were not counted, and
-	// not held.
+	// not excused.
 	Late uint64
 
 	seed   [2]uint64
@@ -60,7 +60,7 @@ type Watch struct {
 	known  uint64 // those that had a success, a bit each: of the others nothing is to be said
 }
 
-// New returns a Guard that has seen nothing. The seed is secret: who knows it can
+// New returns a Watch that has seen nothing. The seed is secret: who knows it can
 // choose addresses that are in the sample of a busy site.
 func New(seed uint64) *Watch {
 	a, b := bits.Mul64(seed^0x9e3779b97f4a7c15, 0xd6e8feb86659fd93)
@@ -72,11 +72,11 @@ func New(seed uint64) *Watch {
 }
 
 // CountAnswer counts an answer to an address in a scope at a second, a success or a failure,
-// and reports whether failures of that moment are held. The address is unmapped and
+// and reports whether failures of that moment are excused. The address is unmapped and
 // without a zone. An answer that is late by up to a minute counts in its own step,
 // of which it was decided before whether it is armed; a success counts only if none of
 // this address is newer.
-func (g *Watch) CountAnswer(scope uint8, sec uint32, addr netip.Addr, ok bool) (held bool) {
+func (g *Watch) CountAnswer(scope uint8, sec uint32, addr netip.Addr, ok bool) (excused bool) {
 	// Most answers say what the step knows already. Nothing is called on the way, so that
 	// nothing is kept in memory for a call.
 	if sec-g.from < stepSeconds && scope < MostScopes {
@@ -98,7 +98,7 @@ func (g *Watch) CountAnswer(scope uint8, sec uint32, addr netip.Addr, ok bool) (
 }
 
 // see counts an answer that this step does not know yet.
-func (g *Watch) see(scope uint8, sec uint32, addr netip.Addr, ok bool) (held bool) {
+func (g *Watch) see(scope uint8, sec uint32, addr netip.Addr, ok bool) (excused bool) {
 	step := g.reach(sec)
 	if step == 0 || scope >= MostScopes {
 		return false
@@ -144,9 +144,9 @@ func (g *Watch) succeed(s *scope, word, key uint64, step uint32) {
 	e.succeeded[p] = step
 }
 
-// IsHeldBack reports whether failures in a scope at a second are held, and counts nothing: for
+// IsExcused reports whether failures in a scope at a second are excused, and counts nothing: for
 // answers that say nothing of the site, such as those for a missing image.
-func (g *Watch) IsHeldBack(scope uint8, sec uint32) bool {
+func (g *Watch) IsExcused(scope uint8, sec uint32) bool {
 	step := sec/stepSeconds + origin
 	if step > g.now {
 		g.advance(step)

@@ -8,7 +8,7 @@ import (
 	"edgeguard/internal/fulltest"
 )
 
-// scene plays traffic second by second and notes what the Guard makes of scope 0.
+// scene plays traffic second by second and notes what the Watch makes of scope 0.
 type scene struct {
 	g      *Watch
 	r      *rand.Rand
@@ -61,7 +61,7 @@ func (s *scene) play(seconds int, crowds ...crowd) *scene {
 				}
 			}
 		}
-		if s.g.IsHeldBack(0, s.at) {
+		if s.g.IsExcused(0, s.at) {
 			s.armed++
 		}
 		s.at++
@@ -198,7 +198,7 @@ func TestPump(t *testing.T) {
 	}
 }
 
-// A failed page whose images are served looks healthy where images are shown to the Guard.
+// A failed page whose images are served looks healthy where images are shown to the Watch.
 func TestAssets(t *testing.T) {
 	page, images := visitors(100, 25, 0), visitors(100, 25, 1)
 	newScene(1).play(40*minute, visitors(100, 25, 1)).play(5*minute, page, images).never(t, "images are shown")

@@ -9,7 +9,7 @@ import (
 	"edgeguard/internal/fulltest"
 )
 
-// twin is the Guard by its definition: it keeps all that it saw, counts it again for each
+// twin is the Watch by its definition: it keeps all that it saw, counts it again for each
 // step, and knows of no sample.
 type twin struct {
 	now    uint32 // step
@@ -155,7 +155,7 @@ func (s *twinScope) figures(now uint32) (base, sudden, succeeding, failing int) 
 	return len(minutes), sudden, len(seen), failing
 }
 
-// TestTwin holds that the Guard answers exactly as its definition says, for answers in any
+// TestTwin holds that the Watch answers exactly as its definition says, for answers in any
 // order, as long as nothing is sampled.
 func TestTwin(t *testing.T) {
 	fulltest.Only(t)
@@ -211,7 +211,7 @@ func againstTwin(t *testing.T, seed uint64) (armed int) {
 				}
 				late, scope, ok := g.Late, uint8(r.IntN(5)/4), r.Float64() < calm.success
 				got, want := g.CountAnswer(scope, sec, addr, ok), w.See(scope, sec, addr, ok)
-				if got != want || g.Late != w.late || g.IsHeldBack(scope, sec) != want {
+				if got != want || g.Late != w.late || g.IsExcused(scope, sec) != want {
 					t.Fatalf("seed %d, second %d, %v %v: held %v, want %v; late %d, want %d", seed, sec, addr, ok, got, want, g.Late, w.late)
 				}
 				if want {

@@ -53,7 +53,7 @@ type AWSWAFConfig struct {
 
 // AWSWAF keeps blocks in the sets. It is safe for concurrent use.
 type AWSWAF struct {
-	Held
+	Contents
 	config AWSWAFConfig
 	api    *awswafAPI
 	wrote  time.Time // when a set was last written; of the runner's goroutine

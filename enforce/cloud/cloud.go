@@ -37,11 +37,11 @@ const (
 // makes no call before the API said that it may. It is safe for concurrent use.
 type Client struct {
 	http  *http.Client
-	until atomic.Pointer[asked]
+	until atomic.Pointer[pause]
 }
 
-// asked is until when an API wants no call, and with which status it said so.
-type asked struct {
+// pause is until when an API wants no call, and with which status it said so.
+type pause struct {
 	until  time.Time
 	status int
 }
@@ -81,7 +81,7 @@ func (c *Client) SendRequest(ctx context.Context, method, url string, header htt
 	defer func() { _ = response.Body.Close() }()
 	busy := response.StatusCode == http.StatusTooManyRequests || response.StatusCode == http.StatusServiceUnavailable
 	if wait := outbound.RetryAfter(response, time.Now(), mostWait); busy && wait > 0 {
-		c.until.Store(&asked{time.Now().Add(wait), response.StatusCode})
+		c.until.Store(&pause{time.Now().Add(wait), response.StatusCode})
 	}
 	if response.StatusCode/100 == 3 {
 		return nil, fmt.Errorf("it redirects%s with status %d, which is not followed: look for a proxy or a login page in between", leadsTo(response), response.StatusCode)

@@ -44,7 +44,7 @@ type CloudflareConfig struct {
 
 // Cloudflare keeps blocks in the list. It is safe for concurrent use.
 type Cloudflare struct {
-	Held
+	Contents
 	config CloudflareConfig
 	api    *cloudflareAPI
 	look   time.Duration // firstLook, and less in tests

@@ -43,7 +43,7 @@ func (src *source) append(b []byte, offset time.Duration) []byte {
 	src.mu.Lock()
 	defer src.mu.Unlock()
 	b = haproxy.AppendVarint(b, uint64(src.pid))
-	for _, at := range []time.Time{src.upTo, src.guard, src.handed, src.lived} {
+	for _, at := range []time.Time{src.upTo, src.handoverEnds, src.handed, src.lived} {
 		b = appendTime(b, at, offset)
 	}
 	b = append(b, bit(src.several))
@@ -142,7 +142,7 @@ func ReadTally(b []byte, keys int) (*Tally, error) {
 
 func (src *source) read(r *stateReader) {
 	src.pid = int(r.number(1 << 31))
-	src.upTo, src.guard, src.handed, src.lived = r.time(), r.time(), r.time(), r.time()
+	src.upTo, src.handoverEnds, src.handed, src.lived = r.time(), r.time(), r.time(), r.time()
 	src.several = r.byte() == 1
 	for range r.number(mostRecent) {
 		src.recent = append(src.recent, ending{r.time(), r.time()})

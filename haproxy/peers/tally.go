@@ -88,21 +88,21 @@ func NewTally(keys int) *Tally {
 
 // source is one HAProxy, through all its processes and connections.
 type source struct {
-	keys    int
-	space   *space
-	mu      sync.Mutex // guards what is below
-	current *Session
-	pid     int
-	retired []retired
-	upTo    time.Time // all that was counted before is in the tables; zero: nothing is
-	guard   time.Time // until when a handover may happen
-	handed  time.Time // when what is inherited in it may have been counted first: by one process after the other, perhaps
-	lived   time.Time // until when the process before the current one was seen to run, at least
-	runs    time.Time // the same of the current one
-	several bool      // more than one process may teach in it
-	recent  []ending  // its processes that may be running, the oldest first
-	tables  map[string]*countTable
-	stats   TallyStats
+	keys         int
+	space        *space
+	mu           sync.Mutex // guards what is below
+	current      *Session
+	pid          int
+	retired      []retired
+	upTo         time.Time // all that was counted before is in the tables; zero: nothing is
+	handoverEnds time.Time // until when a handover may happen
+	handed       time.Time // when what is inherited in it may have been counted first: by one process after the other, perhaps
+	lived        time.Time // until when the process before the current one was seen to run, at least
+	runs         time.Time // the same of the current one
+	several      bool      // more than one process may teach in it
+	recent       []ending  // its processes that may be running, the oldest first
+	tables       map[string]*countTable
+	stats        TallyStats
 }
 
 // retired is a process whose connection another has replaced.
@@ -190,7 +190,7 @@ func (src *source) replace(pid int, now time.Time) {
 	if !inOne {
 		src.handed, src.recent = src.upTo, nil
 	}
-	src.pid, src.guard = pid, now.Add(handover)
+	src.pid, src.handoverEnds = pid, now.Add(handover)
 	src.recent = slices.DeleteFunc(src.recent, func(e ending) bool { return e.until.Before(now) })
 	if last := len(src.recent) - 1; last >= mostRecent-1 {
 		src.recent[last].until = now.Add(lingers) // which takes what it counts for older than it is
@@ -215,7 +215,7 @@ func (src *source) awaits(now time.Time) bool {
 
 // settle ends a handover.
 func (src *source) settle() {
-	src.guard, src.recent = time.Time{}, nil
+	src.handoverEnds, src.recent = time.Time{}, nil
 	for _, t := range src.tables {
 		t.settle()
 	}
@@ -283,7 +283,7 @@ func (src *source) hasRetired(pid int, now time.Time) bool {
 
 // inHandover reports whether a counter may still change to what another process
 // counted: also after the handover's time, until all that was sent in it has been read.
-func (src *source) inHandover() bool { return src.upTo.Before(src.guard) }
+func (src *source) inHandover() bool { return src.upTo.Before(src.handoverEnds) }
 
 // table returns the table of a definition, an empty one at first.
 func (src *source) table(d *Definition, columns int) *countTable {

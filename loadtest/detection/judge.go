@@ -140,7 +140,7 @@ func (v *visitor) deniedBy() map[string]time.Time {
 // effectOf returns what a crossing does, or effects if verdicts say it better.
 func effectOf(c *edgeguard.Crossing) effect {
 	switch {
-	case c.Held:
+	case c.Excused:
 		return held
 	case c.Action == edgeguard.ActionBlock, c.Action == edgeguard.ActionDeny && c.Stands != "":
 		return blocked

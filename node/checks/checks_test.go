@@ -100,7 +100,7 @@ func TestHidden(t *testing.T) {
 func TestRoom(t *testing.T) {
 	list := blocklist.New(blocklist.Config{Most: 2})
 	alarms, logged := alarm.New(func(edgeguard.Alarm) {}, nil), 0
-	room := &Room{List: list, Alarms: alarms, Log: func(string, ...any) { logged++ }}
+	room := &FullList{List: list, Alarms: alarms, Log: func(string, ...any) { logged++ }}
 	add := func(addr string) {
 		t.Helper()
 		b := edgeguard.Block{Prefix: netip.MustParsePrefix(addr), Rule: "site", Since: testBegin, Until: testBegin.Add(time.Hour)}

@@ -76,7 +76,7 @@ func (e *Others) holdings() map[blocklist.Source]admin.Elsewhere {
 		all[from] = admin.Elsewhere{Records: h.Records, IPv4: h.Width.V4, IPv6: h.Width.V6}
 	}
 	for _, s := range e.Imported.Stats() {
-		all[blocklist.Source{Kind: blocklist.Imported, Name: s.Source}] = admin.Elsewhere{Records: s.Held, IPv4: s.Width.V4, IPv6: s.Width.V6}
+		all[blocklist.Source{Kind: blocklist.Imported, Name: s.Source}] = admin.Elsewhere{Records: s.InForce, IPv4: s.Width.V4, IPv6: s.Width.V6}
 	}
 	for from, n := range e.Held() {
 		one := all[from]

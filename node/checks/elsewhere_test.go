@@ -131,7 +131,7 @@ func TestCountryList(t *testing.T) {
 		entries = append(entries, imported.Entry{Prefix: p, Until: testBegin.Add(time.Hour)})
 	}
 	entries = append(entries, imported.Entry{Prefix: netip.MustParsePrefix("2a00:1000::/24"), Wide: true, Until: testBegin.Add(time.Hour)})
-	if out := e.Imported.Replace("countries", entries, testBegin); out.Held != n || out.Refused != (imported.Refused{}) {
+	if out := e.Imported.Replace("countries", entries, testBegin); out.InForce != n || out.Refused != (imported.Refused{}) {
 		t.Fatalf("%+v", out)
 	}
 	e.Check(testBegin.Add(time.Minute))

@@ -41,7 +41,7 @@ func (b *boot) renew(id string) bool {
 // Resume decides whether the node keeps the boot of the process before, from
 // which it has loaded a state; l is nil if there is none. The marker is removed
 // in any case, before anything is pushed.
-func (f *Side) Resume(l *snapshot.Loaded) {
+func (f *FleetService) Resume(l *snapshot.Loaded) {
 	if f.peer.State == "" {
 		return
 	}
@@ -71,7 +71,7 @@ func (f *Side) Resume(l *snapshot.Loaded) {
 
 // Mark writes that the node has ended cleanly: its state, whose checksum this
 // is, has all that it pushed. Without a marker the next process draws a new boot.
-func (f *Side) Mark(sum uint64) {
+func (f *FleetService) Mark(sum uint64) {
 	member, c := f.peer.Pipeline.Current().Member, f.peer.Pipeline.Current().Config
 	if member == nil || sum == 0 {
 		return

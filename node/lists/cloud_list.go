@@ -59,7 +59,7 @@ func newKept(name, leased string, k keeper, deps CloudDeps) *keptCloud {
 func (l *keptCloud) Replace(ctx context.Context, now time.Time, entries []enforce.Entry) error {
 	state, until, err := l.mine(ctx)
 	l.mu.Lock()
-	l.spare = state != alone && state != held
+	l.spare = state != alone && state != holdsLease
 	failed := l.failed
 	l.mu.Unlock()
 	switch {
@@ -69,7 +69,7 @@ func (l *keptCloud) Replace(ctx context.Context, now time.Time, entries []enforc
 		return fmt.Errorf("no other node of the fleet keeps this list: %w", failed)
 	case state == standby:
 		return nil
-	case state == held:
+	case state == holdsLease:
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, until)
 		defer cancel()
@@ -81,10 +81,10 @@ func (l *keptCloud) Replace(ctx context.Context, now time.Time, entries []enforc
 
 // The states of a list.
 const (
-	alone   = "alone"
-	held    = "held"
-	standby = "standby"
-	cutOff  = "cut off"
+	alone      = "alone"
+	holdsLease = "held"
+	standby    = "standby"
+	cutOff     = "cut off"
 )
 
 // mine returns whether this node keeps the list, and until when. A node that starts waits
@@ -92,7 +92,7 @@ const (
 func (l *keptCloud) mine(ctx context.Context) (state string, until time.Time, err error) {
 	for since := time.Now(); ; {
 		if until, is := l.lease.Until(time.Now()); is {
-			return held, until, nil
+			return holdsLease, until, nil
 		}
 		if state, err = l.step(ctx); err == nil {
 			until, _ = l.lease.Until(time.Now())
@@ -116,7 +116,7 @@ func (l *keptCloud) step(ctx context.Context) (state string, err error) {
 	case isAlone:
 		state = alone
 	case is:
-		state = held
+		state = holdsLease
 	case err != nil:
 		return cutOff, err
 	default:
@@ -134,7 +134,7 @@ func (l *keptCloud) note(ctx context.Context, state string, err error) {
 	l.mu.Lock()
 	before := l.left
 	l.failures++
-	tired := err != nil && l.failures >= mostFailures && state == held
+	tired := err != nil && l.failures >= mostFailures && state == holdsLease
 	l.failed = err
 	if err == nil {
 		l.failures, l.left = 0, left
@@ -215,7 +215,7 @@ func emptyCloudAlone(ctx context.Context, o *enforce.Owned, deps CloudDeps) erro
 		switch {
 		case state == alone && IsShared(o):
 			return errShared
-		case state == alone || state == held:
+		case state == alone || state == holdsLease:
 			defer func() { _ = deps.Leave(context.WithoutCancel(ctx), l.lease) }()
 			return emptied(ctx, list)
 		case err == nil && l.lease.Holder() != "":

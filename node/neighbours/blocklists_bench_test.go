@@ -117,7 +117,7 @@ func BenchmarkList(b *testing.B) {
 		look := func(v int32) time.Duration {
 			next.Store(v)
 			begun := time.Now()
-			if !sub.look(b.Context()) || sub.state.outcome.Held != entries {
+			if !sub.look(b.Context()) || sub.state.outcome.InForce != entries {
 				b.Fatalf("%+v", sub.state.outcome)
 			}
 			return time.Since(begun)

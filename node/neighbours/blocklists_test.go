@@ -525,7 +525,7 @@ func TestSettle(t *testing.T) {
 		for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 			got := map[string]int{}
 			for _, s := range set.Stats() {
-				got[s.Source] = s.Held
+				got[s.Source] = s.InForce
 			}
 			if maps.Equal(got, want) {
 				return

@@ -37,9 +37,9 @@ type BouncerDeps struct {
 	Blocks  *lists.InForce
 }
 
-// BouncerSide is the bouncers of a node, and an [admin.BouncerOperator]. Make them with
+// BouncerService is the bouncers of a node, and an [admin.BouncerOperator]. Make them with
 // [NewBouncers].
-type BouncerSide struct {
+type BouncerService struct {
 	BouncerDeps
 	*BouncerBacklog
 	journal   *lapi.Journal
@@ -54,9 +54,9 @@ type BouncerSide struct {
 
 // NewBouncers returns the bouncers of a node without listeners. Nothing is opened before Load
 // and Settle.
-func NewBouncers(d BouncerDeps) *BouncerSide {
+func NewBouncers(d BouncerDeps) *BouncerService {
 	g := supervisor.Config{Alarms: d.Alarms, Now: d.Clock.Now}
-	s := &BouncerSide{
+	s := &BouncerService{
 		BouncerDeps: d, BouncerBacklog: newBacklog(), journal: lapi.NewJournal(), filled: make(chan struct{}), silent: make(map[string]bool),
 		feeds: supervisor.Group[*bouncerFeed]{Config: g},
 	}
@@ -67,7 +67,7 @@ func NewBouncers(d BouncerDeps) *BouncerSide {
 
 // Load reads the keys. A file that cannot be used is renamed: its bouncers are refused
 // until they have new ones.
-func (s *BouncerSide) Load() {
+func (s *BouncerService) Load() {
 	all, err := lapi.OpenKeys(s.State)
 	if err != nil {
 		s.Alarms.Happened(s.Clock.Now(), alarm.State, lapi.KeysFile, "the keys of the bouncers cannot be used: "+err.Error()+"; "+
@@ -79,7 +79,7 @@ func (s *BouncerSide) Load() {
 }
 
 // openAgain opens the keys after their file was renamed.
-func (s *BouncerSide) openAgain() *lapi.Keys {
+func (s *BouncerService) openAgain() *lapi.Keys {
 	all, err := lapi.OpenKeys(s.State)
 	if err != nil {
 		all, _ = lapi.OpenKeys("")
@@ -88,7 +88,7 @@ func (s *BouncerSide) openAgain() *lapi.Keys {
 }
 
 // Settle makes the listeners that run those of a config.
-func (s *BouncerSide) Settle(ctx context.Context, c *config.Config) {
+func (s *BouncerService) Settle(ctx context.Context, c *config.Config) {
 	var want []*listeners.Service[adminserver.BoundedServer]
 	var feeds []*bouncerFeed
 	urls := []string{}
@@ -116,13 +116,13 @@ func (s *BouncerSide) Settle(ctx context.Context, c *config.Config) {
 }
 
 // Stop ends the listeners, and then what they answer from.
-func (s *BouncerSide) Stop() {
+func (s *BouncerService) Stop() {
 	s.listeners.Stop()
 	s.feeds.Stop()
 }
 
 // listener returns that of an entry of the config.
-func (s *BouncerSide) listener(l *config.LAPI) *listeners.Service[adminserver.BoundedServer] {
+func (s *BouncerService) listener(l *config.LAPI) *listeners.Service[adminserver.BoundedServer] {
 	at := l.Listen.String()
 	return &listeners.Service[adminserver.BoundedServer]{
 		Deps: listeners.Deps{Sockets: s.Sockets, Alarms: s.Alarms, Log: s.Log}, Serves: "bouncers", Settings: fmt.Sprintf("lapi %+v", *l), Address: at,
@@ -137,7 +137,7 @@ func (s *BouncerSide) listener(l *config.LAPI) *listeners.Service[adminserver.Bo
 }
 
 // serve makes the server of a listener and opens it.
-func (s *BouncerSide) serve(ctx context.Context, l *config.LAPI, open func() (net.Listener, error)) (*adminserver.BoundedServer, func(context.Context) error, error) {
+func (s *BouncerService) serve(ctx context.Context, l *config.LAPI, open func() (net.Listener, error)) (*adminserver.BoundedServer, func(context.Context) error, error) {
 	serverHere := &adminserver.BoundedServer{
 		Handler: s.server, Places: l.Connections, // and no Log: strangers would fill it with their handshakes
 		MayListen: func(net.Addr) error { return nil }, // the config was checked

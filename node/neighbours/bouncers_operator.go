@@ -20,7 +20,7 @@ const (
 )
 
 // Bouncers implements admin.BouncerOperator.
-func (s *BouncerSide) Bouncers() admin.BouncerList {
+func (s *BouncerService) Bouncers() admin.BouncerList {
 	out := admin.BouncerList{Listening: *s.urls.Load(), Bouncers: []admin.Bouncer{}, Ranges: s.journal.Ranges(), Refused: s.server.Refused()}
 	out.Decisions, _ = s.journal.Count()
 	now := s.Clock.Now()
@@ -35,7 +35,7 @@ func (s *BouncerSide) Bouncers() admin.BouncerList {
 }
 
 // used fills in what the bouncers of a key did.
-func (s *BouncerSide) used(b *admin.Bouncer, u *lapi.Usage, now time.Time) {
+func (s *BouncerService) used(b *admin.Bouncer, u *lapi.Usage, now time.Time) {
 	if !u.Last.IsZero() {
 		b.LastPull, b.Address, b.UserAgent, b.Packets = s.Clock.Epoch(u.Last), u.Address.String(), u.Agent, u.Kernel
 	}
@@ -50,7 +50,7 @@ func silent(u *lapi.Usage, now time.Time) bool {
 }
 
 // AddBouncer implements admin.BouncerOperator.
-func (s *BouncerSide) AddBouncer(r admin.BouncerRequest) (added admin.BouncerKey, p *call.Problem) {
+func (s *BouncerService) AddBouncer(r admin.BouncerRequest) (added admin.BouncerKey, p *call.Problem) {
 	if r.Kernel == "" {
 		r.Kernel = lapi.Auto
 	}
@@ -62,7 +62,7 @@ func (s *BouncerSide) AddBouncer(r admin.BouncerRequest) (added admin.BouncerKey
 }
 
 // RemoveBouncer implements admin.BouncerOperator.
-func (s *BouncerSide) RemoveBouncer(name string) *call.Problem {
+func (s *BouncerService) RemoveBouncer(name string) *call.Problem {
 	if err := s.keys.Remove(name); err != nil {
 		return problem(name, err)
 	}
@@ -91,7 +91,7 @@ func problem(name string, err error) *call.Problem {
 }
 
 // Report adds the figures of all.
-func (s *BouncerSide) Report(out *admin.Stats) {
+func (s *BouncerService) Report(out *admin.Stats) {
 	if len(s.listeners.All()) == 0 {
 		return
 	}
@@ -104,7 +104,7 @@ func (s *BouncerSide) Report(out *admin.Stats) {
 
 // Check raises the alarms about bouncers that stay away and about listeners that are
 // full. It is called once a second.
-func (s *BouncerSide) Check(now time.Time) {
+func (s *BouncerService) Check(now time.Time) {
 	s.listeners.Check(now)
 	listens, known := len(s.listeners.All()) > 0, make(map[string]bool)
 	for _, key := range s.keys.All() {

@@ -20,7 +20,7 @@ import (
 )
 
 // side returns the bouncers of a node that is not one, and its feed.
-func side(t *testing.T) (*BouncerSide, *bouncerFeed, *[]edgeguard.Alarm) {
+func side(t *testing.T) (*BouncerService, *bouncerFeed, *[]edgeguard.Alarm) {
 	t.Helper()
 	c := config.Default()
 	var raised []edgeguard.Alarm

@@ -40,8 +40,8 @@ func BenchmarkTaken(b *testing.B) {
 	}
 	pull := func(s *decisions) time.Duration {
 		began := time.Now()
-		if err := s.pull(b.Context(), c, crowdsec.NewFollower()); err != nil || held(s.deps.Set) != 100_000 {
-			b.Fatal(err, held(s.deps.Set))
+		if err := s.pull(b.Context(), c, crowdsec.NewFollower()); err != nil || countDecisions(s.deps.Set) != 100_000 {
+			b.Fatal(err, countDecisions(s.deps.Set))
 		}
 		return time.Since(began)
 	}

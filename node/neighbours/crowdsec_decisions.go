@@ -50,15 +50,15 @@ func (s *decisions) Report(to *admin.Stats) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := s.figures
-	f.Held = held(s.deps.Set)
+	f.InForce = countDecisions(s.deps.Set)
 	of(to).Decisions = &f
 }
 
-// held returns how many decisions are held.
-func held(set *imported.Set) int {
+// countDecisions returns how many decisions are held.
+func countDecisions(set *imported.Set) int {
 	for _, one := range set.Stats() {
 		if one.Source == crowdSecSource {
-			return one.Held
+			return one.InForce
 		}
 	}
 	return 0
@@ -105,7 +105,7 @@ func (s *decisions) pull(ctx context.Context, c *crowdsec.Client, follower *crow
 		s.figures.Error = err.Error()
 		return err
 	}
-	has := held(s.deps.Set)
+	has := countDecisions(s.deps.Set)
 	verdict, doubt := follower.Judge(answer, has)
 	if doubt != "" {
 		s.deps.Log.Warn("decisions of CrowdSec: "+doubt, "lapi", s.settings.URL)
@@ -141,7 +141,7 @@ func (s *decisions) ask(ctx context.Context, c *crowdsec.Client, whole bool) (*c
 func (s *decisions) note(answer *crowdsec.Answer, out *imported.Outcome, now time.Time) {
 	if out.Changed() {
 		s.kept.changed = true
-		s.deps.Log.Info("decisions of CrowdSec", "whole", answer.Whole, "added", out.Added, "extended", out.Extended, "lifted", out.Lifted, "held", out.Held)
+		s.deps.Log.Info("decisions of CrowdSec", "whole", answer.Whole, "added", out.Added, "extended", out.Extended, "lifted", out.Lifted, "held", out.InForce)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,5 +167,5 @@ func (s *decisions) wrong(err error) string {
 
 // stays says what is in force without an answer.
 func (s *decisions) stays() string {
-	return "the " + words.Plural(held(s.deps.Set), "decision that is held stays in force until its end", "decisions that are held stay in force until their ends")
+	return "the " + words.Plural(countDecisions(s.deps.Set), "decision that is held stays in force until its end", "decisions that are held stay in force until their ends")
 }

@@ -47,7 +47,7 @@ func (f *decisionsFile) load() {
 			f.deps.Log.Warn("the decisions of CrowdSec that were kept cannot be used", "file", f.path, "error", err)
 		case len(all) > 0:
 			out := f.deps.Set.Replace(crowdSecSource, all, now)
-			f.deps.Log.Info("decisions of CrowdSec were kept", "held", out.Held)
+			f.deps.Log.Info("decisions of CrowdSec were kept", "held", out.InForce)
 		}
 	})
 }

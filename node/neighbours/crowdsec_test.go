@@ -230,10 +230,10 @@ func TestLastGoodStays(t *testing.T) {
 			l := newLAPI(t)
 			l.says(200, decisionsList(300))
 			b := run(t, "", decisionsOf(t, l.URL, "")+"}")
-			b.until("held", func() bool { return b.figures().Decisions.Held == 300 })
+			b.until("held", func() bool { return b.figures().Decisions.InForce == 300 })
 			l.does(row.does)
 			b.until("alarmed "+row.want, func() bool { return b.alarmed(row.want) })
-			if f := b.figures().Decisions; f.Held != 300 || f.Error == "" || f.Failures == 0 {
+			if f := b.figures().Decisions; f.InForce != 300 || f.Error == "" || f.Failures == 0 {
 				t.Errorf("%+v", f)
 			}
 			l.says(200, decisionsList(300))
@@ -248,7 +248,7 @@ func TestAllDeleted(t *testing.T) {
 	l := newLAPI(t)
 	l.says(200, decisionsList(300))
 	b := run(t, "", decisionsOf(t, l.URL, "")+"}")
-	b.until("held", func() bool { return b.figures().Decisions.Held == 300 })
+	b.until("held", func() bool { return b.figures().Decisions.InForce == 300 })
 	var times atomic.Int32
 	l.does(func(w http.ResponseWriter, r *http.Request) {
 		text := strings.Replace(strings.Replace(decisionsList(300), `"new":`, `"x":`, 1), `"deleted":[]`, `"new":[],"deleted":[]`, 1)
@@ -258,12 +258,12 @@ func TestAllDeleted(t *testing.T) {
 		} else if r.URL.RawQuery != "startup=true" {
 			t.Error("not asked for the whole list: ", r.URL)
 		}
-		if held := b.figures().Decisions.Held; held != 300 {
+		if held := b.figures().Decisions.InForce; held != 300 {
 			t.Errorf("%d held when it is asked again", held)
 		}
 		_, _ = io.WriteString(w, text)
 	})
-	b.until("lifted", func() bool { return b.figures().Decisions.Held == 0 })
+	b.until("lifted", func() bool { return b.figures().Decisions.InForce == 0 })
 	if n := times.Load(); n != 2 {
 		t.Errorf("asked %d times", n)
 	}
@@ -277,7 +277,7 @@ func TestMost(t *testing.T) {
 	b.until("alarmed", func() bool {
 		return b.alarmed("has 100 decisions more than the 200 that crowdsec.decisions.most allows")
 	})
-	if held := b.figures().Decisions.Held; held != 200 {
+	if held := b.figures().Decisions.InForce; held != 200 {
 		t.Errorf("%d held", held)
 	}
 }
@@ -288,13 +288,13 @@ func TestMostOfChanges(t *testing.T) {
 	l := newLAPI(t)
 	l.says(200, decisionsList(150))
 	b := run(t, "", decisionsOf(t, l.URL, ", most: 200")+"}")
-	b.until("held", func() bool { return b.figures().Decisions.Held == 150 })
+	b.until("held", func() bool { return b.figures().Decisions.InForce == 150 })
 	l.does(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, strings.ReplaceAll(strings.ReplaceAll(decisionsList(190), "198.18.", "198.19."), "198.19.0.0", "198.18.0.0"))
 	})
 	answers := b.figures().Decisions.Answers
 	b.until("asked", func() bool { return b.figures().Decisions.Answers > answers+1 })
-	if f := b.figures().Decisions; f.Held != 200 || f.Skipped.NoRoom == 0 {
+	if f := b.figures().Decisions; f.InForce != 200 || f.Skipped.NoRoom == 0 {
 		t.Errorf("%+v", f)
 	}
 }
@@ -305,7 +305,7 @@ func TestDeletionsOfOthers(t *testing.T) {
 	l := newLAPI(t)
 	l.says(200, decisionsList(150))
 	b := run(t, "", decisionsOf(t, l.URL, "")+"}")
-	b.until("held", func() bool { return b.figures().Decisions.Held == 150 })
+	b.until("held", func() bool { return b.figures().Decisions.InForce == 150 })
 	l.does(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.RawQuery != "" {
 			t.Error("deletions of others are in doubt: " + r.URL.String())
@@ -316,7 +316,7 @@ func TestDeletionsOfOthers(t *testing.T) {
 	})
 	answers := b.figures().Decisions.Answers
 	b.until("asked", func() bool { return b.figures().Decisions.Answers > answers+1 })
-	if held := b.figures().Decisions.Held; held != 150 {
+	if held := b.figures().Decisions.InForce; held != 150 {
 		t.Errorf("%d held", held)
 	}
 }
@@ -345,7 +345,7 @@ func TestPauseAsAsked(t *testing.T) {
 func TestLeavesConfig(t *testing.T) {
 	l := newLAPI(t)
 	b := run(t, t.TempDir(), decisionsOf(t, l.URL, "")+"}")
-	b.until("held", func() bool { return b.figures().Decisions.Held == 1 })
+	b.until("held", func() bool { return b.figures().Decisions.InForce == 1 })
 	c, err := config.Parse("f", []byte("rules: []"))
 	if err != nil {
 		t.Fatal(err)
@@ -364,7 +364,7 @@ func TestBrokenFile(t *testing.T) {
 	}
 	l := newLAPI(t)
 	b := run(t, folder, decisionsOf(t, l.URL, "")+"}")
-	b.until("held", func() bool { return b.figures().Decisions.Held == 1 })
+	b.until("held", func() bool { return b.figures().Decisions.InForce == 1 })
 }
 
 // FuzzKept holds that no note makes the file's reader panic, and that a good one is read back.

@@ -31,7 +31,7 @@ func (i *ImportedLists) Summary() admin.Imports {
 	}
 	known := make(map[string]admin.ImportFeed)
 	for _, one := range i.Set.Stats() {
-		f := admin.ImportFeed{Name: one.Source, Held: one.Held, Refused: admin.ImportRefusals(one.Refused)}
+		f := admin.ImportFeed{Name: one.Source, InForce: one.InForce, Refused: admin.ImportRefusals(one.Refused)}
 		if !one.Taken.IsZero() {
 			f.Changed = i.Epoch(one.Taken).UTC()
 		}
@@ -44,7 +44,7 @@ func (i *ImportedLists) Summary() admin.Imports {
 			}
 			held := known[f.Name]
 			left := f.Refused // by the feeder, before the set saw it
-			f.Held, f.Refused, f.Changed = held.Held, held.Refused, held.Changed
+			f.InForce, f.Refused, f.Changed = held.InForce, held.Refused, held.Changed
 			f.Refused.TooWide += left.TooWide
 			f.Refused.Invalid += left.Invalid
 			f.Refused.NoRoom += left.NoRoom

@@ -25,7 +25,7 @@ type feeder struct {
 
 func (f *feeder) Feeds() (all []admin.ImportFeed) {
 	for _, name := range f.names {
-		feed := admin.ImportFeed{Name: name, Kind: "blocklist", State: admin.ImportOK, Held: 99}
+		feed := admin.ImportFeed{Name: name, Kind: "blocklist", State: admin.ImportOK, InForce: 99}
 		if name == f.awaits {
 			feed.State, feed.Awaits = admin.ImportWaiting, &admin.ImportPending{Why: "it is empty"}
 		}
@@ -64,10 +64,10 @@ func TestSummaryAndConfirm(t *testing.T) {
 	if got := strings.Join(names, " "); got != "a b drop" || s.Blocks != 2 || s.Most != 2 {
 		t.Errorf("%s, %+v", got, s)
 	}
-	if f := s.Feeds[2]; f.Held != 2 || f.Refused.NoRoom != 1 || f.Refused.TooWide != 1 || !f.Changed.Equal(begin.Add(time.Hour)) || f.Kind != "blocklist" {
+	if f := s.Feeds[2]; f.InForce != 2 || f.Refused.NoRoom != 1 || f.Refused.TooWide != 1 || !f.Changed.Equal(begin.Add(time.Hour)) || f.Kind != "blocklist" {
 		t.Errorf("%+v", f)
 	}
-	if f := s.Feeds[0]; f.Held != 0 || f.Awaits == nil {
+	if f := s.Feeds[0]; f.InForce != 0 || f.Awaits == nil {
 		t.Errorf("%+v", f)
 	}
 	if p := i.ConfirmImport("a"); p != nil {

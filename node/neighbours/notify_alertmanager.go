@@ -23,10 +23,10 @@ type alertmanager struct {
 	mu       sync.Mutex // guards activity; a leaf, as a desk's
 	activity notify.Activity
 
-	book notify.AlertBook
-	due  []notify.Alert // what is prepared
-	at   time.Time
-	held atomic.Int64 // alerts of the book
+	book   notify.AlertBook
+	due    []notify.Alert // what is prepared
+	at     time.Time
+	inBook atomic.Int64 // alerts of the book
 }
 
 func newAlertmanager(a *config.Alertmanager, names notify.Names) *alertmanager {
@@ -64,7 +64,7 @@ func (a *alertmanager) next(now time.Time, active []notify.Condition, known, _ b
 	if known {
 		a.book.SetActive(now, append(active, blocks...))
 	}
-	a.held.Store(int64(a.book.Len()))
+	a.inBook.Store(int64(a.book.Len()))
 	a.due, a.at = a.book.DueAlerts(now), now
 	return len(a.due) > 0
 }
@@ -83,11 +83,11 @@ func (a *alertmanager) post(ctx context.Context, now time.Time) answer {
 
 func (a *alertmanager) arrived(now time.Time) {
 	a.book.Arrived(now)
-	a.held.Store(int64(a.book.Len()))
+	a.inBook.Store(int64(a.book.Len()))
 }
 
 // drop loses nothing: the alerts are prepared again as they are then.
 func (a *alertmanager) drop() int { return 0 }
 
 func (a *alertmanager) made() time.Time { return a.at }
-func (a *alertmanager) waiting() int    { return int(a.held.Load()) }
+func (a *alertmanager) waiting() int    { return int(a.inBook.Load()) }

@@ -10,11 +10,11 @@ import (
 
 // Ruling is what verdicts and crossings are counted by.
 type Ruling struct {
-	Source string
-	Action edgeguard.Action
-	Rule   string
-	Wide   uint8 // of a crossing, as Held: see edgeguard.Crossing
-	Held   bool
+	Source  string
+	Action  edgeguard.Action
+	Rule    string
+	Wide    uint8 // of a crossing, as Excused: see edgeguard.Crossing
+	Excused bool
 	// Unenforced is as of [edgeguard.Verdict].
 	Unenforced bool
 }

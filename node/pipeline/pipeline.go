@@ -176,7 +176,7 @@ func makeCrawlers(c *config.Config, before *Generation) *crawlers.Crawlers {
 }
 
 func (p *Pipeline) crossed(c edgeguard.Crossing) {
-	p.Crossings.Of(Ruling{Action: c.Action, Rule: c.Rule, Wide: c.Wide, Held: c.Held}).Add(1)
+	p.Crossings.Of(Ruling{Action: c.Action, Rule: c.Rule, Wide: c.Wide, Excused: c.Excused}).Add(1)
 	if c.Action == edgeguard.ActionBlock && !c.Until.IsZero() && p.made.Evidence != nil {
 		if e, ok := p.current.Load().Detector.Evidence(&c); ok {
 			p.made.Evidence(e)

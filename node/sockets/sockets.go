@@ -22,16 +22,16 @@ import (
 // any moment. It is safe for concurrent use. Make one with [New].
 type Sockets struct {
 	mu   sync.Mutex // guards all below
-	held map[string]held
+	open map[string]reusable
 	// passed are those that systemd opened and that are not in use yet. theirs are
 	// the addresses of all that systemd opened: it sets their mode and group.
-	passed map[string]held
+	passed map[string]reusable
 	theirs map[string]bool
 	warn   func(text string)
 }
 
-// held is a socket at which several servers can listen in turn.
-type held interface {
+// reusable is a socket at which several servers can listen in turn.
+type reusable interface {
 	net.Listener
 	File() (*os.File, error)
 }
@@ -39,7 +39,7 @@ type held interface {
 // New returns sockets of which none is open. warn is called about a socket of
 // systemd that differs from the config.
 func New(warn func(text string)) *Sockets {
-	return &Sockets{held: make(map[string]held), passed: make(map[string]held), theirs: make(map[string]bool), warn: warn}
+	return &Sockets{open: make(map[string]reusable), passed: make(map[string]reusable), theirs: make(map[string]bool), warn: warn}
 }
 
 // TakeOver uses the sockets of sd_listen_fds(3): descriptors from 3 on,
@@ -53,7 +53,7 @@ func (s *Sockets) TakeOver(getenv func(string) string) {
 		file := os.NewFile(uintptr(fd), "passed socket")
 		l, err := net.FileListener(file)
 		_ = file.Close() // l has its own copy
-		if h, ok := l.(held); err == nil && ok {
+		if h, ok := l.(reusable); err == nil && ok {
 			s.passed[addressOf(l)] = h
 			s.theirs[addressOf(l)] = true
 		}
@@ -73,7 +73,7 @@ func addressOf(l net.Listener) string {
 func (s *Sockets) Open(address string, access unixsocket.Access) (net.Listener, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h, ok := s.held[address]
+	h, ok := s.open[address]
 	if !ok {
 		var err error
 		if h, ok = s.passed[address]; ok {
@@ -81,7 +81,7 @@ func (s *Sockets) Open(address string, access unixsocket.Access) (net.Listener, 
 		} else if h, err = listen(address, access); err != nil {
 			return nil, err
 		}
-		s.held[address] = h
+		s.open[address] = h
 	}
 	if err := s.give(address, access); err != nil {
 		return nil, fmt.Errorf("listen at %s: %w", address, err)
@@ -114,10 +114,10 @@ func (s *Sockets) give(address string, access unixsocket.Access) error {
 func (s *Sockets) Keep(wanted map[string]unixsocket.Access) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for address, h := range s.held {
+	for address, h := range s.open {
 		if _, ok := wanted[address]; !ok {
 			_ = h.Close()
-			delete(s.held, address)
+			delete(s.open, address)
 		}
 	}
 }
@@ -131,7 +131,7 @@ func (s *Sockets) Close() {
 }
 
 // listen opens a socket.
-func listen(address string, access unixsocket.Access) (held, error) {
+func listen(address string, access unixsocket.Access) (reusable, error) {
 	path, isUnix := strings.CutPrefix(address, "unix:")
 	if !isUnix {
 		l, err := net.Listen("tcp", address)

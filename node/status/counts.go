@@ -34,7 +34,7 @@ func (s *Status) Rules() []admin.Rule {
 		if r.Action == edgeguard.ActionBlock {
 			shown.BlockFor = int(r.BlockFor / time.Second)
 		}
-		shown.Crossings, shown.Guarded, shown.Held = s.crossingsOf(r, 0), m.SparesOutages(), g.Detector.UncountedInOutage(i)
+		shown.Crossings, shown.SparesOutages, shown.Excused = s.crossingsOf(r, 0), m.SparesOutages(), g.Detector.UncountedInOutage(i)
 		for k := range r.Widths {
 			w := &r.Widths[k]
 			shown.Wide = append(shown.Wide, admin.Wide{Bits: int(w.Bits), Limit: w.Limit, Times: w.Times, Action: w.ActionName(), Crossings: s.crossingsOf(r, w.Bits)})
@@ -68,8 +68,8 @@ func (s *Status) crossingsOf(r *rules.Rule, wide uint8) (out []admin.Crossings) 
 			out = append(out, admin.Crossings{Action: action.String(), Count: n})
 		}
 	}
-	if n := s.from.Crossings(pipeline.Ruling{Action: edgeguard.ActionShadow, Rule: r.Name, Wide: wide, Held: true}); n > 0 {
-		out = append(out, admin.Crossings{Action: admin.HeldBack, Count: n})
+	if n := s.from.Crossings(pipeline.Ruling{Action: edgeguard.ActionShadow, Rule: r.Name, Wide: wide, Excused: true}); n > 0 {
+		out = append(out, admin.Crossings{Action: admin.ActionExcused, Count: n})
 	}
 	return out
 }

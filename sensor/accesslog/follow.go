@@ -60,7 +60,7 @@ const (
 type Follower struct {
 	config FollowConfig
 	in     *inlet
-	*room
+	*readBuffer
 	taken int // bytes of the last turn
 	// elsewhere, if set, reports whether another follower reads a file. The path need not
 	// lead anywhere then.
@@ -118,7 +118,7 @@ func NewFollower(c FollowConfig) (*Follower, error) {
 	if c.Gate == nil {
 		c.Gate = &sync.Mutex{}
 	}
-	f := &Follower{config: c, room: &room{}, saved: slices.Clone(c.From.Files), seen: c.From.Seen, since: c.From.Seen}
+	f := &Follower{config: c, readBuffer: &readBuffer{}, saved: slices.Clone(c.From.Files), seen: c.From.Seen, since: c.From.Seen}
 	if c.Beginning && f.since.IsZero() {
 		f.since = time.Now() // what is rotated away before Run looks is read too
 	}

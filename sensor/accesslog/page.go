@@ -11,14 +11,14 @@ type page struct {
 	own *parsing
 }
 
-// room is what a follower reads into, and what wakes it. The followers of a pattern take turns in one.
-type room struct {
+// readBuffer is what a follower reads into, and what wakes it. The followers of a pattern take turns in one.
+type readBuffer struct {
 	buf     []byte
 	page    page
 	watcher *watcher
 }
 
-func (r *room) open() {
+func (r *readBuffer) open() {
 	if r.watcher == nil {
 		r.buf, r.watcher = make([]byte, contextSize+blockSize), newWatcher()
 	}

@@ -43,7 +43,7 @@ type PatternConfig struct {
 // safe for concurrent use. Make one with [NewPatternFollower].
 type PatternFollower struct {
 	config  PatternConfig
-	room    *room
+	buffer  *readBuffer
 	members map[string]*member
 	names   []string // that match, in order
 	// sighted are the files that matched when the names were last looked at.
@@ -74,7 +74,7 @@ func NewPatternFollower(c PatternConfig) (*PatternFollower, error) {
 	if _, err := NewFollower(c.FollowConfig); err != nil {
 		return nil, err
 	}
-	g := &PatternFollower{config: c, room: &room{}, members: map[string]*member{}, left: map[string]Position{}, seen: c.From.Seen, wrong: map[string]map[string]error{}}
+	g := &PatternFollower{config: c, buffer: &readBuffer{}, members: map[string]*member{}, left: map[string]Position{}, seen: c.From.Seen, wrong: map[string]map[string]error{}}
 	g.troubles.tell = c.Trouble
 	for path, at := range c.Saved {
 		if !g.excepted(path) {
@@ -86,7 +86,7 @@ func NewPatternFollower(c PatternConfig) (*PatternFollower, error) {
 
 // Run follows the files until ctx ends, and then returns nil.
 func (g *PatternFollower) Run(ctx context.Context) error {
-	g.room.open()
+	g.buffer.open()
 	defer g.end()
 	var next time.Time
 	for g.looked.IsZero() || ctx.Err() == nil { // where to begin is known, however soon it ends
@@ -97,7 +97,7 @@ func (g *PatternFollower) Run(ctx context.Context) error {
 			next = time.Now().Add(max(lookEvery, 20*time.Since(now)))
 		}
 		if n := time.Duration(len(g.members)); done {
-			g.room.watcher.wait(ctx, max(defaultPoll, n*memberPoll), max(pause, n*memberPause))
+			g.buffer.watcher.wait(ctx, max(defaultPoll, n*memberPoll), max(pause, n*memberPause))
 		}
 	}
 	return nil
@@ -118,7 +118,7 @@ func (g *PatternFollower) pass(ctx context.Context, now time.Time, look bool) (d
 }
 
 func (g *PatternFollower) end() {
-	g.room.watcher.close()
+	g.buffer.watcher.close()
 	for _, m := range g.members {
 		m.closeFiles()
 	}
@@ -134,7 +134,7 @@ func (g *PatternFollower) begin(path string, t *tail, from Position) {
 		g.trouble(path, atFile, err)
 		return
 	}
-	f.room = g.room
+	f.readBuffer = g.buffer
 	f.elsewhere = func(info os.FileInfo) bool { return g.reads(info, f) || g.goesOn(info) || g.pinned(path) }
 	g.mu.Lock()
 	delete(g.left, path)

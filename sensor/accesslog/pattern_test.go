@@ -50,7 +50,7 @@ func (p *patterned) start(pattern string, saved map[string]Position) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	g.room.open()
+	g.buffer.open()
 	p.PatternFollower = g
 	p.pass()
 }
@@ -523,7 +523,7 @@ func TestPatternAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.room.open()
+	g.buffer.open()
 	defer g.end()
 	g.pass(t.Context(), time.Now(), true)
 	p.write("c.log", 1)

@@ -95,7 +95,7 @@ func (g *PatternFollower) look(now time.Time) {
 		g.resume()
 	}
 	g.dismiss(now)
-	held := g.held()
+	read := g.followed()
 	before := g.sighted
 	g.sighted = make(map[inode]sighting, len(g.names))
 	var changed []candidate
@@ -112,7 +112,7 @@ func (g *PatternFollower) look(now time.Time) {
 		if !known {
 			s = g.sight(now, info)
 		}
-		if held[id] || g.members[name] != nil && !g.pinned(name) {
+		if read[id] || g.members[name] != nil && !g.pinned(name) {
 			g.sighted[id] = sighting{info.Size(), info.ModTime(), s.first, s.since}
 			continue
 		}
@@ -154,19 +154,19 @@ func (g *PatternFollower) sight(now time.Time, info os.FileInfo) sighting {
 	return s
 }
 
-// held returns the files that are read by a follower.
-func (g *PatternFollower) held() map[inode]bool {
-	held := make(map[inode]bool, len(g.members))
+// followed returns the files that are read by a follower.
+func (g *PatternFollower) followed() map[inode]bool {
+	read := make(map[inode]bool, len(g.members))
 	for _, m := range g.members {
 		for _, t := range m.tails {
-			held[inodeOf(t.info)] = true
+			read[inodeOf(t.info)] = true
 		}
 		for i := range m.saved {
-			held[inode{m.saved[i].Device, m.saved[i].Inode}] = true
+			read[inode{m.saved[i].Device, m.saved[i].Inode}] = true
 		}
 	}
-	delete(held, inode{})
-	return held
+	delete(read, inode{})
+	return read
 }
 
 // dismiss stops following the files whose names are gone for long.

@@ -32,12 +32,12 @@ type Strays struct {
 	dropped func(number uint64, ev *edgeguard.Event)
 
 	newest int64 // unix seconds; the comparison is made for every event
-	// held is what was copied of earlier batches to await followers; then
+	// earlier is what was copied of earlier batches to await followers; then
 	// comes batch. Everything before pos has been passed on or dropped.
-	held, batch []edgeguard.Event
-	pos         int
-	number      uint64 // of the event at pos, from 0
-	err         error
+	earlier, batch []edgeguard.Event
+	pos            int
+	number         uint64 // of the event at pos, from 0
+	err            error
 }
 
 const (
@@ -65,7 +65,7 @@ func (s *Strays) Next() ([]edgeguard.Event, error) {
 		if out := s.pass(); len(out) > 0 {
 			return out, nil
 		}
-		if s.err != nil && s.pos == len(s.held)+len(s.batch) {
+		if s.err != nil && s.pos == len(s.earlier)+len(s.batch) {
 			return nil, s.err
 		}
 		s.fetch()
@@ -75,9 +75,9 @@ func (s *Strays) Next() ([]edgeguard.Event, error) {
 // pass returns the longest run of events at pos that may go on, within held or
 // within the batch.
 func (s *Strays) pass() []edgeguard.Event {
-	part, start := s.held, s.pos
-	if start >= len(s.held) {
-		part, start = s.batch, start-len(s.held)
+	part, start := s.earlier, s.pos
+	if start >= len(s.earlier) {
+		part, start = s.batch, start-len(s.earlier)
 	}
 	for i := start; i < len(part); i++ {
 		ev := &part[i]
@@ -121,7 +121,7 @@ const (
 
 // judge looks at what follows the event at index i of held and batch.
 func (s *Strays) judge(i int) judgement {
-	total := len(s.held) + len(s.batch)
+	total := len(s.earlier) + len(s.batch)
 	if i+lookAhead >= total && s.err == nil {
 		return unsure
 	}
@@ -144,19 +144,19 @@ func (s *Strays) judge(i int) judgement {
 }
 
 func (s *Strays) at(i int) *edgeguard.Event {
-	if i < len(s.held) {
-		return &s.held[i]
+	if i < len(s.earlier) {
+		return &s.earlier[i]
 	}
-	return &s.batch[i-len(s.held)]
+	return &s.batch[i-len(s.earlier)]
 }
 
 // fetch takes the next batch, after copying what is left of the one before.
 func (s *Strays) fetch() {
 	var left []edgeguard.Event
-	for i := s.pos; i < len(s.held)+len(s.batch); i++ {
+	for i := s.pos; i < len(s.earlier)+len(s.batch); i++ {
 		left = append(left, clone(s.at(i)))
 	}
-	s.held, s.pos = left, 0
+	s.earlier, s.pos = left, 0
 	s.batch, s.err = s.src.Next()
 }
 

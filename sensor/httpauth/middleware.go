@@ -11,13 +11,13 @@ import (
 	"edgeguard/sensor/refusal"
 )
 
-// guard is the middleware for Go programs: net/http handlers behind the same
+// middleware is the middleware for Go programs: net/http handlers behind the same
 // decisions, without a proxy that asks. It is safe for concurrent use.
-type guard struct{ asker *inline.Asker }
+type middleware struct{ asker *inline.Asker }
 
 // wrap returns a handler that lets through to next what passes and answers the
 // rest with 429.
-func (g guard) wrap(next http.Handler) http.Handler {
+func (g middleware) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		verdict := g.ask(r)
 		if !g.asker.Refuses(&verdict) {
@@ -38,12 +38,12 @@ func Middleware(c inline.Config) (func(http.Handler) http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return guard{a}.wrap, nil
+	return middleware{a}.wrap, nil
 }
 
 // ask returns the verdict on a request. One that a trusted proxy sends without a
 // client's name is its own: there is no other.
-func (g guard) ask(r *http.Request) edgeguard.Verdict {
+func (g middleware) ask(r *http.Request) edgeguard.Verdict {
 	a := g.asker
 	peer, err := peerOfRequest(r)
 	if err != nil {

@@ -52,7 +52,7 @@ func TestGuard(t *testing.T) {
 			}
 			reached := false
 			w := httptest.NewRecorder()
-			guard{a}.wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true })).ServeHTTP(w, r)
+			middleware{a}.wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true })).ServeHTTP(w, r)
 			if !reached || len(w.Header()) != 0 {
 				t.Errorf("reached %v, header %v", reached, w.Header())
 			}

@@ -9,12 +9,12 @@ import (
 
 // decoder turns records into events.
 type decoder struct {
-	kinds  edgeguard.Kind
-	local  []netip.Prefix
-	flows  *flows // nil where no kind needs them
-	asked  *asked // nil unless Options.Answers
-	header header
-	stats  Stats
+	kinds    edgeguard.Kind
+	local    []netip.Prefix
+	flows    *flows         // nil where no kind needs them
+	speakers *firstSpeakers // nil unless Options.Answers
+	header   header
+	stats    Stats
 }
 
 func newDecoder(o Options) *decoder {
@@ -24,7 +24,7 @@ func newDecoder(o Options) *decoder {
 		d.flows = &flows{seed: o.Seed}
 	}
 	if o.Answers {
-		d.asked = &asked{seed: o.Seed}
+		d.speakers = &firstSpeakers{seed: o.Seed}
 	}
 	return d
 }
@@ -41,7 +41,7 @@ func (d *decoder) decode(r *record, b *batch) {
 	if out && step == flagSYN|flagACK { // only what goes out can be a server's answer
 		d.flows.answered(uint32(r.sec), h)
 	}
-	answer := d.asked != nil && d.asked.answer(uint32(r.sec), h)
+	answer := d.speakers != nil && d.speakers.answer(uint32(r.sec), h)
 	if !in {
 		return
 	}

@@ -87,7 +87,7 @@ func (d *Draft) Choose(counted []Counted, book *Book) (rule Proposed, ok bool) {
 		if d.people != nil {
 			basis.People = d.people[i]
 		}
-		s := c.Tally.SuggestBy(guarded, basis)
+		s := c.Tally.SuggestBy(usualLimit, basis)
 		if s.Threshold == 0 || s.Keep || s.Above.Hostile == 0 || ok && s.Above.Hostile <= rule.Suggestion.Above.Hostile {
 			continue
 		}
@@ -101,8 +101,8 @@ func (d *Draft) Choose(counted []Counted, book *Book) (rule Proposed, ok bool) {
 	return rule, ok
 }
 
-// guarded is the limit of a threshold with the default guard, 0.95.
-func guarded(threshold uint32) uint32 { return uint32((uint64(threshold)*95 + 99) / 100) }
+// usualLimit is the limit of a threshold with the default guard, 0.95.
+func usualLimit(threshold uint32) uint32 { return uint32((uint64(threshold)*95 + 99) / 100) }
 
 func (d *Draft) says(above tuning.Caught) string {
 	unknown := ""

@@ -58,7 +58,7 @@ or is mostly another than the one before. Look at it before.`,
 	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, args []string) error {
 		confirmed, err := node.ConfirmImport(ctx, args[0])
 		return command.Show(e, confirmed, err, func(e *command.Env, f *admin.ImportFeed) {
-			fmt.Fprintf(e.Stdout, "confirmed: %s of %s in force\n", words.Plural(f.Held, "entry is", "entries are"), safetext.Strip(f.Name))
+			fmt.Fprintf(e.Stdout, "confirmed: %s of %s in force\n", words.Plural(f.InForce, "entry is", "entries are"), safetext.Strip(f.Name))
 		})
 	})
 }
@@ -77,7 +77,7 @@ func printImports(out io.Writer, colour bool, all *admin.Imports, now time.Time)
 	t.Numbers(output.Plain, "last good", "next")
 	for i := range all.Feeds {
 		f := &all.Feeds[i]
-		t.Row(safetext.Strip(f.Name), safetext.Strip(cmp.Or(f.Kind, "-")), safetext.Strip(cmp.Or(f.State, "-")), words.Number(f.Held), refusals(&f.Refused), since(f.Good, now), until(f.Next, now))
+		t.Row(safetext.Strip(f.Name), safetext.Strip(cmp.Or(f.Kind, "-")), safetext.Strip(cmp.Or(f.State, "-")), words.Number(f.InForce), refusals(&f.Refused), since(f.Good, now), until(f.Next, now))
 	}
 	t.Print(out, colour)
 	for i := range all.Feeds {

@@ -14,8 +14,8 @@ import (
 func TestPrint(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	all := admin.Imports{Blocks: 1234, Most: 262144, Feeds: []admin.ImportFeed{
-		{Name: "crowdsec", Kind: "crowdsec", State: admin.ImportOK, Held: 1000, Refused: admin.ImportRefusals{Allowed: 2, NoRoom: 1}},
-		{Name: "drop", Kind: "blocklist", State: admin.ImportWaiting, Held: 234, Good: now.Add(-90 * time.Minute), Next: now.Add(30 * time.Minute), Error: "404\x1b[31m", Awaits: &admin.ImportPending{Why: "it is empty"}},
+		{Name: "crowdsec", Kind: "crowdsec", State: admin.ImportOK, InForce: 1000, Refused: admin.ImportRefusals{Allowed: 2, NoRoom: 1}},
+		{Name: "drop", Kind: "blocklist", State: admin.ImportWaiting, InForce: 234, Good: now.Add(-90 * time.Minute), Next: now.Add(30 * time.Minute), Error: "404\x1b[31m", Awaits: &admin.ImportPending{Why: "it is empty"}},
 	}}
 	var out bytes.Buffer
 	printImports(&out, false, &all, now)

@@ -26,7 +26,7 @@ func drawCrowdSec(out io.Writer, c *crowdsec.Figures) {
 		if !in.Last.IsZero() {
 			last = "last answer " + words.Instant(in.Last)
 		}
-		fmt.Fprintf(out, "\nDecisions of CrowdSec at %s: %s in force, %s\n", safetext.Strip(in.URL), words.Number(in.Held), last)
+		fmt.Fprintf(out, "\nDecisions of CrowdSec at %s: %s in force, %s\n", safetext.Strip(in.URL), words.Number(in.InForce), last)
 		var skipped []string
 		for _, one := range []struct {
 			n    uint64

@@ -11,7 +11,7 @@ func TestDraw(t *testing.T) {
 	var out bytes.Buffer
 	drawCrowdSec(&out, nil)
 	drawCrowdSec(&out, &crowdsec.Figures{
-		Decisions: &crowdsec.Incoming{URL: "http://127.0.0.1:8080", Held: 12345, Error: "it answers \x1b 403", Skipped: crowdsec.Skipped{Types: 2, NoRoom: 1}},
+		Decisions: &crowdsec.Incoming{URL: "http://127.0.0.1:8080", InForce: 12345, Error: "it answers \x1b 403", Skipped: crowdsec.Skipped{Types: 2, NoRoom: 1}},
 		Alerts:    &crowdsec.Outgoing{URL: "https://lapi", Sent: 3, Waiting: 1},
 	})
 	want := `

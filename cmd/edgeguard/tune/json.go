@@ -222,7 +222,7 @@ func JSON(out io.Writer, door string, findings []*Found, proposed []evidence.Pro
 func jsonOf(f *Found) ruleJSON {
 	t := f.Tally
 	j := ruleJSON{Type: "tune", Rule: f.Rule.Name, Threshold: f.Rule.Threshold, Limit: f.Rule.Limit,
-		Allowed: f.Rule.Limit / f.Tally.Unit.Each, Counts: f.Tally.Unit.Many, Unit: f.Tally.Unit.Each, Window: words.Span(f.Meter.Window), Over: caughtJSON(f.Now), LeftOut: f.HeldEvents,
+		Allowed: f.Rule.Limit / f.Tally.Unit.Each, Counts: f.Tally.Unit.Many, Unit: f.Tally.Unit.Each, Window: words.Span(f.Meter.Window), Over: caughtJSON(f.Now), LeftOut: f.ExcusedEvents,
 		Brief: f.Suggestion.Brief, Holdout: holdoutOf(f.Suggestion.Holdout),
 		Keys: t.Peaks.Total(), Events: t.Events.Total(), Peaks: PeaksOf(&t.Peaks), Top: []topJSON{}, Wide: wideOf(f.RuleReport), Thresholds: []outcomeJSON{}}
 	for i := range f.Leaders {

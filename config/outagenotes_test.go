@@ -7,8 +7,8 @@ import (
 	"edgeguard/config"
 )
 
-// check says which rules are guarded while the site fails, where, and which are not.
-func TestGuarded(t *testing.T) {
+// check says which rules count no failures while the site fails, where, and which are not.
+func TestOutageNotes(t *testing.T) {
 	for text, want := range map[string][]string{
 		"rules: [{name: site, threshold: 100}]":                           nil,
 		"rules: [{name: errors, threshold: 100, match: {status: [404]}}]": {"rule errors goes by the status, and counts no failures", "each log", "20 visitors a minute"},
@@ -19,7 +19,7 @@ func TestGuarded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		said := strings.Join(c.Guarded(), "\n")
+		said := strings.Join(c.OutageNotes(), "\n")
 		if want == nil && said != "" {
 			t.Errorf("%s: %s", text, said)
 		}

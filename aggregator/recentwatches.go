@@ -13,15 +13,15 @@ const (
 	most = 1024
 )
 
-// AskedKeys are the keys that were added to the watch list, and when. The zero value is
+// RecentWatches are the keys that were added to the watch list, and when. The zero value is
 // ready. It is safe for concurrent use.
-type AskedKeys struct {
+type RecentWatches struct {
 	mu   sync.Mutex // guards last
 	last map[Key]time.Time
 }
 
 // New returns the keys that were not asked for lately, and remembers them.
-func (a *AskedKeys) New(keys []Key, now time.Time) []Key {
+func (a *RecentWatches) New(keys []Key, now time.Time) []Key {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.last == nil || len(a.last)+len(keys) > most {

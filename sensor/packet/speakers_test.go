@@ -74,7 +74,7 @@ func TestAnswers(t *testing.T) {
 // TestAskedForgets: a flood of flows takes no more memory, and the flows that were seen
 // last are still known.
 func TestAskedForgets(t *testing.T) {
-	table := &asked{seed: 1}
+	table := &firstSpeakers{seed: 1}
 	h := func(i int, answer bool) *header {
 		client := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 50_000)
 		server := netip.MustParseAddrPort("192.0.2.1:60000")

@@ -8,9 +8,9 @@ import (
 	"edgeguard/node/alarm"
 )
 
-// Room raises the alarm about a full list: blocks are removed for others,
+// FullList raises the alarm about a full list: blocks are removed for others,
 // or an operator's are refused. It is active until there was room for a minute.
-type Room struct {
+type FullList struct {
 	List   *blocklist.List
 	Alarms *alarm.Tracker
 	Log    func(text string, args ...any) // called when there is room again
@@ -20,7 +20,7 @@ type Room struct {
 }
 
 // Check raises the alarm, or ends it.
-func (r *Room) Check(now time.Time) {
+func (r *FullList) Check(now time.Time) {
 	s := r.List.Stats()
 	switch {
 	case s.Evicted > r.evicted || s.Full > r.full:

@@ -8,9 +8,9 @@ import (
 	"edgeguard/rules"
 )
 
-// A meter is guarded if its match or its expression looks at the status, and not by its
+// A meter spares outages if its match or its expression looks at the status, and not by its
 // costs alone.
-func TestGuarded(t *testing.T) {
+func TestSparesOutages(t *testing.T) {
 	status := rules.Match{Status: []string{"404"}}
 	for name, test := range map[string]struct {
 		spec rules.Spec

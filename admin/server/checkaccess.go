@@ -7,10 +7,10 @@ import (
 	"edgeguard/admin/access"
 )
 
-// guard passes on the requests that the policy accepts: to full, or to discreet
+// checkAccess passes on the requests that the policy accepts: to full, or to discreet
 // where the caller has no login. It counts and answers the others. Both have the
 // same patterns.
-func (s *Server) guard(full, discreet *http.ServeMux) http.Handler {
+func (s *Server) checkAccess(full, discreet *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, pattern := full.Handler(r)
 		caller, refusal := s.access.Check(r, pattern)

@@ -52,9 +52,9 @@ type Config struct {
 	State      string // the folder in which a boot outlives a restart; empty: it does not
 }
 
-// Side is a node's side of the link to its fleet; a node alone has no link. It is safe for
+// FleetService is a node's part in its fleet; a node alone has no link. It is safe for
 // concurrent use.
-type Side struct {
+type FleetService struct {
 	peer    *peer
 	run     string // distinguishes this process from another under its boot
 	links   supervisor.Group[*service]
@@ -65,8 +65,8 @@ type Side struct {
 }
 
 // New returns a node's part in the fleet. Nothing is connected before Settle.
-func New(c Config) *Side {
-	f := &Side{
+func New(c Config) *FleetService {
+	f := &FleetService{
 		peer: &peer{Config: c, boot: newBoot(fmt.Sprintf("%016x", c.Boot))}, run: fmt.Sprintf("%08x", uint32(c.Boot)),
 		links:   supervisor.Group[*service]{Config: supervisor.Config{Alarms: c.Alarms, Now: c.Clock.Now}},
 		figures: fleet.NewBoard(c.Figures), rules: fleet.NewComparison(c.Rules),
@@ -78,7 +78,7 @@ func New(c Config) *Side {
 // Settle makes the link that runs that of the config. The boot is the
 // process's own and outlives a reload: what was pushed under it must not be
 // pushed under another.
-func (f *Side) Settle(ctx context.Context, c *config.Config) {
+func (f *FleetService) Settle(ctx context.Context, c *config.Config) {
 	var want []*service
 	f.peer.List.SetSigns(c.Fleet != nil && c.Fleet.KeyFile != "")
 	f.peer.Alarms.Ends(alarm.Fleet, "")
@@ -96,7 +96,7 @@ func (f *Side) Settle(ctx context.Context, c *config.Config) {
 }
 
 // config returns the settings of the link, and a key: links of equal settings have the same.
-func (f *Side) config(c *config.Config) (rc redis.Config, key string) {
+func (f *FleetService) config(c *config.Config) (rc redis.Config, key string) {
 	rc = RedisConfig(c, f.peer.Version)
 	rc.Boot, rc.Run = f.peer.boot.String(), f.run
 	key = fmt.Sprintf("fleet %+v", rc)
@@ -107,16 +107,16 @@ func (f *Side) config(c *config.Config) (rc redis.Config, key string) {
 }
 
 // Records returns the records of the list that concern the other nodes.
-func (f *Side) Records() iter.Seq2[edgeguard.Block, blocklist.Trust] { return f.peer.Records() }
+func (f *FleetService) Records() iter.Seq2[edgeguard.Block, blocklist.Trust] { return f.peer.Records() }
 
 // Stop ends the link, which pushes the last counts.
-func (f *Side) Stop() { f.links.Stop() }
+func (f *FleetService) Stop() { f.links.Stop() }
 
 // Report adds how the link works.
-func (f *Side) Report(out *admin.Stats) { f.links.Report(out) }
+func (f *FleetService) Report(out *admin.Stats) { f.links.Report(out) }
 
 // announce logs which fleet a link joins, unless it does already.
-func (f *Side) announce(rc *redis.Config, key string) {
+func (f *FleetService) announce(rc *redis.Config, key string) {
 	if running := f.links.All(); len(running) == 0 || running[0].key != key {
 		f.peer.Log.Info("joining the fleet", "redis", strings.Join(rc.Addresses, ", "), "namespace", rc.Namespace, "node", rc.Node, "boot", rc.Boot, "boot_kept", f.peer.boot.kept, "key", keyOf(rc))
 	}
@@ -138,7 +138,7 @@ func keyOf(rc *redis.Config) string {
 var errCutOff = errors.New("this node is cut off from its fleet: /readyz names the fault")
 
 // link is the node's way to its fleet; nil for a node alone.
-func (f *Side) link() *redis.Link {
+func (f *FleetService) link() *redis.Link {
 	if links := f.links.All(); len(links) > 0 {
 		return links[0].Link
 	}
@@ -147,7 +147,7 @@ func (f *Side) link() *redis.Link {
 
 // Lead makes a step of a lease of the fleet, or reports that this node has none. A spare
 // node takes a lease that nobody else wants.
-func (f *Side) Lead(ctx context.Context, l *redis.Lease, spare bool) (alone bool, err error) {
+func (f *FleetService) Lead(ctx context.Context, l *redis.Lease, spare bool) (alone bool, err error) {
 	link := f.link()
 	switch {
 	case link != nil && link.IsJoined():
@@ -159,7 +159,7 @@ func (f *Side) Lead(ctx context.Context, l *redis.Lease, spare bool) (alone bool
 }
 
 // Leave gives up a lease that this node holds.
-func (f *Side) Leave(ctx context.Context, l *redis.Lease) error {
+func (f *FleetService) Leave(ctx context.Context, l *redis.Lease) error {
 	if link := f.link(); link != nil && link.IsJoined() {
 		return link.Leave(ctx, l)
 	}
@@ -167,14 +167,14 @@ func (f *Side) Leave(ctx context.Context, l *redis.Lease) error {
 }
 
 // Publish passes a change of the list to the other nodes.
-func (f *Side) Publish(b edgeguard.Block) {
+func (f *FleetService) Publish(b edgeguard.Block) {
 	if link := f.link(); link != nil && f.peer.travels(&b) {
 		link.Changed(b, f.peer.List.Trust(b.Prefix))
 	}
 }
 
 // Ask has what this node counts of a held block pushed soon.
-func (f *Side) Ask(b edgeguard.Block) {
+func (f *FleetService) Ask(b edgeguard.Block) {
 	if link := f.link(); link != nil {
 		link.PushCountsOf(b)
 	}
@@ -182,7 +182,7 @@ func (f *Side) Ask(b edgeguard.Block) {
 
 // Follow has the rules go by whether the fleet is there, and the counts by the
 // clock's offset: once a second.
-func (f *Side) Follow(now time.Time) {
+func (f *FleetService) Follow(now time.Time) {
 	g, link := f.peer.Pipeline.Current(), f.link()
 	if g.Config.Fleet == nil {
 		if f.differ {
@@ -203,21 +203,21 @@ func (f *Side) Follow(now time.Time) {
 }
 
 // Resync has what the previous config refused compared with the fleet again.
-func (f *Side) Resync() {
+func (f *FleetService) Resync() {
 	if link := f.link(); link != nil {
 		link.Resync()
 	}
 }
 
 // Sign has the link publish the signatures of all records by the key that signs now.
-func (f *Side) Sign() {
+func (f *FleetService) Sign() {
 	if link := f.link(); link != nil {
 		link.SignAll()
 	}
 }
 
 // Nodes returns the fleet's nodes as this one last received them.
-func (f *Side) Nodes() []admin.FleetNode {
+func (f *FleetService) Nodes() []admin.FleetNode {
 	nodes := f.peer.heartbeats.nodes(f.peer.Now())
 	for _, d := range f.rules.Differ() {
 		for i := range nodes {
@@ -230,7 +230,7 @@ func (f *Side) Nodes() []admin.FleetNode {
 }
 
 // Alike reports whether the node of this name counts by the rule what this one does.
-func (f *Side) Alike(rule, node string) bool {
+func (f *FleetService) Alike(rule, node string) bool {
 	digest := f.peer.heartbeats.rulesOf(node)
 	return digest != "" && (digest == f.peer.RulesDigest() || f.rules.Alike(rule, digest))
 }
@@ -239,7 +239,7 @@ func (f *Side) Alike(rule, node string) bool {
 const mostDiffering = 3
 
 // compare raises the alarm about nodes whose rules are others than this node's, or ends it.
-func (f *Side) compare(now time.Time) {
+func (f *FleetService) compare(now time.Time) {
 	var parts []string
 	for _, d := range f.rules.Differ() {
 		if d.Wrong {
@@ -257,13 +257,13 @@ func (f *Side) compare(now time.Time) {
 }
 
 // Said returns what the nodes say of their work, and has the others say it.
-func (f *Side) Said() []fleet.Said {
+func (f *FleetService) Said() []fleet.Said {
 	return f.figures.KnownFigures(f.peer.Now(), f.peer.Pipeline.Current().Config.Node, f.peer.boot.String())
 }
 
 // Shares returns what each node of the fleet counts of keys; nil where Redis
 // cannot be asked, which the link reports itself.
-func (f *Side) Shares(ctx context.Context, keys []aggregator.Key, settle bool) [][]admin.NodeCount {
+func (f *FleetService) Shares(ctx context.Context, keys []aggregator.Key, settle bool) [][]admin.NodeCount {
 	link := f.link()
 	if link == nil || !link.IsJoined() {
 		return nil
@@ -282,11 +282,11 @@ func (f *Side) Shares(ctx context.Context, keys []aggregator.Key, settle bool) [
 }
 
 // Held asks the other nodes which records they hold.
-func (f *Side) Held(ctx context.Context) (admin.FleetHeld, error) {
+func (f *FleetService) Held(ctx context.Context) (admin.FleetHeld, error) {
 	return f.asker.Ask(ctx, f.peer.Pipeline.Current().Config.Node)
 }
 
-func (f *Side) look(ctx context.Context) (fleet.Look, error) {
+func (f *FleetService) look(ctx context.Context) (fleet.Look, error) {
 	link := f.link()
 	if link == nil || !link.IsJoined() {
 		return fleet.Look{}, errCutOff

@@ -11,38 +11,38 @@ import (
 
 // The table of who asked: 1 MB.
 const (
-	askedWays = 8
-	askedSets = 1 << 14
+	speakerWays = 8
+	speakerSets = 1 << 14
 )
 
 // warmUp is how many seconds of a capture a UDP packet from a well-known port to another is
 // taken for an answer to what came before the capture.
 const warmUp = 60
 
-// asked remembers which end of a flow spoke first, for as many flows as it has room: those
+// firstSpeakers remembers which end of a flow spoke first, for as many flows as it has room: those
 // that were silent for longest are forgotten. A port that somebody asked for says something
 // about him; the port of a client to which a server answers does not say anything about
 // the server.
 //
 // It can be misled, and what it says is no proof: TCP packets of flows that it has not seen
 // are attributed by which port is the lower, SYN-ACKs and resets are always answers.
-type asked struct {
+type firstSpeakers struct {
 	seed  uint64
 	first uint32 // capture time of the first packet
-	sets  [][askedWays]asker
+	sets  [][speakerWays]speaker
 }
 
-// asker is a flow: tag holds a part of its hash, at its lowest bit whether the lower of the
+// speaker is a flow: tag holds a part of its hash, at its lowest bit whether the lower of the
 // two ends spoke first. 0 is a free place.
-type asker struct{ tag, seen uint32 }
+type speaker struct{ tag, seen uint32 }
 
 // answer reports whether the packet answers one from the other end, and notes its flow.
-func (t *asked) answer(now uint32, h *header) bool {
+func (t *firstSpeakers) answer(now uint32, h *header) bool {
 	if !h.ports {
 		return false
 	}
 	if t.sets == nil {
-		t.sets, t.first = make([][askedWays]asker, askedSets), now
+		t.sets, t.first = make([][speakerWays]speaker, speakerSets), now
 	}
 	set, tag, low := t.locate(h)
 	syn := h.flags&(flagSYN|flagACK) == flagSYN
@@ -61,7 +61,7 @@ func (t *asked) answer(now uint32, h *header) bool {
 		}
 	}
 	answer := !syn && t.looksLike(now, h)
-	*oldest = asker{tag | low, now}
+	*oldest = speaker{tag | low, now}
 	if answer {
 		oldest.tag ^= 1
 	}
@@ -69,7 +69,7 @@ func (t *asked) answer(now uint32, h *header) bool {
 }
 
 // looksLike reports whether a packet whose flow is not known is more likely an answer.
-func (t *asked) looksLike(now uint32, h *header) bool {
+func (t *firstSpeakers) looksLike(now uint32, h *header) bool {
 	switch {
 	case h.kind&edgeguard.KindUDP != 0:
 		return now-t.first < warmUp && h.sourcePort < 1024 && h.destPort >= 1024
@@ -80,7 +80,7 @@ func (t *asked) looksLike(now uint32, h *header) bool {
 }
 
 // locate returns the set where a flow may be, its tag, and 1 if the source is the lower end.
-func (t *asked) locate(h *header) (set *[askedWays]asker, tag, low uint32) {
+func (t *firstSpeakers) locate(h *header) (set *[speakerWays]speaker, tag, low uint32) {
 	var b [45]byte
 	from, to := h.source.As16(), h.dest.As16()
 	fromPort, toPort := h.sourcePort, h.destPort
@@ -96,5 +96,5 @@ func (t *asked) locate(h *header) (set *[askedWays]asker, tag, low uint32) {
 	binary.LittleEndian.PutUint16(b[42:], toPort)
 	b[44] = byte(h.kind & edgeguard.KindUDP)
 	hash := xxhash.Sum64(b[:])
-	return &t.sets[hash%askedSets], uint32(hash>>32)&^1 | 1<<31, low
+	return &t.sets[hash%speakerSets], uint32(hash>>32)&^1 | 1<<31, low
 }

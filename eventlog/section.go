@@ -9,31 +9,31 @@ import (
 	"time"
 )
 
-// Room is a part of the log with bytes of its own.
-type Room int
+// Section is a part of the log with bytes of its own.
+type Section int
 
-// The rooms.
+// The sections.
 const (
-	ByHand    Room = iota // operators' changes, alarms, the node's states: few, and never moved by the others
-	Blocks                // blocks and allowances, their changes and ends
-	Crossings             // of limits, where no block came of it
-	rooms
+	ByHand    Section = iota // operators' changes, alarms, the node's states: few, and never moved by the others
+	Blocks                   // blocks and allowances, their changes and ends
+	Crossings                // of limits, where no block came of it
+	sections
 )
 
-var roomNames = [rooms]string{"changes", "blocks", "crossings"}
+var sectionNames = [sections]string{"changes", "blocks", "crossings"}
 
-// share is how many sixteenths of the bytes a room has.
-var share = [rooms]int64{2, 10, 4}
+// share is how many sixteenths of the bytes a section has.
+var share = [sections]int64{2, 10, 4}
 
-// mostPending is how many bytes of a room may wait for the disk. Those of crossings are the
+// mostPending is how many bytes of a section may wait for the disk. Those of crossings are the
 // first to be left out.
-var mostPending = [rooms]int{1 << 20, 1 << 20, 256 << 10}
+var mostPending = [sections]int{1 << 20, 1 << 20, 256 << 10}
 
 const (
 	// mostUnwritten is more than the entries that one run can have numbered and not written:
 	// the next numbers its own from behind them, since a reader may have seen some.
 	mostUnwritten = 1 << 17
-	// leastSegment and mostSegment bound how long a segment grows: a sixteenth of its room.
+	// leastSegment and mostSegment bound how long a segment grows: a sixteenth of its section.
 	leastSegment, mostSegment = 16 << 10, 1 << 20
 	// parts is how many segments the days are spread over at least, so that an entry stays at
 	// most a thirtieth longer than was asked for.
@@ -45,7 +45,7 @@ const (
 	mostPassed = time.Minute
 )
 
-// segment is a file of a room. The files of one room have ascending numbers.
+// segment is a file of a section. The files of one section have ascending numbers.
 type segment struct {
 	summary
 	name   string
@@ -54,9 +54,9 @@ type segment struct {
 	sealed bool
 }
 
-// room is a row of segments, the oldest first, and what is not in one yet.
-type room struct {
-	which    Room
+// section is a row of segments, the oldest first, and what is not in one yet.
+type section struct {
+	which    Section
 	number   uint64        // of the newest file, which may be one that cannot be read
 	segments []*segment    // one of another version has no entries, and counts until it goes
 	file     *os.File      // of the last segment; nil if that is sealed or there is none
@@ -65,19 +65,19 @@ type room struct {
 	writing  []byte        // frames that a flush writes now
 }
 
-func segmentName(r Room, number uint64) string {
-	return fmt.Sprintf("%s-%016d.log", roomNames[r], number)
+func segmentName(r Section, number uint64) string {
+	return fmt.Sprintf("%s-%016d.log", sectionNames[r], number)
 }
 
-// open finds the room's segments in a folder, cuts what was torn, and goes on in the last one.
-func (r *room) open(root *os.Root) (err error) {
+// open finds the section's segments in a folder, cuts what was torn, and goes on in the last one.
+func (r *section) open(root *os.Root) (err error) {
 	entries, err := fs.ReadDir(root.FS(), ".") // sorted by name, and so by number
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
 		s := &segment{name: e.Name()}
-		if _, err := fmt.Sscanf(s.name, roomNames[r.which]+"-%d.log", &s.number); err != nil || s.name != segmentName(r.which, s.number) {
+		if _, err := fmt.Sscanf(s.name, sectionNames[r.which]+"-%d.log", &s.number); err != nil || s.name != segmentName(r.which, s.number) {
 			continue
 		}
 		r.number = s.number
@@ -95,7 +95,7 @@ func (r *room) open(root *os.Root) (err error) {
 
 // openSegment reads what a segment has. One that is not sealed is the last, or was when
 // the process was killed.
-func (r *room) openSegment(root *os.Root, s *segment) error {
+func (r *section) openSegment(root *os.Root, s *segment) error {
 	f, err := root.OpenFile(s.name, os.O_RDWR, 0)
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func (r *room) openSegment(root *os.Root, s *segment) error {
 		if info.Size() < int64(len(magic)) { // it was made and never written
 			return errors.Join(f.Close(), root.Remove(s.name))
 		}
-		s.summary = summary{Latest: info.ModTime().UnixNano()} // it has its place in the room until it goes
+		s.summary = summary{Latest: info.ModTime().UnixNano()} // it has its place in the section until it goes
 		s.disk, s.sealed = info.Size(), true
 		r.segments = append(r.segments, s)
 		return errors.Join(errors.New("is of another version or program, and is not read"), f.Close())
@@ -136,7 +136,7 @@ func (r *room) openSegment(root *os.Root, s *segment) error {
 // seal puts the index behind the last segment, closes it, and returns how long the file is
 // then. After an error it is 0: the segment stays without an index, and is read from its
 // beginning to its end.
-func (r *room) seal() (disk int64, err error) {
+func (r *section) seal() (disk int64, err error) {
 	f, s := r.file, r.segments[len(r.segments)-1]
 	r.file = nil
 	index := append(indexOf(f, &s.summary), s.trailer()...)
@@ -157,7 +157,7 @@ func (s *segment) isSealed(disk int64) {
 }
 
 // begin makes the next segment.
-func (r *room) begin(root *os.Root) (*segment, *os.File, error) {
+func (r *section) begin(root *os.Root) (*segment, *os.File, error) {
 	s := &segment{number: r.number + 1, summary: summary{Frames: uint32(len(magic))}, disk: int64(len(magic))}
 	s.name = segmentName(r.which, s.number)
 	f, err := root.OpenFile(s.name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -172,14 +172,14 @@ func (r *room) begin(root *os.Root) (*segment, *os.File, error) {
 }
 
 // old reports whether the last segment is to be sealed.
-func (r *room) old(now time.Time, c *Config) bool {
+func (r *section) old(now time.Time, c *Config) bool {
 	s := r.segments[len(r.segments)-1]
 	return int64(s.Frames) >= c.segmentBytes(r.which) || s.First > 0 && now.Sub(time.Unix(0, s.Earliest)) >= c.Keep/parts
 }
 
-// surplus returns how many segments the room has no place for, or have been too old for long.
+// surplus returns how many segments the section has no place for, or have been too old for long.
 // passed is the time since the last call.
-func (r *room) surplus(now time.Time, passed time.Duration, c *Config) int {
+func (r *section) surplus(now time.Time, passed time.Duration, c *Config) int {
 	tooOld := func(s *segment) bool { return now.Sub(time.Unix(0, s.Latest)) > c.Keep }
 	if r.late += passed; len(r.segments) == 0 || !tooOld(r.segments[0]) {
 		r.late = 0
@@ -189,7 +189,7 @@ func (r *room) surplus(now time.Time, passed time.Duration, c *Config) int {
 		total += s.disk
 	}
 	for n, s := range r.segments {
-		if s.name == r.grows() || total <= c.roomBytes(r.which) && !(byAge && tooOld(s)) {
+		if s.name == r.grows() || total <= c.sectionBytes(r.which) && !(byAge && tooOld(s)) {
 			return n
 		}
 		total -= s.disk
@@ -198,7 +198,7 @@ func (r *room) surplus(now time.Time, passed time.Duration, c *Config) int {
 }
 
 // grows returns the name of the segment that is written to; empty if there is none.
-func (r *room) grows() string {
+func (r *section) grows() string {
 	if r.file == nil {
 		return ""
 	}
@@ -206,7 +206,7 @@ func (r *room) grows() string {
 }
 
 // write appends frames to the last segment.
-func (r *room) write(frames []byte) error {
+func (r *section) write(frames []byte) error {
 	s := r.segments[len(r.segments)-1]
 	if _, err := r.file.WriteAt(frames, int64(s.Frames)); err != nil {
 		return err // what was written of it is written again, or cut
@@ -218,7 +218,7 @@ func (r *room) write(frames []byte) error {
 }
 
 // noted returns the summary of the last segment with frames that were written to it.
-func (r *room) noted(frames []byte) summary {
+func (r *section) noted(frames []byte) summary {
 	sum := r.segments[len(r.segments)-1].summary
 	for rest := frames; len(rest) > 0; {
 		size := frameSize(rest)
@@ -231,8 +231,8 @@ func (r *room) noted(frames []byte) summary {
 	return sum
 }
 
-// view returns the room as it is now, for a reader. It needs the log's lock.
-func (r *room) view() (segments []segment, tail []byte) {
+// view returns the section as it is now, for a reader. It needs the log's lock.
+func (r *section) view() (segments []segment, tail []byte) {
 	for _, s := range r.segments {
 		segments = append(segments, *s)
 	}

@@ -7,25 +7,25 @@ import (
 	"edgeguard"
 )
 
-// Guarded says in sentences which rules count no failures while the site fails, and which of
+// OutageNotes says in sentences which rules count no failures while the site fails, and which of
 // those that count failures do. It is empty where none goes by how the site answers.
-func (c *Config) Guarded() (said []string) {
-	var guarded, logins []string
+func (c *Config) OutageNotes() (said []string) {
+	var excusing, logins []string
 	for i := range c.Rules.Rules {
 		switch m := &c.Rules.Meters[c.Rules.Rules[i].Meter]; {
 		case m.SparesOutages():
-			guarded = append(guarded, c.Rules.Rules[i].Name)
+			excusing = append(excusing, c.Rules.Rules[i].Name)
 		case m.Kind == edgeguard.KindAuthFailure:
 			logins = append(logins, c.Rules.Rules[i].Name)
 		}
 	}
-	if len(guarded) > 0 {
+	if len(excusing) > 0 {
 		parts := "each log is judged for itself (name your hosts in own_hosts, and each of them is)"
 		if n := c.Own().Len(); n > 0 {
 			parts = fmt.Sprintf("each of the %d own_hosts is judged for itself, and what is asked of other hosts by its log", n)
 		}
 		said = append(said,
-			fmt.Sprintf("%s by the status, and %s no failures while the site itself fails: %s", subject(guarded, "goes", "go"), verb(guarded, "counts", "count"), parts),
+			fmt.Sprintf("%s by the status, and %s no failures while the site itself fails: %s", subject(excusing, "goes", "go"), verb(excusing, "counts", "count"), parts),
 			"that is seen from 20 visitors a minute on who succeed (half an hour's mean): a quieter site, an API of few clients, and one whose visitors share one address are not guarded")
 		if c.HAProxy.Counts() {
 			said = append(said, "what HAProxy's tables count is not guarded: they do not tell who succeeded")

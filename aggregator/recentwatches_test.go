@@ -8,7 +8,7 @@ import (
 
 // A key is new again after a while, and what is remembered is bounded.
 func TestNew(t *testing.T) {
-	var a AskedKeys
+	var a RecentWatches
 	now := time.Unix(1_800_000_000, 0)
 	key := func(i uint64) Key {
 		return Key{Meter: i, Prefix: netip.MustParsePrefix("203.0.113.9/32")}
