@@ -52,6 +52,8 @@ func (at listPlace) matches(page *admin.BlockPage, filtered bool) string {
 		return "0 of " + words.Number(page.Total) + " match."
 	case n == 0:
 		return in
+	case at.of > 0 && at.first == 0 && n == at.of && !filtered:
+		return words.Number(n) + " in all."
 	case at.of > 0 && at.first == 0 && n == at.of:
 		these = "All " + words.Number(n) + match
 		if n == 1 {

@@ -24,6 +24,7 @@ type groupPage struct {
 	frame
 	Crumb, Name string
 	Attack      bool
+	Whole       bool // a block is of exactly the network
 	Says        []clause
 	Acts        []link
 	All         link // unblocks all of them; its Name is empty where there are none
@@ -93,7 +94,7 @@ func (p *blockHandlers) network(w http.ResponseWriter, r *http.Request) (string,
 		shown.offerAll(url.Values{"prefix": {prefix.String()}}, place.of)
 	}
 	for _, b := range p.reader.Active(append(p.reader.Find(now, prefix), p.reader.ImportedAround(now, prefix)...)) {
-		if b.Prefix != prefix || b.Imported {
+		if shown.Whole = shown.Whole || b.Prefix == prefix; b.Prefix != prefix || b.Imported {
 			shown.Around.Rows = append(shown.Around.Rows, p.row(&shown.frame, now, &b))
 		}
 	}
