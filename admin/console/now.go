@@ -31,6 +31,14 @@ type nowPage struct {
 	Hidden  bool // changes are not for this caller
 	All     string
 	Near    []keyRow
+	Alarms  []happening // that were in force in a past time
+	Trial   *trial      // of a node in mode monitor
+}
+
+// trial is what enforcing would have refused, and how to begin with it.
+type trial struct {
+	Says, Fix string
+	Rules     []link
 }
 
 // now is the front page; the first steps while there is nothing to see.
@@ -49,6 +57,7 @@ func (p *nodeHandlers) now(w http.ResponseWriter, r *http.Request) (string, any)
 		q.Since, q.Until = span.From, span.Until
 		shown.All += "?from=" + span.From.UTC().Format(time.RFC3339) + "&until=" + span.Until.UTC().Format(time.RFC3339)
 		shown.Banners = nil
+		shown.alarms(p.view.AlarmsIn(r.Context(), span.From, span.Until))
 		facts.From, facts.Until = clockIn(span.From, &shown.Chart.Hours), clockIn(span.Until, &shown.Chart.Hours)
 		facts.Requests, facts.Refused, facts.Known = sumOf(shown.Chart.Requests), sumOf(shown.Chart.Refused), shown.Chart.Line != ""
 	} else {
@@ -56,6 +65,9 @@ func (p *nodeHandlers) now(w http.ResponseWriter, r *http.Request) (string, any)
 		facts.Needs, facts.Known = shown.frame.needs, true
 		facts.Requests, facts.Refused = lately(&f.stats, p.reader.Rates())
 		shown.near(p, r)
+		if e, ok := p.view.Enforcing(r.Context()); ok {
+			shown.Trial = newTrial(&e, f.stats.Time)
+		}
 	}
 	attacks := p.view.Attacks(r.Context(), span.From, span.Until)
 	facts.Attacks = len(attacks)
@@ -83,6 +95,33 @@ func (n *nowPage) near(p *nodeHandlers, r *http.Request) {
 			n.Near = append(n.Near, newKeyRow(&k))
 		}
 	}
+}
+
+// alarms adds those that were in force in a past time.
+func (n *nowPage) alarms(all []admin.AlarmSpan) {
+	for i := range all {
+		a := &all[i]
+		h := happening{At: at(a.Began, n.stats.Time), Kind: a.Kind, Text: a.Text}
+		switch {
+		case a.Ended.IsZero():
+			h.Text += " (it lasts)"
+		case a.Ended.After(a.Began):
+			h.Text += " (until " + at(a.Ended, n.stats.Time).Clock + ")"
+		}
+		n.Alarms = append(n.Alarms, h)
+	}
+}
+
+// newTrial says what enforcing would have refused.
+func newTrial(e *admin.Enforcing, now time.Time) *trial {
+	t := &trial{Says: "Enforcing would have refused nothing yet.", Fix: e.Fix}
+	if e.Requests > 0 {
+		t.Says = fmt.Sprintf("Since %s enforcing would have refused %s of %s: %s.", at(e.Since, now).Clock, words.Number(e.Refused), words.Plural(e.Requests, "request", "requests"), words.Percent(e.Refused, e.Requests))
+	}
+	for _, r := range e.Rules {
+		t.Rules = append(t.Rules, link{Name: r.Rule, Path: rulePath(r.Rule), Count: words.Number(r.Refused)})
+	}
+	return t
 }
 
 // lately returns the requests of the last five minutes, and how many of them were refused: all of a node that
