@@ -77,6 +77,7 @@ var least = map[string]Role{
 	"GET /near":                Guest,
 	"GET /address/{address}":   Guest,
 	"GET /network/{prefix...}": Guest,
+	"GET /attacks/{id}":        Guest,
 	"GET /rules":               Guest,
 	"GET /rules/{name}":        Guest,
 	"GET /allowed":             Guest,

@@ -223,7 +223,7 @@ func TestPagesOfHeldRecords(t *testing.T) {
 		n.held[i].Kind, n.held[i].Share = "block", 0.25*float64(i%2)
 	}
 	b := browse(t, n)
-	b.open("/held").says(200, "Confirm", "Withdraw")
+	b.open("/blocked/held").says(200, "Confirm", "Withdraw")
 	b.open("/confirm?prefix=20.0.0.0").says(200, "Not in force here: the block of 20.0.0.0 that n2 sent", "It will be in force on this node.")
 	b.submit("/confirm").says(200, "The block of 20.0.0.0 is in force on this node.")
 	b.open("/confirm?prefix=20.0.0.1").says(200, "It would refuse 25.0 % of this node's requests.", "Type 20.0.0.1 if you mean it")

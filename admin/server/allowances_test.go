@@ -128,7 +128,7 @@ func TestAllowanceEvents(t *testing.T) {
 	if !slices.Equal(kinds, []string{"block", "disallow", "allow"}) {
 		t.Errorf("history %v", kinds)
 	}
-	if body := string(s.metrics(t)); !strings.Contains(body, "edgeguard_allowances 0\n") || strings.Contains(body, "edgeguard_unblocks_total{") {
+	if body := string(s.metrics(t)); !strings.Contains(body, "edgeguard_allowances 0\n") || !strings.Contains(body, "edgeguard_unblocks_total{reason=\"manual\"} 0\n") || !strings.Contains(body, "edgeguard_unblocks_total{reason=\"fleet\"} 0\n") {
 		t.Error("an allowance counts among the blocks")
 	}
 	page := decode[admin.BlockPage](t, s, "/api/v1/blocks")

@@ -87,6 +87,7 @@ var routes = map[string]sort{
 	"GET /near":                            read,
 	"GET /address/{address}":               read,
 	"GET /network/{prefix...}":             read,
+	"GET /attacks/{id}":                    read,
 	"GET /rules":                           read,
 	"GET /rules/{name}":                    read,
 	"GET /allowed":                         read,
