@@ -3,6 +3,8 @@ package admin
 import (
 	"net/netip"
 	"time"
+
+	"edgeguard/admin/watch"
 )
 
 // Fleet is the state of a node in its fleet, and its counters since the fleet's
@@ -144,6 +146,8 @@ type FleetFigures struct {
 	Rules string `json:"rules_digest"`
 	// Attacks is what it tells of its attacks, for package attack.
 	Attacks string `json:"-"`
+	// Hour is what it decided in each minute of the last hour, without blocks.
+	Hour []watch.DayMinute `json:"-"`
 }
 
 // FleetDetail is the state of a node in its fleet, and the fleet's nodes by their

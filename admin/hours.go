@@ -36,6 +36,10 @@ type Hours struct {
 	Step  int       `json:"step_seconds"`
 	// Started is when this run of the node began.
 	Started time.Time `json:"started"`
+	// Nodes are the other nodes of the fleet whose figures are in the sums, Silent those that did
+	// not say theirs. Both are empty for a span that is not of the last hour.
+	Nodes  []string `json:"nodes,omitempty"`
+	Silent []string `json:"silent,omitempty"`
 	// Monitor says that nothing was refused in all that is known: Refused is what would have been.
 	Monitor bool `json:"monitor,omitempty"`
 	// Minutes is how many minutes of each step were measured: by them a sum is one a minute.
@@ -89,14 +93,28 @@ func (v *View) Hours(ctx context.Context, from, until time.Time) Hours {
 		from = until.Add(-time.Hour)
 	}
 	day := v.reader.Day()
-	h := newHours(day, from, until, now)
+	days := [][]watch.DayMinute{day}
+	var nodes, silent []string
+	if until.Sub(from) <= time.Hour && now.Sub(until) < time.Minute {
+		for _, n := range v.reader.FleetNodes() {
+			switch {
+			case n.Name == v.events.node || !n.Alive:
+			case n.Figures == nil || n.Figures.Hour == nil:
+				silent = append(silent, n.Name)
+			default:
+				nodes, days = append(nodes, n.Name), append(days, n.Figures.Hour)
+			}
+		}
+	}
+	h := newHours(days, from, until, now)
+	h.Nodes, h.Silent = nodes, silent
 	h.Marks = v.marksOf(ctx, &h, day)
 	h.Started = v.reader.Stats().Started.UTC()
 	return h
 }
 
-// newHours adds minutes up by steps.
-func newHours(day []watch.DayMinute, from, until, now time.Time) Hours {
+// newHours adds the minutes of nodes up by steps.
+func newHours(days [][]watch.DayMinute, from, until, now time.Time) Hours {
 	step := hoursSteps[len(hoursSteps)-1]
 	for _, s := range slices.Backward(hoursSteps) {
 		if until.Sub(from) <= mostSteps*s {
@@ -110,31 +128,40 @@ func newHours(day []watch.DayMinute, from, until, now time.Time) Hours {
 	n := int(h.Until.Sub(h.Begin) / step)
 	h.Minutes, h.Requests, h.Refused, h.Blocks, h.Failed = make([]int, n), make([]uint64, n), make([]uint64, n), make([]uint64, n), make([]uint64, n)
 	rules, enforced := make(map[string]*HoursRule), false
-	for i := range day {
-		m := &day[i]
-		if m.Begin.Before(h.Begin) || !m.Begin.Before(h.Until) {
-			continue
-		}
-		at := int(m.Begin.Sub(h.Begin) / step)
-		h.Minutes[at]++
-		h.Monitor, enforced = h.Monitor || m.Monitor, enforced || !m.Monitor
-		h.Requests[at] += m.Requests
-		h.Refused[at] += m.Denied
-		h.Blocks[at] += m.Blocks
-		h.Failed[at] += m.Failed
-		for name, one := range m.Rules {
-			if one.Denied == 0 {
+	for _, day := range days {
+		known := make([]int, n)
+		for i := range day {
+			m := &day[i]
+			if m.Begin.Before(h.Begin) || !m.Begin.Before(h.Until) {
 				continue
 			}
-			if rules[name] == nil {
-				rules[name] = &HoursRule{name, make([]uint64, n)}
-			}
-			rules[name].Refused[at] += one.Denied
+			at := int(m.Begin.Sub(h.Begin) / step)
+			known[at]++
+			h.Minutes[at] = max(h.Minutes[at], known[at])
+			h.Monitor, enforced = h.Monitor || m.Monitor, enforced || !m.Monitor
+			h.add(m, at, rules)
 		}
 	}
 	h.Monitor = h.Monitor && !enforced
 	h.keepRules(slices.Collect(maps.Values(rules)))
 	return h
+}
+
+// add adds a minute to a step.
+func (h *Hours) add(m *watch.DayMinute, at int, rules map[string]*HoursRule) {
+	h.Requests[at] += m.Requests
+	h.Refused[at] += m.Denied
+	h.Blocks[at] += m.Blocks
+	h.Failed[at] += m.Failed
+	for name, one := range m.Rules {
+		if one.Denied == 0 {
+			continue
+		}
+		if rules[name] == nil {
+			rules[name] = &HoursRule{name, make([]uint64, len(h.Minutes))}
+		}
+		rules[name].Refused[at] += one.Denied
+	}
 }
 
 // keepRules has the rules that refused most apart, and all others together.

@@ -42,7 +42,7 @@ func TestHoursSteps(t *testing.T) {
 		{24 * time.Hour, 900, 96, "91:1 94:1 95:2", 400},
 		{MostHours, 86400, 32, "31:4", 400},
 	} {
-		h := newHours(day, noon.Add(-c.span), noon, noon)
+		h := newHours([][]watch.DayMinute{day}, noon.Add(-c.span), noon, noon)
 		known := ""
 		for i, n := range h.Minutes {
 			if n > 0 {
@@ -56,7 +56,7 @@ func TestHoursSteps(t *testing.T) {
 			t.Errorf("%s: from %s until %s", c.span, h.Begin, h.Until)
 		}
 	}
-	h := newHours(day, noon.Add(-24*time.Hour), noon, noon)
+	h := newHours([][]watch.DayMinute{day}, noon.Add(-24*time.Hour), noon, noon)
 	if got := h.PerMinute(h.Requests, 95); got != 100 {
 		t.Errorf("%v a minute, want 100", got)
 	}
@@ -69,7 +69,7 @@ func TestHoursRules(t *testing.T) {
 	for i := range 10 {
 		m.Rules[fmt.Sprintf("r%d", i)] = watch.RuleCounters{Denied: uint64(10 * (i + 1))}
 	}
-	h := newHours([]watch.DayMinute{m}, noon.Add(-time.Minute), noon, noon)
+	h := newHours([][]watch.DayMinute{{m}}, noon.Add(-time.Minute), noon, noon)
 	var names []string
 	for _, r := range h.Rules {
 		names = append(names, r.Rule)
@@ -89,7 +89,7 @@ func TestHoursInMonitor(t *testing.T) {
 		for i := range day {
 			day[i].Monitor = i < watched
 		}
-		if h := newHours(day, noon.Add(-time.Hour), noon, noon); h.Monitor != want {
+		if h := newHours([][]watch.DayMinute{day}, noon.Add(-time.Hour), noon, noon); h.Monitor != want {
 			t.Errorf("%d of three minutes in mode monitor: %v", watched, h.Monitor)
 		}
 	}
@@ -98,14 +98,16 @@ func TestHoursInMonitor(t *testing.T) {
 // watching is a node in mode monitor with some blocks.
 type watching struct {
 	Reader
+	nodes   []FleetNode
 	monitor bool
 	day     []watch.DayMinute
 	refused []uint32 // of 203.0.113.0, .1 …
 }
 
-func (w *watching) Now() time.Time         { return noon }
-func (w *watching) Stats() Stats           { return Stats{Monitor: w.monitor, Started: noon.Add(-time.Hour)} }
-func (w *watching) Day() []watch.DayMinute { return w.day }
+func (w *watching) Now() time.Time          { return noon }
+func (w *watching) FleetNodes() []FleetNode { return w.nodes }
+func (w *watching) Stats() Stats            { return Stats{Monitor: w.monitor, Started: noon.Add(-time.Hour)} }
+func (w *watching) Day() []watch.DayMinute  { return w.day }
 func (w *watching) Newest(time.Time, blocklist.Only, blocklist.Place) iter.Seq[edgeguard.Block] {
 	return func(yield func(edgeguard.Block) bool) {
 		for i := range w.refused {
@@ -147,5 +149,29 @@ func TestEnforcing(t *testing.T) {
 	node.monitor = false
 	if _, ok := v.Enforcing(t.Context()); ok {
 		t.Error("a node that enforces would enforce")
+	}
+}
+
+// The last hour is the sum of all nodes; one that says nothing is named. A minute counts once
+// however many nodes measured it, and a time of the past is of this node alone.
+func TestHoursOfAFleet(t *testing.T) {
+	said := func(day []watch.DayMinute) *FleetFigures { return &FleetFigures{Hour: day} }
+	node := &watching{day: minutesBefore(noon, 100, "login", 3, 2, 1), nodes: []FleetNode{
+		{Name: "edge-1", Alive: true, Figures: said(minutesBefore(noon, 9999, "own", 1))},
+		{Name: "edge-2", Alive: true, Figures: said(minutesBefore(noon, 1000, "search", 70, 30, 1))},
+		{Name: "edge-3", Alive: true}, {Name: "edge-4"}, {Name: "edge-5", Alive: true, Figures: said(nil)},
+	}}
+	v := NewView(node, NewEvents("edge-1", eventlog.New(eventlog.Config{}), nil))
+	h := v.Hours(t.Context(), time.Time{}, time.Time{})
+	if sum(h.Requests) != 2300 || sum(h.Refused) != 230 || h.Requests[59] != 1100 || h.Minutes[59] != 1 || h.PerMinute(h.Requests, 59) != 1100 {
+		t.Errorf("%+v", h)
+	}
+	if diff := cmp.Diff([]string{"edge-2", "edge-3", "edge-5"}, append(h.Nodes, h.Silent...)); diff != "" || len(h.Rules) != 2 || h.Rules[0].Rule != "search" {
+		t.Errorf("%s, %+v", diff, h.Rules)
+	}
+	for _, span := range [][2]time.Duration{{6 * time.Hour, 0}, {2 * time.Hour, time.Hour}} {
+		if h := v.Hours(t.Context(), noon.Add(-span[0]), noon.Add(-span[1])); h.Nodes != nil || h.Silent != nil || sum(h.Requests) > 300 {
+			t.Errorf("%v: %+v", span, h)
+		}
 	}
 }

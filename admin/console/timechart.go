@@ -23,6 +23,7 @@ type timeChart struct {
 	Wrong       *call.Problem // the span that was asked for is none: this is the last hour
 	Ranges      []link
 	Label, Says string
+	Whose       string // figures they are, in a fleet
 	Verb        string // refused, or would be
 	Steps       int
 	Line        string
@@ -139,6 +140,12 @@ func newTimeChart(h admin.Hours, span timeSpan, at *url.URL) *timeChart {
 	c.Ranges = append(c.Ranges, link{Name: "earlier", Path: spanPath(at, "from", h.Begin.Add(-length).Format(time.RFC3339), "until", h.Begin.Format(time.RFC3339))})
 	if span.Last == 0 {
 		c.Ranges = append(c.Ranges, link{Name: "later", Path: spanPath(at, "from", h.Until.Format(time.RFC3339), "until", h.Until.Add(length).Format(time.RFC3339))})
+	}
+	if len(h.Nodes)+len(h.Silent) > 0 {
+		c.Whose = "Of " + words.Plural(len(h.Nodes)+1, "node", "nodes") + " together."
+	}
+	if n := len(h.Silent); n > 0 {
+		c.Whose += " Not of " + strings.Join(h.Silent[:min(n, mostTold)], ", ") + map[bool]string{true: " and others"}[n > mostTold] + ": they said no figures."
 	}
 	c.draw()
 	c.list()

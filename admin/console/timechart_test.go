@@ -53,6 +53,15 @@ func TestTimeChart(t *testing.T) {
 	}
 }
 
+// In a fleet the chart says whose figures it has, and whose not.
+func TestTimeChartOfAFleet(t *testing.T) {
+	h := fourSteps()
+	h.Nodes, h.Silent = []string{"edge-2"}, []string{"<b>edge-3", "edge-4", "edge-5", "edge-6"}
+	if page := chartText(t, newTimeChart(h, timeSpan{}, &url.URL{Path: "/"})); !strings.Contains(page, "Of 2 nodes together. Not of &lt;b&gt;edge-3, edge-4, edge-5 and others: they said no figures.") {
+		t.Error(page)
+	}
+}
+
 // In mode monitor nothing is said to be refused.
 func TestTimeChartInMonitor(t *testing.T) {
 	h := fourSteps()

@@ -21,6 +21,8 @@ const (
 	Expires      = 20 * time.Second
 	// MostNodes is of how many nodes a node reads figures.
 	MostNodes = 1024
+	// hourNodes is in how large a fleet nodes say their hour, too: who looks reads those of all.
+	hourNodes = 100
 	// pause is how long nothing is read after a read has failed, or had more than
 	// nodes write: what somebody else wrote is not read again and again.
 	pause = time.Minute
@@ -97,7 +99,10 @@ func (b *Board) FiguresToWrite(now time.Time, node string, alive []aggregator.He
 	if recent {
 		return f, false
 	}
-	return b.own(), true
+	if f = b.own(); len(alive) > hourNodes {
+		f.Hour = nil
+	}
+	return f, true
 }
 
 // NodesToRead returns the names of the nodes whose figures this node has to read now; none

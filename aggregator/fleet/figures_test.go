@@ -185,3 +185,84 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// anHour is the hour of a busy node: as many minutes, rules and figures as there may be.
+func anHour(rule string, requests uint64) *Hour {
+	h := &Hour{Until: 30_000_000}
+	for range hourLength {
+		m := HourMinute{requests, requests}
+		for range hourRules {
+			m = append(m, requests)
+		}
+		h.Minutes = append(h.Minutes, &m)
+	}
+	for i := range hourRules {
+		h.Rules = append(h.Rules, fmt.Sprint(rule, i))
+	}
+	return h
+}
+
+// An hour is read back, with what was not measured; one that is too long is left out, and the other
+// figures stay.
+func TestHourIsSaid(t *testing.T) {
+	f := sample()
+	f.Hour = &Hour{Until: 30_000_000, Minutes: []*HourMinute{nil, {7, 0}, {9, 5, 0, 5}}, Rules: []string{"login", "search"}}
+	got, ok := parseFigures(f.Encode(figuresEpoch))
+	if !ok || got.Hour == nil || len(got.Hour.Minutes) != 3 || got.Hour.Minutes[0] != nil || !slices.Equal(*got.Hour.Minutes[2], HourMinute{9, 5, 0, 5}) || !slices.Equal(got.Hour.Rules, f.Hour.Rules) {
+		t.Errorf("%v, %+v", ok, got.Hour)
+	}
+	f.Hour = anHour("web/scripts-and-more-", 1_000_000)
+	if text := f.Encode(figuresEpoch); len(text) > mostHour {
+		t.Errorf("%d bytes of a busy node", len(text))
+	} else if got, ok := parseFigures(text); !ok || got.Hour == nil {
+		t.Errorf("%v: a busy node has no hour in %d bytes", ok, len(text))
+	}
+	f.Hour = anHour(strings.Repeat("x", ruleLength-1), mostAMinute)
+	text := f.Encode(figuresEpoch)
+	if got, ok := parseFigures(text); !ok || got.Hour != nil || got.Blocks != f.Blocks || len(text) > 200 {
+		t.Errorf("%v: %d bytes with an hour that is too long", ok, len(text))
+	}
+}
+
+// An hour that no node writes is refused.
+func TestHostileHour(t *testing.T) {
+	good := sample().Encode(figuresEpoch)
+	for name, hour := range map[string]string{
+		"many minutes":        `{"until":1,"minutes":[` + strings.Repeat("[1,1],", hourLength) + `[1,1]]}`,
+		"many rules":          `{"until":1,"minutes":[],"rules":["a","b","c","d","e","f","g","h","i"]}`,
+		"more than its rules": `{"until":1,"minutes":[[1,1,1]]}`,
+		"too few figures":     `{"until":1,"minutes":[[1]]}`,
+		"no figures":          `{"until":1,"minutes":[[]]}`,
+		"below zero":          `{"until":1,"minutes":[[-1,1]]}`,
+		"too many":            `{"until":1,"minutes":[[1,1000000000001]]}`,
+		"a long name":         `{"until":1,"minutes":[],"rules":["` + strings.Repeat("x", 65) + `"]}`,
+		"an empty name":       `{"until":1,"minutes":[],"rules":[""]}`,
+		"a control character": `{"until":1,"minutes":[],"rules":["\u001b[31m"]}`,
+		"before 1970":         `{"until":-1,"minutes":[]}`,
+		"no end":              `{"until":9223372036854775807,"minutes":[]}`,
+		"a text":              `"now"`,
+	} {
+		if _, ok := parseFigures(good[:len(good)-1] + `,"hour":` + hour + "}"); ok {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+	if _, ok := parseFigures(good[:len(good)-1] + `,"hour":{"until":1,"minutes":[null,[1,1]]}}`); !ok {
+		t.Error("a good one is refused")
+	}
+}
+
+// In a large fleet nobody says his hour: who looks reads those of all.
+func TestHourInLargeFleet(t *testing.T) {
+	b := NewBoard(func() Figures { return Figures{Hour: &Hour{}} })
+	alive := []aggregator.Heartbeat{{Node: "edge-b", Looks: true}}
+	for len(alive) <= hourNodes {
+		f, due := b.FiguresToWrite(figuresEpoch.Add(time.Duration(len(alive))*time.Minute), "edge-a", alive)
+		if !due || f.Hour == nil {
+			t.Fatalf("%d nodes: %v, %+v", len(alive), due, f)
+		}
+		alive = append(alive, aggregator.Heartbeat{Node: fmt.Sprint("edge-", len(alive))})
+	}
+	if f, due := b.FiguresToWrite(figuresEpoch.Add(time.Hour*24), "edge-a", alive); !due || f.Hour != nil {
+		t.Errorf("%d nodes: %v, %+v", len(alive), due, f)
+	}
+}

@@ -19,7 +19,7 @@ func (s *Status) FleetNodes() []admin.FleetNode {
 		n := &nodes[i]
 		if f, ok := said[n.Name]; ok && n.Alive && f.Boot == n.Boot {
 			n.Figures = &admin.FleetFigures{
-				Age: max(now.Sub(f.LastSeen).Seconds(), 0), Signed: f.Signed, Blocks: f.Blocks, Refused: f.Refused, Memory: f.Memory, Alarms: f.Alarms, Rules: f.Rules, Attacks: f.Attacks,
+				Age: max(now.Sub(f.LastSeen).Seconds(), 0), Signed: f.Signed, Blocks: f.Blocks, Refused: f.Refused, Memory: f.Memory, Alarms: f.Alarms, Rules: f.Rules, Attacks: f.Attacks, Hour: minutesOf(f.Hour, n.Monitor),
 			}
 		}
 	}
@@ -32,6 +32,6 @@ func (s *Status) Own() fleet.Figures {
 	used, limit := memory.Used+s.from.Samples.Used(), memory.Limit+s.from.Samples.Most()
 	return fleet.Figures{
 		Blocks: uint32(min(m.Blocks, 1<<32-1)), Refused: m.Denied, Memory: float64(used) / float64(max(limit, 1)),
-		Alarms: uint16(min(len(s.from.Conditions()), 1<<16-1)), Rules: s.from.Current().Config.RulesDigest(), Attacks: s.from.Attacks(),
+		Alarms: uint16(min(len(s.from.Conditions()), 1<<16-1)), Rules: s.from.Current().Config.RulesDigest(), Attacks: s.from.Attacks(), Hour: hourOf(s.from.Day(), s.Now()),
 	}
 }
