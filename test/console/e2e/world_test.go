@@ -171,7 +171,7 @@ notify: {webhooks: [{name: chat, url: "http://`+program.Address(t)+`/"}]}
 		s := n.status()
 		held, state := map[string]int{}, map[string]string{}
 		for _, f := range s.Imports.Feeds {
-			held[f.Name], state[f.Name] = f.Held, f.State
+			held[f.Name], state[f.Name] = f.InForce, f.State
 		}
 		return held["good"] == 2 && state["waits"] == admin.ImportWaiting && state["page"] == admin.ImportFailing && s.Enforcers[0].Failing > 0 && s.Notified[0].Error != "" && len(s.Elsewhere) >= 2
 	})
