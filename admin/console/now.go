@@ -114,7 +114,7 @@ func (n *nowPage) alarms(all []admin.AlarmSpan) {
 
 // newTrial says what enforcing would have refused.
 func newTrial(e *admin.Enforcing, now time.Time) *trial {
-	t := &trial{Says: "Enforcing would have refused nothing yet.", Fix: e.Fix}
+	t := &trial{Says: "What enforcing would have refused is known after the first minute.", Fix: e.Fix}
 	if e.Requests > 0 {
 		t.Says = fmt.Sprintf("Since %s enforcing would have refused %s of %s: %s.", at(e.Since, now).Clock, words.Number(e.Refused), words.Plural(e.Requests, "request", "requests"), words.Percent(e.Refused, e.Requests))
 	}

@@ -46,7 +46,7 @@ func newAttackList(all []admin.Attack, clock func(time.Time) string, stats *admi
 			row.Slots = scaled(a.Minutes)
 		}
 		if a.Blocks > 0 {
-			row.Force = words.Plural(a.Blocks, "block", "blocks") + " in force"
+			row.Force = words.Plural(a.Blocks, "block", "blocks") + map[bool]string{true: " would be", false: " in force"}[stats.Monitor]
 		}
 		l.Rows = append(l.Rows, row)
 		for _, node := range a.Silent {

@@ -37,7 +37,7 @@ func (n *ownNode) clicks() map[string]int {
 					found[path] = click
 				}
 				kind := path[:strings.LastIndex(path, "/")+1]
-				if kind == "/" {
+				if !slices.Contains([]string{"/address/", "/network/", "/rules/", "/attacks/"}, kind) {
 					kind = path
 				}
 				if !opened[kind] && !strings.HasPrefix(path, "/api/") && !strings.HasPrefix(path, "/console/") {
@@ -70,11 +70,12 @@ func TestPlaces(t *testing.T) {
 		s, err := a.admin.Status(t.Context())
 		return err == nil && s.Fleet.Held == 1 && len(s.Imports.Feeds) == 1 && s.Imports.Feeds[0].Awaits != nil && a.explain(offender).Block != nil
 	})
+	a.Until("the front page says so", func() bool { return strings.Contains(a.get("/", true).body, "/blocked/held") })
 	clicks := a.clicks()
 	for what, path := range map[string]string{
 		"who is blocked": "/blocked", "who is near a limit": "/blocked/near", "what awaits confirmation": "/blocked/held", "confirm a record": "/confirm", "withdraw a record": "/withdraw",
 		"block by hand": "/block", "allow": "/allow", "take back an allowance": "/disallow", "unblock": "/unblock", "change the end": "/extend",
-		"the rules": "/rules", "one rule": "/rules/site", "nodes of the fleet": "/fleet", "lists of others": "/neighbours", "this node": "/about", "all that happened": "/changes",
+		"the rules": "/rules", "one rule": "/rules/site", "nodes of the fleet": "/fleet", "lists of others": "/neighbours", "this node": "/health", "all that happened": "/changes",
 		"the first steps": "/welcome", "keys, zone and what to read": "/help", "search": "/find", "log in": "/login", "an address": "/address/" + offender,
 	} {
 		if n, ok := clicks[path]; !ok || n > 2 {
@@ -90,7 +91,7 @@ func TestPlaces(t *testing.T) {
 			t.Errorf("%s is not on %s", what, on[0])
 		}
 	}
-	for old, to := range map[string]string{"/near": "/blocked/near", "/held": "/blocked/held", "/activity": "/changes?kind=all"} {
+	for old, to := range map[string]string{"/near": "/blocked/near", "/held": "/blocked/held", "/activity": "/changes?kind=all", "/about": "/health#node"} {
 		if p := a.get(old, false); p.status != http.StatusMovedPermanently || p.header.Get("Location") != to || a.get(to, false).status != http.StatusOK {
 			t.Errorf("%s leads to %q, %d", old, p.header.Get("Location"), p.status)
 		}

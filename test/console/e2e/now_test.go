@@ -77,7 +77,7 @@ func TestTenQuestions(t *testing.T) {
 				}
 			}
 			text := eval[string](b, `document.querySelector("main").innerText`)
-			if mode != "" && strings.Contains(strings.NewReplacer("would be refused", "", "Would be refused", "", "nothing is refused", "").Replace(text), "refused") {
+			if mode != "" && strings.Contains(strings.NewReplacer("would be refused", "", "Would be refused", "", "would have refused", "", "nothing is refused", "").Replace(text), "refused") {
 				t.Errorf("a word says that something is refused: %s", text)
 			}
 			axe := readAxe(t)
