@@ -247,12 +247,12 @@ func (b *Book) Forget(now time.Time) {
 	}
 }
 
-// shrink makes room: rows that have ended leave first, and of others those that refused least. Of a
-// group with many members, those that refused least leave before.
+// shrink makes room: rows that only other nodes tell of leave first, then those that have ended, and of others those
+// that refused least here. Of a group with many members, those that refused least leave before.
 func (b *Book) shrink(now time.Time) {
 	rows := rowsOf(b.spans())
 	slices.SortFunc(rows, func(x, y *Row) int {
-		return cmp.Or(compareBool(x.GoesOn(now), y.GoesOn(now)), cmp.Compare(x.Refused, y.Refused), cmp.Compare(x.last, y.last), cmp.Compare(x.ID, y.ID))
+		return cmp.Or(compareBool(x.own != 0, y.own != 0), compareBool(x.GoesOn(now), y.GoesOn(now)), cmp.Compare(x.here, y.here), cmp.Compare(x.last, y.last), cmp.Compare(x.ID, y.ID))
 	})
 	n := len(rows)
 	leave := func(even bool) {
@@ -260,7 +260,7 @@ func (b *Book) shrink(now time.Time) {
 			if n <= mostRows*7/8 && b.count <= mostRuns*3/4 {
 				return
 			}
-			if len(row.spans) > 0 && (even || !row.GoesOn(now)) {
+			if len(row.spans) > 0 && (even || row.own == 0 || !row.GoesOn(now)) {
 				b.remove(row.spans)
 				row.spans = nil
 				n--

@@ -5,6 +5,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"edgeguard"
+	"edgeguard/internal/safetext"
 )
 
 const (
@@ -117,7 +120,13 @@ func parseID(id string) (p place, first int64, ok bool) {
 			return place{}, 0, false
 		}
 	}
-	return place{rule, NetworkOf(netip.PrefixFrom(addr, length))}, at.Unix(), true
+	p = place{rule, NetworkOf(netip.PrefixFrom(addr, length))}
+	return p, at.Unix(), p.network.IsValid() && isRule(rule)
+}
+
+// isRule reports whether a rule can have a name.
+func isRule(name string) bool {
+	return name != "" && len(name) <= 64 && safetext.Clean(name) && name != edgeguard.ManualRule && edgeguard.Owner(name) == ""
 }
 
 // ParseID returns the rule, the network and the time of an ID's crossing; false if it is none.

@@ -3,9 +3,12 @@ package attack
 import (
 	"fmt"
 	"net/netip"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"edgeguard"
 )
 
 // blocked returns a crossing that made a block of ten minutes.
@@ -148,7 +151,7 @@ func TestRefusalsKeepItUp(t *testing.T) {
 // What is no ID, and IDs of odd rules and networks.
 func TestIDs(t *testing.T) {
 	for _, prefix := range []string{"203.0.113.7/32", "203.0.113.0/24", "203.0.0.0/16", "2001:db8:1:2::/64", "2001:db8:1::/48", "2001:db8::/40", "::/0", "0.0.0.0/0"} {
-		for _, rule := range []string{"login", "a_b", "_", "", "x/../y"} {
+		for _, rule := range []string{"login", "a_b", "_", "x/../y"} {
 			p := place{rule, NetworkOf(netip.MustParsePrefix(prefix))}
 			got, first, ok := parseID(idOf(p, epoch.Unix()))
 			if !ok || got != p || first != epoch.Unix() {
@@ -254,6 +257,61 @@ func TestHostileFigures(t *testing.T) {
 	}
 	if b.count > mostRuns/2+mostTold {
 		t.Errorf("%d runs", b.count)
+	}
+}
+
+// An attack that another node says to have millions of networks takes no memory for them.
+func TestToldNetworksTakeNoMemory(t *testing.T) {
+	var b Book
+	b.Hear(epoch, fmt.Sprintf("%s 1 %d 2 %d\n", idOf(place{"search", NetworkOf(network(3))}, epoch.Unix()), epoch.Unix(), mostNetworks))
+	rows := b.Rows(epoch)
+	if len(rows) != 1 || rows[0].Networks != mostNetworks {
+		t.Fatalf("%+v", rows)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	members := rows[0].Members()
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; len(members) != 1 || took > 1<<20 {
+		t.Errorf("%d members, %d bytes", len(members), took)
+	}
+}
+
+// However many attacks other nodes tell of, and whatever these refused there, one of this node is known and told.
+func TestToldMovesNothingOut(t *testing.T) {
+	var b Book
+	for i := range 30 {
+		var text strings.Builder
+		for j := range mostTold {
+			fmt.Fprintf(&text, "%s %d %d 2 1\n", idOf(place{fmt.Sprint("r", i, "-", j), NetworkOf(network(i*mostTold + j))}, epoch.Unix()), 1<<40, epoch.Unix())
+		}
+		b.hear(epoch, text.String())
+	}
+	b.Add(blocked("site", 9999, epoch))
+	b.Add(blocked("ended", 9998, epoch.Add(-20*time.Hour)))
+	if news := b.News(epoch); len(news) != 1 || news[0].Rules[0] != "site" {
+		t.Errorf("%d attacks are told", len(news))
+	}
+	for _, c := range []*Crossing{blocked("site", 9999, epoch), blocked("ended", 9998, epoch.Add(-20*time.Hour))} {
+		if b.Find(epoch, idOf(place{c.Rule, NetworkOf(c.Key)}, c.Time.Unix())) == nil {
+			t.Errorf("%s is gone", c.Rule)
+		}
+	}
+}
+
+// Who unblocks an attack unblocks the blocks of its rules: no node can say that operators' blocks, or another program's,
+// are of one, and none can have a name that no rule has.
+func TestToldRulesAreRules(t *testing.T) {
+	for _, rule := range []string{edgeguard.ManualRule, edgeguard.OwnerRule("fail2ban"), "", "a\x1b[31mb", "a\u202eb", strings.Repeat("a", 65)} {
+		var b Book
+		if b.Hear(epoch, fmt.Sprintf("%s 1 %d 2 1\n", idOf(place{rule, NetworkOf(network(3))}, epoch.Unix()), epoch.Unix())); len(b.Rows(epoch)) != 0 {
+			t.Errorf("%q is heard", rule)
+		}
+	}
+	for _, id := range []string{"_8.0.3.0_20260301T120000Z", "site_8.0.3.0--1_20260301T120000Z", "site_8.0.3.0-33_20260301T120000Z"} {
+		if _, _, _, ok := ParseID(id); ok {
+			t.Errorf("%q is an ID", id)
+		}
 	}
 }
 

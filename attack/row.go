@@ -63,7 +63,7 @@ type Member struct {
 
 // Members returns the networks of an attack, those that refused most first.
 func (r *Row) Members() (all []Member) {
-	at := make(map[netip.Prefix]int, r.Networks)
+	at := make(map[netip.Prefix]int, len(r.spans))
 	for i := range r.spans {
 		s := &r.spans[i]
 		n, again := at[s.network]
