@@ -25,10 +25,12 @@ const (
 
 // attacks are the live ones.
 type attacks struct {
-	mu     sync.Mutex // guards the fields below; a leaf, but for the list's
-	book   attack.Book
-	looked time.Time
-	silent []string // nodes that told nothing
+	mu        sync.Mutex // guards the fields below; a leaf, but for the list's
+	book      attack.Book
+	looked    time.Time
+	heard     time.Time // when other nodes were asked: apart from looked, as who tells them looks, too
+	silent    []string  // nodes that told nothing
+	recalling bool      // what was kept before the start is missing
 }
 
 // note adds an event that was kept.
@@ -73,16 +75,24 @@ func (e *Events) read(ctx context.Context, q eventlog.Query, add func(*Event, st
 	}
 }
 
-// Recall returns what adds the attacks to the live ones that were kept up to now.
+// Recall returns what adds the attacks to the live ones that were kept up to now. Until it has, none is new.
 func (e *Events) Recall(now time.Time) func(context.Context) {
 	before := e.log.Newest() + 1
+	e.attacks.recall(true)
 	return func(ctx context.Context) {
+		defer e.attacks.recall(false)
 		e.read(ctx, eventlog.Query{Since: now.Add(-attack.Memory), Before: before}, func(event *Event, rule string, prefix netip.Prefix) {
 			e.attacks.mu.Lock()
 			defer e.attacks.mu.Unlock()
 			addTo(&e.attacks.book, event, rule, prefix, true)
 		})
 	}
+}
+
+func (a *attacks) recall(begins bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.recalling = begins
 }
 
 // past returns a book of what the log keeps of a time, of what decides of its attacks, and of how these went on.
@@ -99,13 +109,14 @@ func (v *View) past(ctx context.Context, from, until time.Time) *attack.Book {
 func (v *View) live(look func(now time.Time, book *attack.Book, silent []string)) {
 	a, now := &v.events.attacks, v.reader.Now()
 	var others []FleetNode
-	if a.stale(now) {
+	stale := a.stale(now)
+	if stale {
 		others = v.reader.FleetNodes() // asks for what this node tells, too
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	v.refresh(now)
-	if len(others) > 0 {
+	if stale {
 		a.hear(now, others, v.events.node)
 	}
 	look(now, &a.book, a.silent)
@@ -114,7 +125,7 @@ func (v *View) live(look func(now time.Time, book *attack.Book, silent []string)
 // hear takes in what other nodes tell; the lock is held.
 func (a *attacks) hear(now time.Time, nodes []FleetNode, own string) {
 	var told []string
-	a.silent = nil
+	a.heard, a.silent = now, nil
 	for i := range nodes {
 		switch n := &nodes[i]; {
 		case !n.Alive || n.Name == own:
@@ -127,11 +138,11 @@ func (a *attacks) hear(now time.Time, nodes []FleetNode, own string) {
 	a.book.Hear(now, told...)
 }
 
-// stale reports whether the figures are too old to be shown.
+// stale reports whether what others told is too old to be shown.
 func (a *attacks) stale(now time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return now.Sub(a.looked).Abs() >= attacksFresh
+	return now.Sub(a.heard).Abs() >= attacksFresh
 }
 
 // refresh asks what the blocks in force refused, if that is too old; the lock is held.
@@ -174,6 +185,9 @@ func (v *View) NewAttacks() (all []NewAttack) {
 	a, now := &v.events.attacks, v.reader.Now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.recalling {
+		return nil
+	}
 	for _, row := range a.book.News(now) {
 		one, has := NewAttack{ID: row.ID}, a.book.Blocks(row)
 		members := row.Members()
