@@ -80,6 +80,9 @@ func (l *List) PutBack(x Lifted, now time.Time, origin string) (b edgeguard.Bloc
 	if held := l.recordOf(x.Was.Prefix); held != nil && (held.block.Version != x.Left.Version || held.block.Rule != x.Left.Rule) {
 		return b, false, nil
 	}
+	if !now.Before(x.Was.Until) { // merged, it would end what stands there now
+		return b, true, ErrExpired
+	}
 	if err := l.checkAllowance(e, now); err != nil {
 		return b, true, err
 	}

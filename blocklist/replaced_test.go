@@ -1,6 +1,7 @@
 package blocklist
 
 import (
+	"errors"
 	"math/rand/v2"
 	"net/netip"
 	"testing"
@@ -135,5 +136,22 @@ func TestReplacedLeavesNothing(t *testing.T) {
 	}
 	if most < 5 {
 		t.Errorf("at most %d were remembered", most)
+	}
+}
+
+// An import that has ended since it was taken back does not come back, and what it had replaced stays in force.
+func TestPutBackOfWhatHasEnded(t *testing.T) {
+	l, p := New(Config{}), netip.MustParsePrefix(somewhere)
+	mustAdd(t, l, byRule("site", time.Hour), epoch)
+	x, ok := l.LiftSame(mustAdd(t, l, byRule(edgeguard.ManualRule, 5*time.Minute), epoch), stays, epoch.Add(time.Minute), "wrong file", "n1")
+	if !ok || x.Left.Rule != "site" {
+		t.Fatalf("%v, %+v", ok, x.Left)
+	}
+	now := epoch.Add(6 * time.Minute)
+	if _, still, err := l.PutBack(x, now, "n1"); !still || !errors.Is(err, ErrExpired) {
+		t.Errorf("%v, %v", still, err)
+	}
+	if b := l.BlockOf(now, p); b == nil || *b != x.Left {
+		t.Errorf("%+v is in force", b)
 	}
 }
