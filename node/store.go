@@ -122,12 +122,13 @@ func (s *store) restore() *snapshot.Loaded {
 		Position: s.resume,
 		Note:     func(piece []byte) { counters = append(counters, piece...) },
 	})
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		s.log.Info("no state yet: counting begins at 0", "file", s.path)
-		return nil
-	case err != nil:
-		s.alarms.Happened(now, alarm.State, s.path, err.Error())
+	if err != nil {
+		s.list.Restore(func(func(edgeguard.Block, blocklist.Trust) bool) {}, now) // nothing stands where something was replaced
+		if errors.Is(err, fs.ErrNotExist) {
+			s.log.Info("no state yet: counting begins at 0", "file", s.path)
+		} else {
+			s.alarms.Happened(now, alarm.State, s.path, err.Error())
+		}
 		return nil
 	}
 	if err := s.tally.restore(counters); err != nil {

@@ -2,6 +2,7 @@ package node
 
 import (
 	"net/netip"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -31,6 +32,35 @@ func TestClearedCountsAreSaved(t *testing.T) {
 	case <-u.store.changed:
 	default:
 		t.Error("nothing has the state saved")
+	}
+}
+
+// A state that is gone or broken takes what its blocks had replaced with it: else who lifts a block that is made later
+// would have one in force again that it never replaced.
+func TestReplacedGoesWithTheState(t *testing.T) {
+	for name, end := range map[string]func(file string) error{
+		"gone":   os.Remove,
+		"broken": func(file string) error { return os.WriteFile(file, []byte("no state"), 0o600) },
+	} {
+		u := newNode(t, t.TempDir(), "\nstate: $DIR\nrules: [{name: site, threshold: 300}]\n")
+		now := u.clock.Now()
+		for _, rule := range []string{"site", edgeguard.ManualRule} {
+			b := edgeguard.Block{Prefix: netip.MustParsePrefix("203.0.113.7/32"), Rule: rule, Since: now, Until: now.Add(time.Hour), Origin: "n1"}
+			if _, _, err := u.list.Add(b, false, now); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := u.store.write(); err != nil {
+			t.Fatal(err)
+		}
+		if err := end(u.store.path); err != nil {
+			t.Fatal(err)
+		}
+		u = newNode(t, u.folder, "\nstate: $DIR\nrules: [{name: site, threshold: 300}]\n")
+		u.store.restore()
+		for b := range u.list.ReplacedRecords() {
+			t.Errorf("%s: %+v is remembered", name, b)
+		}
 	}
 }
 
