@@ -45,12 +45,13 @@ func (b *Book) Hear(now time.Time, told ...string) {
 		}
 	}
 	b.rows = nil
+	room := mostRuns // crossings that are added at most: the rest is told again
 	for _, text := range told {
-		b.hear(now, text)
+		b.hear(now, text, &room)
 	}
 }
 
-func (b *Book) hear(now time.Time, text string) {
+func (b *Book) hear(now time.Time, text string, room *int) {
 	if len(text) > MostFigures {
 		return
 	}
@@ -71,8 +72,9 @@ func (b *Book) hear(now time.Time, text string) {
 			continue
 		}
 		r := b.runAt(at, first)
-		if known := r != nil && r.first <= first && last <= r.reach; !known && kinds&Blocked == 0 && b.count < mostRuns/2 {
+		if known := r != nil && r.first <= first && first <= r.reach && last <= b.runAt(at, last).reach; !known && kinds&Blocked == 0 && b.count < mostRuns/2 && *room > 0 {
 			for t := first; t <= last; t += int64(quiet / time.Second) {
+				*room--
 				b.Add(&Crossing{Rule: at.rule, Key: at.network, Time: time.Unix(t, 0), Kind: kinds, heard: true})
 			}
 			r = b.runAt(at, first)

@@ -253,7 +253,7 @@ func TestHostileFigures(t *testing.T) {
 		for j := range mostTold {
 			text.WriteString(good(idOf(place{fmt.Sprint("r", i), NetworkOf(network(i*mostTold + j))}, epoch.Unix())))
 		}
-		b.hear(epoch, text.String())
+		b.Hear(epoch, text.String())
 	}
 	if b.count > mostRuns/2+mostTold {
 		t.Errorf("%d runs", b.count)
@@ -280,13 +280,15 @@ func TestToldNetworksTakeNoMemory(t *testing.T) {
 // However many attacks other nodes tell of, and whatever these refused there, one of this node is known and told.
 func TestToldMovesNothingOut(t *testing.T) {
 	var b Book
+	var told []string
 	for i := range 30 {
 		var text strings.Builder
 		for j := range mostTold {
 			fmt.Fprintf(&text, "%s %d %d 2 1\n", idOf(place{fmt.Sprint("r", i, "-", j), NetworkOf(network(i*mostTold + j))}, epoch.Unix()), 1<<40, epoch.Unix())
 		}
-		b.hear(epoch, text.String())
+		told = append(told, text.String())
 	}
+	b.Hear(epoch, told...)
 	b.Add(blocked("site", 9999, epoch))
 	b.Add(blocked("ended", 9998, epoch.Add(-20*time.Hour)))
 	if news := b.News(epoch); len(news) != 1 || news[0].Rules[0] != "site" {
@@ -296,6 +298,28 @@ func TestToldMovesNothingOut(t *testing.T) {
 		if b.Find(epoch, idOf(place{c.Rule, NetworkOf(c.Key)}, c.Time.Unix())) == nil {
 			t.Errorf("%s is gone", c.Rule)
 		}
+	}
+}
+
+// Nodes that tell of days of each of their attacks keep the book busy for no longer than honest ones; what they tell
+// again is heard then.
+func TestToldDaysAreBounded(t *testing.T) {
+	var told []string
+	for i := range 40 {
+		var text strings.Builder
+		for j := range mostTold {
+			fmt.Fprintf(&text, "%s 1 %d 2 1\n", idOf(place{"search", NetworkOf(network(i*mostTold + j))}, epoch.Add(-Memory).Unix()), epoch.Unix())
+		}
+		told = append(told, text.String())
+	}
+	var b Book
+	b.Hear(epoch, told...)
+	once := len(b.runs)
+	if most := 1 + mostRuns/int(Memory/quiet); once == 0 || once > most {
+		t.Errorf("%d networks are heard at once, at most %d", once, most)
+	}
+	if b.Hear(epoch, told...); len(b.runs) <= once {
+		t.Errorf("%d networks, and %d when told again", once, len(b.runs))
 	}
 }
 

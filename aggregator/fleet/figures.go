@@ -70,6 +70,9 @@ func (f Figures) Encode(at time.Time) string {
 	if said, _ := json.Marshal(f.Hour); len(said) > mostHour-len(`,"hour":`) {
 		f.Hour = nil
 	}
+	if said, _ := json.Marshal(f.Attacks); len(said) > 2*mostAttacks+len(`""`) {
+		f.Attacks = "" // rules with odd names, of which a character takes six
+	}
 	text, _ := json.Marshal(f) // no field of it can fail
 	return string(text)
 }

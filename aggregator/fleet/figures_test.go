@@ -29,6 +29,10 @@ func TestEncode(t *testing.T) {
 	if got, ok := parseFigures(want.Encode(figuresEpoch)); !ok || got != want {
 		t.Errorf("with attacks: %v", ok)
 	}
+	want.Attacks = strings.Repeat("<", mostAttacks) // six bytes each: no node would read it
+	if got, ok := parseFigures(want.Encode(figuresEpoch)); !ok || got.Attacks != "" || got.Blocks != want.Blocks {
+		t.Errorf("with attacks that are too long: %v, %+v", ok, got)
+	}
 	most := Figures{Boot: boot, Blocks: 1<<32 - 1, Refused: 1e300, Memory: 1e300, Alarms: 1<<16 - 1, Rules: boot}
 	text := most.Encode(time.UnixMilli(1<<43 + 12345))
 	if got, ok := parseFigures(text); !ok || got.Refused != mostRefused || got.Memory != mostMemory || len(text)+51 > 200 {
