@@ -208,7 +208,7 @@ func (b *Book) Find(now time.Time, id string) *Row {
 // earlier first, and has them told. What joins an attack that was told is no news, and neither is what is old.
 func (b *Book) News(now time.Time) (all []*Row) {
 	for _, row := range b.Rows(now) {
-		isNews := !row.told && row.own&(Blocked|Denied) != 0
+		isNews := row.isNews()
 		if isNews && now.Unix()-row.crossed <= int64(fresh/time.Second) {
 			all = append(all, row)
 		}
@@ -224,6 +224,9 @@ func (b *Book) News(now time.Time) (all []*Row) {
 	slices.SortFunc(all, func(x, y *Row) int { return cmp.Or(cmp.Compare(x.first, y.first), cmp.Compare(x.ID, y.ID)) })
 	return all
 }
+
+// isNews reports whether something is refused of a row that nobody was told of.
+func (r *Row) isNews() bool { return !r.told && r.own&(Blocked|Denied) != 0 }
 
 // Blocks returns what reports whether a block belongs to an attack, until the book's next change.
 func (b *Book) Blocks(of *Row) (has func(rule string, prefix netip.Prefix, since time.Time) bool) {
@@ -247,12 +250,13 @@ func (b *Book) Forget(now time.Time) {
 	}
 }
 
-// shrink makes room: rows that only other nodes tell of leave first, then those that have ended, and of others those
-// that refused least here. Of a group with many members, those that refused least leave before.
+// shrink makes room. Rows that only other nodes tell of leave first, and those that have ended; of the others those that
+// somebody was told of leave before those that are news, and then those that refused least here. Of a group with many
+// members, those that refused least leave before.
 func (b *Book) shrink(now time.Time) {
 	rows := rowsOf(b.spans())
 	slices.SortFunc(rows, func(x, y *Row) int {
-		return cmp.Or(compareBool(x.own != 0, y.own != 0), compareBool(x.GoesOn(now), y.GoesOn(now)), cmp.Compare(x.here, y.here), cmp.Compare(x.last, y.last), cmp.Compare(x.ID, y.ID))
+		return cmp.Or(compareBool(x.own != 0, y.own != 0), compareBool(x.isNews(), y.isNews()), compareBool(x.GoesOn(now), y.GoesOn(now)), cmp.Compare(x.here, y.here), cmp.Compare(x.last, y.last), cmp.Compare(x.ID, y.ID))
 	})
 	n := len(rows)
 	leave := func(even bool) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -118,6 +119,27 @@ func TestManyRows(t *testing.T) {
 	rows := b.Rows(epoch)
 	if len(rows) > mostRows || len(rows) < mostRows/2 || rows[0].Refused != 2999 || rows[len(rows)-1].Refused != uint64(3000-len(rows)) {
 		t.Errorf("%d rows, from %d to %d", len(rows), rows[0].Refused, rows[len(rows)-1].Refused)
+	}
+}
+
+// Who attacks with as many networks as a book has room for does not move out an attack of which nobody was told yet.
+func TestFloodHidesNoNews(t *testing.T) {
+	var b Book
+	flood := func(rule, n int) {
+		name := fmt.Sprint("rule", rule)
+		for i := range n {
+			b.Add(blocked(name, i, epoch))
+			b.Ended(name, network(i), epoch, 9)
+		}
+	}
+	for rule := range mostRuns/mostMembers - 1 {
+		flood(rule, mostMembers)
+	}
+	b.News(epoch)
+	b.Add(blocked("site", 99_999, epoch))
+	flood(mostRuns/mostMembers, 2*mostMembers)
+	if news := b.News(epoch); !slices.ContainsFunc(news, func(r *Row) bool { return r.Rules[0] == "site" }) {
+		t.Errorf("it is none of %d that are told", len(news))
 	}
 }
 
