@@ -112,6 +112,10 @@ func (v *View) Past(ctx context.Context, q PastQuery, limit int) PastPage {
 		q.Kinds = slices.DeleteFunc(slices.Clone(q.Kinds), func(kind string) bool { return kind == EventChange || kind == EventListed })
 	}
 	page, newest, size := PastPage{Events: []Event{}}, max(v.events.log.Newest(), 1), 0
+	if q.Kinds != nil && len(q.Kinds) == 0 { // the log would be read in vain
+		page.Newest = strconv.FormatUint(newest, 10)
+		return page
+	}
 	for entry := range v.events.log.Find(ctx, q) {
 		if n := len(page.Events); n == limit || size > mostPage {
 			page.Next = page.Events[n-1].ID
@@ -172,6 +176,24 @@ func (v *View) Audits(ctx context.Context, before uint64, limit int) AuditPage {
 		page.Audit = append(page.Audit, *e.Change)
 	}
 	return page
+}
+
+// fewEvents is among how many events, the newest, LatestChanges looks for changes of many.
+const fewEvents = 500
+
+// LatestChanges returns at most n of what operators changed in a time, the newest first; zero times are no bound.
+// Changes of many prefixes lie with the blocks, of which there can be millions: those are looked
+// for in a time that has two bounds, or else among the newest events alone.
+func (v *View) LatestChanges(ctx context.Context, from, until time.Time, n int) []Event {
+	q := PastQuery{Kinds: []string{EventChange}, Since: from, Until: until, Newest: true, Sections: []eventlog.Section{eventlog.ByHand}}
+	all := v.Past(ctx, q, n).Events
+	q.Sections = []eventlog.Section{eventlog.Blocks}
+	if from.IsZero() || until.IsZero() {
+		q.After = max(v.events.log.Newest(), fewEvents) - fewEvents
+	}
+	all = append(all, v.Past(ctx, q, n).Events...)
+	slices.SortStableFunc(all, func(a, b Event) int { return b.Time.Compare(a.Time) })
+	return all[:min(len(all), n)]
 }
 
 const (

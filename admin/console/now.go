@@ -52,9 +52,9 @@ func (p *nodeHandlers) now(w http.ResponseWriter, r *http.Request) (string, any)
 	shown := &nowPage{frame: f, Past: span.Last == 0, Hidden: p.view.Discreet(), All: "/changes"}
 	shown.Chart = chartOf(p.view, r, &shown.frame)
 	facts := nowFacts{Past: shown.Past, Starting: !f.stats.Ready, Monitor: f.stats.Monitor, CutOff: f.stats.Fleet != nil && !f.stats.Fleet.Up}
-	q := admin.PastQuery{Kinds: []string{admin.EventChange}, Newest: true}
+	var from, until time.Time // of changes
 	if shown.Past {
-		q.Since, q.Until = span.From, span.Until
+		from, until = span.From, span.Until
 		shown.All += "?from=" + span.From.UTC().Format(time.RFC3339) + "&until=" + span.Until.UTC().Format(time.RFC3339)
 		shown.Banners = nil
 		shown.alarms(p.view.AlarmsIn(r.Context(), span.From, span.Until))
@@ -75,7 +75,7 @@ func (p *nodeHandlers) now(w http.ResponseWriter, r *http.Request) (string, any)
 		facts.Attacks = len(slices.DeleteFunc(slices.Clone(attacks), func(a admin.Attack) bool { return !a.GoesOn() }))
 	}
 	shown.Attacks = newAttackList(attacks, func(t time.Time) string { return clockIn(t.UTC(), &shown.Chart.Hours) }, &f.stats, !shown.Past)
-	changes := slices.DeleteFunc(p.view.Past(r.Context(), q, nowSearched).Events, func(e admin.Event) bool {
+	changes := slices.DeleteFunc(p.view.LatestChanges(r.Context(), from, until, nowSearched), func(e admin.Event) bool {
 		return strings.HasPrefix(e.Change.Action, "log") // in and out
 	})
 	shown.Changes = shown.happenings(changes[:min(len(changes), nowChanges)])
