@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net/netip"
 	"os"
@@ -123,12 +122,7 @@ func (s *store) restore() *snapshot.Loaded {
 		Note:     func(piece []byte) { counters = append(counters, piece...) },
 	})
 	if err != nil {
-		s.list.Restore(func(func(edgeguard.Block, blocklist.Trust) bool) {}, now) // nothing stands where something was replaced
-		if errors.Is(err, fs.ErrNotExist) {
-			s.log.Info("no state yet: counting begins at 0", "file", s.path)
-		} else {
-			s.alarms.Happened(now, alarm.State, s.path, err.Error())
-		}
+		s.beginAnew(now, err)
 		return nil
 	}
 	if err := s.tally.restore(counters); err != nil {
