@@ -122,7 +122,7 @@ func newHours(days [][]watch.DayMinute, from, until, now time.Time) Hours {
 		}
 	}
 	h := Hours{AsOf: now.UTC(), Step: int(step / time.Second), Begin: from.UTC().Truncate(step), Until: until.UTC().Truncate(time.Minute), Rules: []HoursRule{}, Marks: []Mark{}}
-	if behind := h.Until.Sub(h.Until.Truncate(step)); behind > 0 {
+	if behind := h.Until.Sub(h.Until.Truncate(step)); behind > 0 || !h.Until.After(h.Begin) {
 		h.Until = h.Until.Add(step - behind)
 	}
 	n := int(h.Until.Sub(h.Begin) / step)

@@ -82,6 +82,15 @@ func TestHoursRules(t *testing.T) {
 	}
 }
 
+// A span of seconds is the minute around it: a chart of nothing has no axis.
+func TestHoursOfSeconds(t *testing.T) {
+	from := noon.Add(10 * time.Second)
+	h := newHours([][]watch.DayMinute{minutesBefore(noon.Add(time.Minute), 100, "login", 1)}, from, from.Add(time.Second), noon.Add(time.Hour))
+	if len(h.Requests) != 1 || h.Requests[0] != 100 || !h.Until.After(h.Begin) {
+		t.Errorf("%+v", h)
+	}
+}
+
 // Only a span in which nothing was refused at all says that it would have been.
 func TestHoursInMonitor(t *testing.T) {
 	day := minutesBefore(noon, 100, "login", 3, 2, 1)
