@@ -21,6 +21,7 @@ var sharedNames = map[string]string{
 var homonyms = map[string]string{
 	"admin":           "the API's form of the product's words",
 	"snapshot":        "the file's form of them",
+	"attack.Crossing": "what an attack is made of: the same without its counts",
 	"aggregator.Key":  "the fleet's form of it, with its meter",
 	"detector.Table":  "what of it may be read from outside",
 	"replay.Fleet":    "the fleet that a replay plays, and the one that `fleet status` finds",

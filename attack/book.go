@@ -25,7 +25,7 @@ type run struct {
 	first, last, reach int64
 	stands             int64     // when the last of its blocks ends
 	left               uint32    // members of its group that found no room
-	kinds, heard       Kind      // of this node's crossings, and of those that others told of
+	kinds, heard       Outcome   // of this node's crossings, and of those that others told of
 	told               bool      // somebody was told of its attack
 	blocks             uint32    // in force
 	hosts              [4]uint64 // a bit for each host of an IPv4 /24; of wider ones for some together

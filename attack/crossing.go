@@ -25,15 +25,15 @@ const (
 	networkV4, networkV6 = 24, 48
 )
 
-// Kind is what came of a crossing. A row has the kinds of all of its.
-type Kind uint8
+// Outcome is what came of a crossing. A row has the outcomes of all of its.
+type Outcome uint8
 
 // What comes of crossings.
 const (
-	Watched Kind = 1 << iota // nothing: the rule is in shadow
-	Denied                   // what matches the rule is refused
-	Stood                    // a block stood already
-	Blocked                  // a block
+	Watched Outcome = 1 << iota // nothing: the rule is in shadow
+	Denied                      // what matches the rule is refused
+	Stood                       // a block stood already
+	Blocked                     // a block
 )
 
 // Crossing is that a key went over a rule's limit.
@@ -42,7 +42,7 @@ type Crossing struct {
 	Key   netip.Prefix
 	Time  time.Time // by the wall clock
 	Until time.Time // the end of the block that came of it; zero for none
-	Kind  Kind
+	Kind  Outcome
 	Told  bool // somebody was told of it, as before a restart
 	heard bool // another node tells of it
 }

@@ -67,7 +67,7 @@ func (b *Book) hear(now time.Time, text string, room *int) {
 			one, err := strconv.ParseInt(fields[1+i], 10, 64)
 			ok, numbers[i] = ok && err == nil && one >= 0, one
 		}
-		last, kinds, networks := numbers[1], Kind(numbers[2]), numbers[3]
+		last, kinds, networks := numbers[1], Outcome(numbers[2]), numbers[3]
 		if !ok || kinds == 0 || first > last || last > now.Add(time.Minute).Unix() || now.Sub(time.Unix(last, 0)) > quiet || numbers[2] > 15 || networks > mostNetworks || last-first > int64(Memory/time.Second) {
 			continue
 		}

@@ -31,14 +31,14 @@ type Row struct {
 	// network.
 	Networks, Addresses int
 	Began, Last         time.Time // the last crossing or refusal
-	Kinds               Kind
+	Kinds               Outcome
 	Refused             uint64 // by blocks, on all nodes that told of it
 	Blocks              int    // in force
 
 	spans              []span // in the order of their first crossings
 	first, last, reach int64
-	crossed            int64 // the last crossing
-	own                Kind  // of this node's crossings
+	crossed            int64   // the last crossing
+	own                Outcome // of this node's crossings
 	here               uint64
 	told               bool
 }
