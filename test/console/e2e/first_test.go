@@ -66,7 +66,7 @@ func TestFirstLook(t *testing.T) {
 		t.Error("the page was loaded again, or has lost its buttons")
 	}
 	b.wait("the offender is on the page", func() bool {
-		b.open(address)
+		b.open(address + "/blocked")
 		return eval[bool](b, `[...document.querySelectorAll("table.blocks a")].some(a => a.textContent === "`+offender+`")`)
 	})
 	t.Logf("the offender was on the page %.2f s after its 1,901st line, and %.2f s after the node was started; at most 10 s are right", time.Since(written).Seconds(), time.Since(begun).Seconds())
@@ -79,12 +79,13 @@ func TestFirstLook(t *testing.T) {
 		t.Fatalf("edgeguard console: %v\n%s", err, answer)
 	}
 	b.open(link)
+	b.open(address + "/blocked")
 	b.click(`main a[href^="/unblock"]`)
 	b.until("it asks", `location.pathname === "/unblock" && document.querySelector("form.act") !== null`)
 	b.typed("input[name=reason]", "me")
 	b.click("form.act button.go")
 	b.until("it is done", `document.body.innerText.includes("`+offender+` is unblocked on this node.")`)
-	b.open(address)
+	b.open(address + "/blocked")
 	b.until("nobody is blocked again", `document.body.innerText.includes("Nobody is blocked")`)
 }
 

@@ -35,7 +35,7 @@ func TestFollow(t *testing.T) {
 	move(1, 1)
 	near.until("it is the first", said+` === "`+other+` 180,`+nearby+` 170"`)
 	n.ask(other, "/x", 20)
-	list.until("the crossing is counted", `document.querySelector("main tbody tr").cells[6].textContent === "1"`)
+	list.until("the crossing is counted", `document.querySelector("main tbody tr").cells[8].textContent === "1"`)
 	for _, b := range []*tab{list, near} {
 		if !eval[bool](b, "window.marked === true") {
 			t.Error("a page was loaded again")
