@@ -72,7 +72,7 @@ func TestHostilePage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			operator := newTab(t)
 			operator.open(n.console())
-			operator.at(n.base + "/blocked")
+			operator.at(n.base + "/")
 			unused := n.console()
 			before := n.audits()
 
@@ -108,7 +108,7 @@ func TestHostilePage(t *testing.T) {
 			operator.until("the operator is still logged in", `document.querySelector(".me a").textContent === "operator"`)
 			friend := newTab(t)
 			friend.open(unused)
-			friend.at(n.base + "/blocked")
+			friend.at(n.base + "/")
 		})
 	}
 }

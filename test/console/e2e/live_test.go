@@ -216,7 +216,7 @@ func TestKeys(t *testing.T) {
 	press("t", "dark", `document.documentElement.dataset.theme === "dark"`)
 	b.do(chromedp.KeyEvent("g"), chromedp.KeyEvent("r"))
 	b.until("the page of the rules, in dark", `document.readyState === "complete" && location.pathname === "/rules" && document.documentElement.dataset.theme === "dark"`)
-	press("?", "the list of keys", `location.hash === "#keys" && !document.querySelector("#choices").hidden`)
+	press("?", "the list of keys", `location.pathname === "/help" && !document.querySelector("#choices").hidden`)
 	b.click(`#choices [name="keys"]`)
 	b.until("the choice is kept", `document.readyState === "complete" && localStorage.getItem("edgeguard-keys") === "off" && !document.querySelector('[name="keys"]').checked`)
 	b.do(chromedp.KeyEvent("t"))
