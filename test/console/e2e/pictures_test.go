@@ -157,7 +157,7 @@ func beginning(t *testing.T, picture []byte) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	part := image.NewRGBA(image.Rect(0, 0, whole.Bounds().Dx(), min(whole.Bounds().Dy(), 1100)))
+	part := image.NewRGBA(image.Rect(0, 0, whole.Bounds().Dx(), min(whole.Bounds().Dy(), 1000)))
 	draw.Draw(part, part.Bounds(), whole, image.Point{}, draw.Src)
 	var out bytes.Buffer
 	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, part); err != nil {

@@ -82,7 +82,7 @@ func TestAgreement(t *testing.T) {
 	offend(t, n, other)
 	guest, operator := newTab(t), newTab(t)
 	operator.operator()
-	const shown = `document.querySelector(".figures .big").textContent`
+	const shown = `document.querySelector("h1 .total").textContent`
 	metric := regexp.MustCompile(`(?m)^edgeguard_blocked_ips\{[^}]*\} (\d+)$`)
 	var says map[string]int
 	guest.wait("all say the same", func() bool {
