@@ -139,8 +139,8 @@ func TestPictures(t *testing.T) {
 		var picture []byte
 		b.do(chromedp.FullScreenshot(&picture, 100))
 		picture = beginning(t, picture)
-		if len(picture) > 200_000 || len(picture) < 10_000 {
-			t.Errorf("%s has %d bytes; at most 200,000 are right", p.name, len(picture))
+		if len(picture) > 240_000 || len(picture) < 10_000 {
+			t.Errorf("%s has %d bytes; at most 240,000 are right", p.name, len(picture))
 		}
 		if folder != "" {
 			if err := os.WriteFile(filepath.Join(folder, p.name+".png"), picture, 0o644); err != nil {
