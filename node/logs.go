@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"slices"
@@ -181,10 +182,15 @@ func (s *logSource) Run(ctx context.Context, ready func()) error {
 		Decide: s.pipeline.Batches(s.source(), s.config.RefusedWith...), Uncounted: s.uncounter(s.source()),
 		Trouble: func(at string, err error) {
 			about := s.name + ", " + at
+			kind, other := alarm.Log, alarm.LogMissing
+			if errors.Is(err, fs.ErrNotExist) {
+				kind, other = other, kind
+			}
+			s.alarms.Recovers(other, about)
 			if err != nil {
-				s.alarms.Begins(s.clock.Now(), alarm.Log, about, err.Error())
+				s.alarms.Begins(s.clock.Now(), kind, about, err.Error())
 			} else {
-				s.alarms.Recovers(alarm.Log, about)
+				s.alarms.Recovers(kind, about)
 			}
 		},
 	}

@@ -7,8 +7,10 @@ const (
 	Clock    = "clock_step"
 	Listen   = "listen"
 	Log      = "log"
-	Loss     = "sensor_loss"
-	Silent   = "source_silent"
+	// A log is not there yet.
+	LogMissing = "log_missing"
+	Loss       = "sensor_loss"
+	Silent     = "source_silent"
 	// Requests that are not counted: many of a source, or many of an address.
 	Uncounted        = "uncounted"
 	UncountedAddress = "uncounted_address"

@@ -18,7 +18,7 @@ type subjectOf struct {
 var kinds = map[string]subjectOf{
 	Served: {admin.PartMode, true}, Nothing: {admin.PartMode, true},
 
-	Log: {admin.PartLogs, true}, Silent: {admin.PartLogs, true}, Loss: {admin.PartLogs, false},
+	Log: {admin.PartLogs, true}, LogMissing: {admin.PartLogs, false}, Silent: {admin.PartLogs, true}, Loss: {admin.PartLogs, false},
 
 	Listen: {admin.PartListeners, true}, Late: {admin.PartListeners, true}, HAProxy: {admin.PartListeners, false},
 	HAProxyAway: {admin.PartListeners, true}, HAProxyTable: {admin.PartListeners, true},

@@ -281,7 +281,7 @@ func (f *Follower) absent(now time.Time, err error) {
 		f.missing = now
 	}
 	if f.elsewhere == nil && (len(f.tails) == 0 || now.Sub(f.missing) > patience) {
-		f.in.troubles.set(atFile, fmt.Errorf("the log %s does not exist; waiting for it", f.config.File))
+		f.in.troubles.set(atFile, missingError(f.config.File))
 	}
 }
 
@@ -348,3 +348,12 @@ func (f *Follower) closeFiles() {
 		_ = t.file.Close()
 	}
 }
+
+// missingError is that the file of a log is not there yet; it is [fs.ErrNotExist].
+type missingError string
+
+func (e missingError) Error() string {
+	return "the log " + string(e) + " does not exist; waiting for it"
+}
+
+func (missingError) Is(target error) bool { return target == fs.ErrNotExist }

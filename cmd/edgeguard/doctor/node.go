@@ -56,7 +56,7 @@ func (x *examination) node(ctx context.Context, c *config.Config) {
 
 // health says how each part of the running node is, as the node says it.
 func (x *examination) health(s *admin.Stats) {
-	severity := map[string]severity{admin.HealthBad: wrong, admin.HealthWarn: doubt, admin.HealthUnknown: doubt, admin.HealthWell: fine}
+	severity := map[string]severity{admin.HealthBad: wrong, admin.HealthWarn: doubt, admin.HealthUnknown: fine, admin.HealthWell: fine}
 	for i := range s.Health {
 		r := &s.Health[i]
 		for _, a := range r.Alarms {
