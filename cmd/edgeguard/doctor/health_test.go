@@ -8,7 +8,7 @@ import (
 )
 
 // What a running node says of its parts is what doctor says: what does not work is wrong, what is
-// to be looked at, or not known, a doubt.
+// to be looked at a doubt, and what is not known none.
 func TestHealthOfANode(t *testing.T) {
 	s := admin.Stats{Ready: true, Logs: []admin.Log{{Name: "/a"}}, Sources: []admin.Source{{Asked: true, Events: 1}}}
 	s.Judge([]admin.Alarm{
@@ -22,7 +22,7 @@ func TestHealthOfANode(t *testing.T) {
 		got[f] = true
 	}
 	for _, want := range []finding{{wrong, "node's state", "disk full"}, {wrong, "node's state", "locked"}, {doubt, "node's fleet", "2 wait"},
-		{doubt, "node's logs", "1 log; nothing counted yet of /a"}, {fine, "node's listeners", "1 listener, asked 1 time"}} {
+		{fine, "node's logs", "1 log; nothing counted yet of /a"}, {fine, "node's listeners", "1 listener, asked 1 time"}} {
 		if !got[want] {
 			t.Errorf("%v is not said: %v", want, x.findings)
 		}
