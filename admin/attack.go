@@ -25,9 +25,6 @@ type Attack struct {
 	Watched bool   `json:"watched,omitempty"`
 	Denied  bool   `json:"denied,omitempty"`
 	Refused uint64 `json:"refused"` // by its blocks
-	// Minutes are what was refused in each minute of the last hour, the last one now; absent where that is
-	// not known.
-	Minutes []uint64 `json:"minutes,omitempty"`
 	// Silent are the nodes of the fleet whose figures are missing.
 	Silent []string `json:"silent,omitempty"`
 	// Into is the ID of the attack that the one asked for became part of.

@@ -15,7 +15,7 @@ const (
 	fresh = 2 * time.Minute
 	// keep is how long a row is kept that has ended.
 	keep = day
-	// mostRuns and mostRows bound a book, about 200 and 250 bytes each; mostMembers is what a group has
+	// mostRuns and mostRows bound a book, some 300 bytes each; mostMembers is what a group has
 	// left when there are too many.
 	mostRuns, mostRows, mostMembers = 16_384, 1_000, 1_024
 )

@@ -1,13 +1,9 @@
 package node
 
 import (
-	"errors"
-	"io/fs"
 	"time"
 
-	"edgeguard"
 	"edgeguard/blocklist"
-	"edgeguard/node/alarm"
 	"edgeguard/snapshot"
 )
 
@@ -28,14 +24,4 @@ func replacedSide(folder string, list *blocklist.List) snapshot.SideFile[*blockl
 			return load(snapshot.Sink{Block: func(b *snapshot.Block) { list.RestoreReplaced(b.Block, trustOfSaved(b)) }})
 		},
 	}
-}
-
-// beginAnew begins without a state that is not there or cannot be used. Then no block stands where another was replaced.
-func (s *store) beginAnew(now time.Time, err error) {
-	s.list.Restore(func(func(edgeguard.Block, blocklist.Trust) bool) {}, now)
-	if errors.Is(err, fs.ErrNotExist) {
-		s.log.Info("no state yet: counting begins at 0", "file", s.path)
-		return
-	}
-	s.alarms.Happened(now, alarm.State, s.path, err.Error())
 }

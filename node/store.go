@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/netip"
 	"os"
@@ -142,6 +143,16 @@ func (s *store) restore() *snapshot.Loaded {
 	return &loaded
 }
 
+// beginAnew begins without a state that is not there or cannot be used. Then no block stands where another was replaced.
+func (s *store) beginAnew(now time.Time, err error) {
+	s.list.Restore(func(func(edgeguard.Block, blocklist.Trust) bool) {}, now)
+	if errors.Is(err, fs.ErrNotExist) {
+		s.log.Info("no state yet: counting begins at 0", "file", s.path)
+		return
+	}
+	s.alarms.Happened(now, alarm.State, s.path, err.Error())
+}
+
 // beside returns the files beside the state.
 func (s *store) beside() []anySide {
 	return []anySide{&s.evidence, &s.history, &s.doors, &s.day, &s.replaced}
@@ -171,27 +182,6 @@ func (s *store) checkAside(now time.Time) {
 		}
 	}
 	s.aside = named
-}
-
-// charged returns the shares of the requests that saved blocks are charged with.
-func charged(blocks []snapshot.Block) map[netip.Prefix]float64 {
-	shares := make(map[netip.Prefix]float64)
-	for i := range blocks {
-		if b := &blocks[i]; b.Elsewhere && b.Share > 0 {
-			shares[b.Prefix] = b.Share
-		}
-	}
-	return shares
-}
-
-// trustOfSaved returns what the list knew of a saved record.
-func trustOfSaved(b *snapshot.Block) blocklist.Trust {
-	return blocklist.Trust{Forced: b.Forced, Signed: b.Signed, Here: b.Forced && !b.Distant, Elsewhere: b.Elsewhere}
-}
-
-// blockToSave returns a block of the list as it is saved, with what the list knows of it.
-func blockToSave(b edgeguard.Block, t blocklist.Trust) *snapshot.Block {
-	return &snapshot.Block{Block: b, Forced: t.Forced, Signed: t.Signed, Distant: t.Forced && !t.Here, Elsewhere: t.Elsewhere}
 }
 
 // refill returns what puts a meter's windows back into its table; nil where no

@@ -61,8 +61,8 @@ func (p *nodeHandlers) now(w http.ResponseWriter, r *http.Request) (string, any)
 		facts.From, facts.Until = clockIn(span.From, &shown.Chart.Hours), clockIn(span.Until, &shown.Chart.Hours)
 		facts.Requests, facts.Refused, facts.Known = sumOf(shown.Chart.Requests), sumOf(shown.Chart.Refused), shown.Chart.Line != ""
 	} else {
-		shown.needs()
-		facts.Needs, facts.Known = shown.frame.needs, true
+		shown.Needs, shown.Banners = shown.Banners, nil // they stand on the page, and not above it
+		facts.Needs, facts.Known = shown.needs, true
 		facts.Requests, facts.Refused = lately(&f.stats, p.reader.Rates())
 		shown.near(p, r)
 		if e, ok := p.view.Enforcing(r.Context()); ok {
@@ -81,11 +81,6 @@ func (p *nodeHandlers) now(w http.ResponseWriter, r *http.Request) (string, any)
 	shown.Changes = shown.happenings(changes[:min(len(changes), nowChanges)])
 	shown.Says = facts.say()
 	return "now.html", shown
-}
-
-// needs has what an operator has to do stand on the page, and not above it.
-func (n *nowPage) needs() {
-	n.Needs, n.Banners = n.Banners, nil
 }
 
 // near adds who is nearest to a limit.

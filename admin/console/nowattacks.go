@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -19,8 +18,7 @@ type attackRow struct {
 	Rows          []link // its rules, with their pages
 	GoesOn        bool
 	Since, To     string
-	Slots         []uint16 // what was refused in each minute of the last hour
-	Force         string   // how many of its blocks are in force
+	Force         string // how many of its blocks are in force
 }
 
 // attackList is the attacks of a time as the part `attacks` shows them.
@@ -42,9 +40,6 @@ func newAttackList(all []admin.Attack, clock func(time.Time) string, stats *admi
 		for _, rule := range a.Rules {
 			row.Rows = append(row.Rows, link{Name: rule, Path: rulePath(rule)})
 		}
-		if slices.Max(append([]uint64{0}, a.Minutes...)) > 0 {
-			row.Slots = scaled(a.Minutes)
-		}
 		if a.Blocks > 0 {
 			row.Force = words.Plural(a.Blocks, "block", "blocks") + map[bool]string{true: " would be", false: " in force"}[stats.Monitor]
 		}
@@ -56,15 +51,4 @@ func newAttackList(all []admin.Attack, clock func(time.Time) string, stats *admi
 		}
 	}
 	return l
-}
-
-// scaled fits figures into the slots of a small drawing, which shows their proportions alone.
-func scaled(figures []uint64) []uint16 {
-	most, slots := cmp.Or(slices.Max(figures), 1), make([]uint16, len(figures))
-	for i, n := range figures {
-		if slots[i] = uint16(n * 1000 / most); n > 0 && slots[i] == 0 {
-			slots[i] = 1
-		}
-	}
-	return slots
 }

@@ -10,15 +10,7 @@ import (
 
 // listAttacks sends the attacks of a time, of the last hour if none is given.
 func (s *reads) listAttacks(w http.ResponseWriter, r *http.Request) *call.Problem {
-	q, p := call.ReadQuery(r, "since", "until")
-	if p != nil {
-		return p
-	}
-	since, p := q.Time("since")
-	if p != nil {
-		return p
-	}
-	until, p := q.Time("until")
+	since, until, p := readSpan(r)
 	if p != nil {
 		return p
 	}

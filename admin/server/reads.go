@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"edgeguard/admin"
 	"edgeguard/admin/access"
@@ -75,17 +76,21 @@ func (s *reads) getRates(w http.ResponseWriter, _ *http.Request) *call.Problem {
 	return nil
 }
 
+// readSpan returns the times since and until of a query that has no others; zero for those not given.
+func readSpan(r *http.Request) (since, until time.Time, p *call.Problem) {
+	q, p := call.ReadQuery(r, "since", "until")
+	if p == nil {
+		since, p = q.Time("since")
+	}
+	if p == nil {
+		until, p = q.Time("until")
+	}
+	return since, until, p
+}
+
 // getDay sends what the node did in each minute of a part of the last day.
 func (s *reads) getDay(w http.ResponseWriter, r *http.Request) *call.Problem {
-	q, p := call.ReadQuery(r, "since", "until")
-	if p != nil {
-		return p
-	}
-	since, p := q.Time("since")
-	if p != nil {
-		return p
-	}
-	until, p := q.Time("until")
+	since, until, p := readSpan(r)
 	if p != nil {
 		return p
 	}

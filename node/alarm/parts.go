@@ -28,7 +28,7 @@ var kinds = map[string]subjectOf{
 	"auth_panic": {admin.PartListeners, true}, "envoy_panic": {admin.PartListeners, true}, "spoe_panic": {admin.PartListeners, true},
 	"envoy_no_client": {admin.PartListeners, true}, "envoy_untrusted_peer": {admin.PartListeners, true}, "envoy_unreadable": {admin.PartListeners, false},
 	"spoe_no_client": {admin.PartListeners, true}, "spoe_hello": {admin.PartListeners, true}, "spoe_protocol": {admin.PartListeners, false},
-	"spoe_untrusted_peer": {admin.PartListeners, true}, "spoe_stranger": {admin.PartListeners, false},
+	"spoe_stranger": {admin.PartListeners, false},
 
 	Fleet: {admin.PartFleet, true}, Held: {admin.PartFleet, false}, Nodes: {admin.PartFleet, true}, OtherRules: {admin.PartFleet, true},
 	Forged: {admin.PartFleet, true}, Unsigned: {admin.PartFleet, false}, Claimed: {admin.PartFleet, true},
