@@ -68,7 +68,7 @@ func (g *door) outcome(b edgeguard.Block, t blocklist.Trust) outcome {
 	return inForce
 }
 
-// What a record may do, signed and not: the table of ADR 22, row by row. Most of this
+// What a record may do, signed and not, as ADR 22 decided: row by row. Most of this
 // node's requests came from 198.18.0.0/23, few from 198.19.0.0/24, none from elsewhere.
 func TestWhatARecordMayDo(t *testing.T) {
 	for _, row := range []struct {
