@@ -46,7 +46,7 @@ func (c *Changes) planBlock(request *BlockRequest) (edgeguard.Block, *call.Probl
 		return edgeguard.Block{}, p
 	}
 	if old, ok := exact(c.view.reader.Find(now, prefix), prefix); ok && request.Owner == "" && old.Until.After(until) {
-		return edgeguard.Block{}, call.NewProblem(http.StatusConflict, "prefix", fmt.Sprintf("%s is already blocked by rule %s until %s", prefix, old.Rule, old.Until.UTC().Format(time.RFC3339)), "extend it instead: PATCH changes its end")
+		return edgeguard.Block{}, call.NewProblem(http.StatusConflict, "prefix", fmt.Sprintf("%s is already blocked by rule %s until %s", prefix, old.Rule, old.Until.UTC().Format(time.RFC3339)), "move its end instead: `edgeguard blocks extend`, or PATCH")
 	}
 	return edgeguard.Block{Prefix: prefix, Rule: rule, Reason: request.Reason, Since: now, Until: until}, nil
 }

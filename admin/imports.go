@@ -118,7 +118,7 @@ func notLifted(b *edgeguard.Block, prefix netip.Prefix) *call.Problem {
 func (c *Changes) ConfirmImport(by access.Caller, name string) *call.Problem {
 	return c.Audited(by, "confirm import", call.Clip(name), func(*string) *call.Problem {
 		if !slices.ContainsFunc(c.view.reader.Imports().Feeds, func(f ImportFeed) bool { return f.Name == name }) {
-			return call.NewProblem(http.StatusNotFound, "name", fmt.Sprintf("%q is not a feed of imported blocks", call.Clip(name)), "`edgeguard imports` lists them")
+			return call.NewProblem(http.StatusNotFound, "name", fmt.Sprintf("%q is not a feed of imported blocks", call.Clip(name)), "`edgeguard blocklists` lists them")
 		}
 		return c.operator.ConfirmImport(name)
 	})

@@ -140,14 +140,14 @@ func TestPresetAction(t *testing.T) {
 // What is wrong with a preset has its place in the file.
 func TestPresetProblems(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"unknown", "presets: [web, wordpres]\n", `c:1:16: presets[1]: unknown preset "wordpres"; use api, `},
+		{"unknown", "presets: [web, wordpres]\n", `c:1:16: presets[1]: unknown preset "wordpres"; did you mean wordpress, or else one of api, `},
 		{"no such version", "presets: web@99\n", `c:1:10: presets: the preset web has no version "99"; use web@1`},
 		{"twice", "presets: [web, {name: web@1}]\n", "c:1:23: presets[1].name: the preset web is used twice"},
 		{"no name", "presets: [{action: deny}]\n", "c:1:11: presets[0]: has no name"},
 		{"a number", "presets: 5\n", "c:1:10: presets: expected text"},
 		{"unknown field", "presets: [{name: web, rule: {}}]\n", `did you mean "rules"?`},
 		{"no such rule", "presets: [{name: web, rules: {sites: {threshold: 5}}}]\n", `c:1:31: presets[0].rules.sites: unknown field; did you mean "site"?`},
-		{"no such rule to leave out", "presets: [{name: web, without: sites}]\n", `c:1:32: presets[0].without: "sites" is not one of site, `},
+		{"no such rule to leave out", "presets: [{name: web, without: sites}]\n", `c:1:32: presets[0].without: "sites" is not known here; did you mean "site"?`},
 		{"renamed", "presets: [{name: web, rules: {site: {name: b}}}]\n", "c:1:38: presets[0].rules.site.name: unknown field"},
 		{"bad value", "presets: [{name: web, rules: {site: {window: 7s}}}]\n", "c:1:46: presets[0].rules.site.window: 7s is too short"},
 		{"bad together", "presets: [{name: web, rules: {site: {window: 90s}}}]\n", "c:1:46: presets[0].rules.site.window: invalid window 1m30s"},

@@ -480,7 +480,7 @@ func TestUnsharedWarnings(t *testing.T) {
 
 // TestUnsuppliedWarnings holds when a rule is said to count nothing.
 func TestUnsuppliedWarnings(t *testing.T) {
-	const combined, other = "accesslog: {file: a, format: combined}", "accesslog: {file: a, format: nginx-json}"
+	const combined, other = "accesslog: {file: a, format: combined}", "accesslog: {file: a, format: auto}"
 	for _, c := range []struct{ name, sensors, match, want string }{
 		{"status of a log", combined, "{status: 404}", ""},
 		{"host of answers in a combined log", combined, "{status: 404, host: a.org}", "reports host"},

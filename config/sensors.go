@@ -90,7 +90,7 @@ func (l *AccessLog) keys() key.List {
 	}, accessKeys(&l.Access, groupMode), key.List{
 		key.Prefixes("from", &l.From, "the senders of `udp:`. On loopback only this host sends, and it is refused").If(l.From != nil).Usual("required beyond loopback"),
 		key.Size("receive_buffer", &l.ReceiveBuffer, leastReceive, key.AnySize, "of `udp:`. The kernel gives at most `net.core.rmem_max`").If(l.ReceiveBuffer != 0).Usual("`4MiB`"),
-		key.Text("format", &l.Format, literal, "see [formats.md](formats.md#names)", "a name such as `json` or `haproxy`, `auto`, or an nginx `log_format`, HAProxy's `log-format` or "+
+		key.Text("format", &l.Format, readFormat, "see [formats.md](formats.md#names)", "a name such as `json` or `haproxy`, `auto`, or an nginx `log_format`, HAProxy's `log-format` or "+
 			"an Apache `LogFormat` in full; before any of these an envelope, such as `docker:`"),
 		key.Text("zone", &l.Zone, readZone, "a name such as `Europe/Berlin` or `UTC`, or an offset such as `+05:30`", "of times that name none; see [formats.md](formats.md#times-without-a-zone)").
 			Usual("the host's, or UTC if that is what makes the lines fresh"),
@@ -127,6 +127,14 @@ func readFile(n yaml.Node) string {
 
 func literal(n yaml.Node) string {
 	text, _ := n.Literal()
+	return text
+}
+
+func readFormat(n yaml.Node) string {
+	text := literal(n)
+	if _, err := logline.ParseFormat(text); err != nil {
+		n.Wrong(err.Error(), "docs/formats.md has what each is")
+	}
 	return text
 }
 

@@ -95,7 +95,7 @@ func wayKeys(t *testing.T) []string {
 
 // listFormats returns the formats of lists in files, as an error names them.
 func listFormats(t *testing.T) []string {
-	found := regexp.MustCompile(`is not one of (.+)`).FindStringSubmatch(problems(t, "enforce: {files: {file: /a, format: 0x}}\n")[0].Text)
+	found := regexp.MustCompile(`use (.+)`).FindStringSubmatch(problems(t, "enforce: {files: {file: /a, format: 0x}}\n")[0].Fix)
 	if found == nil {
 		t.Fatal("an error does not name the formats")
 	}

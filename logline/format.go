@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/internal/nearest"
 	"edgeguard/logline/formats"
 	"edgeguard/logline/pattern"
 	"edgeguard/logline/scan"
@@ -96,7 +97,14 @@ func ParseFormat(s string) (*Format, error) {
 		return nil, fmt.Errorf("log format %q: %w", s, err)
 	}
 	if f.start == nil {
-		return nil, fmt.Errorf("unknown log format %q: use %s", s, formatHint())
+		meant, usual := "", ""
+		if near, ok := nearest.Name(s, Names()); ok {
+			meant = "did you mean " + near + "? Else "
+		}
+		if s == "nginx" || s == "apache" || s == "httpd" {
+			usual = "combined, which " + s + " writes unless its config says otherwise, or one of "
+		}
+		return nil, fmt.Errorf("unknown log format %q: %suse %s%s", s, meant, usual, formatHint())
 	}
 	f.name = s
 	return f, nil

@@ -87,11 +87,11 @@ func TestReleaseListsOfAThief(t *testing.T) {
 	write("systemctl", "#!/bin/sh\n[ \"$3\" != User ] || echo nobody\n[ \"$1\" = show ]\n")
 	write("nginx", "#!/bin/sh\nexec sleep 600\n") // a pipe in place of the list
 	write("edgeguard", `#!/bin/sh
-if [ "$1" = enforce ]; then
+if [ "$2" = clear ]; then
 	[ "$*" = "enforce clear --all" ] && echo "cleared: the kernel no longer has edgeguard's table x, by $(id -un)"
 	exit
 fi
-[ "$*" = "lists empty --no-tables" ] || echo "left nftables x: by $*"
+[ "$*" = "enforce empty --no-tables" ] || echo "left nftables x: by $*"
 id -un
 (: </dev/tty) 2>/dev/null && echo it has a terminal
 [ ! -t 0 ] && [ ! -t 1 ] && [ ! -t 2 ] || echo it is at a terminal

@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"edgeguard/internal/nearest"
 )
 
 //go:embed shipped/*.yaml
@@ -96,6 +98,9 @@ func (s Shelf) Later(ref string) (newest Preset, ok bool) {
 func (s Shelf) Find(ref string) (Preset, error) {
 	name, number, pinned := strings.Cut(ref, "@")
 	if !slices.Contains(s.Names(), name) {
+		if near, ok := nearest.Name(name, s.Names()); ok {
+			return Preset{}, fmt.Errorf("unknown preset %.40q; did you mean %s, or else one of %s?", name, near, strings.Join(s.Names(), ", "))
+		}
 		return Preset{}, fmt.Errorf("unknown preset %.40q; use %s", name, strings.Join(s.Names(), ", "))
 	}
 	var versions []string

@@ -59,6 +59,11 @@ func (c *Client) Block(ctx context.Context, r admin.BlockRequest) (admin.Block, 
 	return ask[admin.Block](ctx, c, http.MethodPost, "/api/v1/blocks", nil, r)
 }
 
+// Extend moves the end of the block of exactly this prefix, to later or sooner, and returns it.
+func (c *Client) Extend(ctx context.Context, prefix string, r admin.ExtendRequest) (admin.Block, error) {
+	return ask[admin.Block](ctx, c, http.MethodPatch, "/api/v1/blocks/"+escaped(prefix), nil, r)
+}
+
 // Import requests many blocks, and returns a result for each.
 func (c *Client) Import(ctx context.Context, r admin.BulkRequest) (admin.BulkDone, error) {
 	return ask[admin.BulkDone](ctx, c, http.MethodPost, "/api/v1/blocks/import", nil, r)

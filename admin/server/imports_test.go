@@ -163,7 +163,7 @@ func TestConfirmOnThePage(t *testing.T) {
 func TestListsAreShownToReaders(t *testing.T) {
 	s := serverOf(t, withLists(t), server.Config{})
 	status, body := (&way{from: "127.0.0.1"}).ask(s, "GET /neighbours", "")
-	if status != http.StatusOK || strings.Contains(body, `method="post"`) || !strings.Contains(body, "edgeguard imports confirm drop") {
+	if status != http.StatusOK || strings.Contains(body, `method="post"`) || !strings.Contains(body, "edgeguard blocklists confirm drop") {
 		t.Errorf("%d\n%s", status, body)
 	}
 }

@@ -50,11 +50,13 @@ func completeValues(root *cobra.Command) {
 		return nodeaddr.Given(c)(ctx, f)
 	}}
 	arguments := map[string]values{
-		"blocks remove": e.blocks, "blocks confirm": e.held, "allow remove": e.allowances, "clients remove": e.clients, "bouncers remove": e.bouncers,
+		"blocks remove": e.blocks, "blocks extend": e.blocks, "explain": e.blocks, "blocks confirm": e.held, "allow remove": e.allowances, "clients remove": e.clients, "bouncers remove": e.bouncers,
 		"rules": e.rules, "enforce try": fixed([]string{"2m", "5m", "15m", "1h"}), "overlay clear": e.rules, "presets show": fixed(presets.Shipped().Names()),
 	}
 	flags := map[string]values{
 		"blocks --rule": e.rules, "blocks list --rule": e.rules, "blocks remove --rule": e.rules, "events --rule": e.rules,
+		"blocks --owner": e.owners, "blocks list --owner": e.owners, "blocks remove --owner": e.owners,
+		"blocks --contains": e.blocks, "blocks list --contains": e.blocks, "events --address": e.blocks,
 		"events --kind":                   fixed(admin.EventKinds()),
 		"import aws-waf --search-strings": fixed(awswaf.Encodings()),
 		"bouncers add --kernel":           fixed([]string{"auto", "yes", "no"}),
@@ -157,6 +159,13 @@ func (e *completion) blocks(ctx context.Context, c *cobra.Command, yield func(st
 	eachListed(ctx, e, c, yield, func(ctx context.Context, node *client.Client) iter.Seq2[admin.ActiveBlock, error] {
 		return node.Blocks(ctx, client.Filter{})
 	}, func(b admin.ActiveBlock) string { return output.Prefix(b.Prefix) })
+}
+
+// owners are the programs whose blocks are active.
+func (e *completion) owners(ctx context.Context, c *cobra.Command, yield func(string) bool) {
+	eachListed(ctx, e, c, yield, func(ctx context.Context, node *client.Client) iter.Seq2[admin.ActiveBlock, error] {
+		return node.Blocks(ctx, client.Filter{})
+	}, func(b admin.ActiveBlock) string { return b.Owner })
 }
 
 // held are the prefixes of what awaits confirmation.

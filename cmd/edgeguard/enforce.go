@@ -20,14 +20,15 @@ import (
 )
 
 // enforceCommand returns `edgeguard enforce` with the commands below it: they put the
-// kernel's packet filter on trial, confirm it, and take it out of force.
+// kernel's packet filter on trial, confirm it, take it out of force, and empty lists.
 func enforceCommand(e *command.Env) *cobra.Command {
 	return command.Group(&cobra.Command{
 		Use:   "enforce",
-		Short: "Try, confirm and clear what the kernel's packet filter drops",
+		Short: "Try, confirm and clear what the kernel's packet filter drops, and empty lists",
 		Long: `The kernel drops packets of blocked addresses where the config has enforce.nftables.
 These commands keep you from locking yourself out: a trial ends by itself unless you
-confirm it, also if edgeguard, this command or your terminal dies meanwhile.`,
+confirm it, also if edgeguard, this command or your terminal dies meanwhile.
+The command empty is for the lists that proxies read, once a node has ended for good.`,
 		Example: "  edgeguard enforce try 5m\n  edgeguard enforce confirm\n  edgeguard enforce clear",
 	},
 		enforceStatusCommand(e), enforceTryCommand(e),
@@ -35,7 +36,7 @@ confirm it, also if edgeguard, this command or your terminal dies meanwhile.`,
 			"confirm ends a trial. What it put in force stays, also after a restart."),
 		enforceChangeCommand(e, "resume", "Put the packet filter in force again",
 			"resume ends the pause after clear, or after a trial that was not confirmed. If it could\nlock you out, run edgeguard enforce try instead."),
-		enforceClearCommand(e),
+		enforceClearCommand(e), enforceEmptyCommand(e),
 	)
 }
 

@@ -30,3 +30,27 @@ func TestEveryCommandHasAnExample(t *testing.T) {
 	}
 	look(root)
 }
+
+// The words of other tools lead to commands that there are, with arguments that they take.
+func TestOtherWords(t *testing.T) {
+	root := rootCommand(&command.Env{Stdin: strings.NewReader(""), Stdout: &strings.Builder{}, Stderr: &strings.Builder{}})
+	for word, use := range otherWords {
+		if c, _, err := root.Find([]string{word}); err == nil && c != root {
+			t.Errorf("%s is a command", word)
+		}
+		name, rest, _ := strings.Cut(use, " ")
+		if name == "systemctl" {
+			continue
+		}
+		c, args, err := root.Find(strings.Fields(strings.ReplaceAll(rest, `"`, "")))
+		if err != nil || c == root || name != "edgeguard" {
+			t.Errorf("%s leads to %q: %v", word, use, err)
+			continue
+		}
+		if err := c.ParseFlags(args); err != nil {
+			t.Errorf("%s leads to %q: %v", word, use, err)
+		} else if err := c.ValidateArgs(c.Flags().Args()); err != nil {
+			t.Errorf("%s leads to %q: %v", word, use, err)
+		}
+	}
+}

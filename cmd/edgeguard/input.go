@@ -51,6 +51,8 @@ type inputOptions struct {
 	kinds  edgeguard.Kind
 	asks   bool // a rule counts what packets asked for
 	local  []netip.Prefix
+	// period, if set, passes over the events outside it.
+	period *period
 	// stdin is what "-" names; stdinCapture: it is a capture.
 	stdin        io.Reader
 	stdinCapture bool
@@ -192,13 +194,49 @@ func (all inputs) close() {
 	}
 }
 
-// source merges the inputs by time; one alone is read as it is.
-func (all inputs) source() replay.Source {
+// source merges the inputs by time, as far as they lie in a period; one alone is read as it
+// is.
+func (all inputs) source(within *period) replay.Source {
 	sources := make([]replay.Source, len(all))
 	for i, in := range all {
 		sources[i] = in.source
 	}
-	return replay.Merge(sources...)
+	if within == nil {
+		return replay.Merge(sources...)
+	}
+	within.outside = 0
+	return &periodSource{Source: replay.Merge(sources...), period: within}
+}
+
+// period is a part of the inputs' time; a zero time is no bound.
+type period struct {
+	from, to time.Time
+	outside  uint64 // events that were passed over
+	// first and last are the times of the first of these, and of the last.
+	first, last time.Time
+}
+
+// periodSource is the events of a source that lie in a period.
+type periodSource struct {
+	replay.Source
+	period *period
+}
+
+// Next implements [replay.Source]. What it returns stands in the place of what it was given.
+func (p *periodSource) Next() ([]edgeguard.Event, error) {
+	events, err := p.Source.Next()
+	kept := events[:0]
+	for i := range events {
+		if t := events[i].Time; t.Before(p.period.from) || !p.period.to.IsZero() && !t.Before(p.period.to) {
+			if p.period.outside == 0 {
+				p.period.first = t
+			}
+			p.period.outside, p.period.last = p.period.outside+1, t
+			continue
+		}
+		kept = append(kept, events[i])
+	}
+	return kept, err
 }
 
 // total adds up the statuses.

@@ -42,6 +42,7 @@ fleet install').`,
 		Example: `  edgeguard replay /var/log/nginx/access.log
   edgeguard replay --threshold 300 --window 5m access.log access.log.1.gz
   edgeguard replay --config edgeguard.yaml --rule login access.log
+  edgeguard replay --since 24h /var/log/nginx/access.log.1 /var/log/nginx/access.log
   edgeguard replay --kind syn --local 192.0.2.0/24 mirror.pcap
   edgeguard replay --fleet redis://127.0.0.1:6379 --format csv:time=when,addr=src,node=host all.csv
   zcat old.gz | edgeguard replay --format combined --json -`,
@@ -133,7 +134,7 @@ func (s *settings) prepare(e *command.Env, names []string) (*job, error) {
 	if _, _, err := byZone.of(""); err != nil {
 		return nil, err
 	}
-	o := inputOptions{format: s.format, zones: byZone, window: window, kinds: conf.Rules.Kinds(), asks: conf.Rules.NeedsAnswers(), local: local, stdin: e.Stdin, stdinCapture: capture}
+	o := inputOptions{format: s.format, zones: byZone, window: window, kinds: conf.Rules.Kinds(), asks: conf.Rules.NeedsAnswers(), local: local, period: s.within, stdin: e.Stdin, stdinCapture: capture}
 	all, err := o.openAll(names)
 	if err != nil {
 		return nil, err
@@ -171,7 +172,7 @@ func protectedBy(c *config.Config) hostaddr.Set {
 // run replays the inputs, and a second time in the order of their times if many
 // came too late.
 func (j *job) run(ctx context.Context) (*replay.Report, error) {
-	source := j.inputs.source()
+	source := j.inputs.source(j.options.period)
 	if j.settings.sort {
 		source = replay.SortByTime(source, 0)
 	}
@@ -241,6 +242,9 @@ func (j *job) printInputs(r *replay.Report) {
 			fmt.Fprintf(out, ", %s skipped", words.Number(s.skipped))
 		}
 		fmt.Fprintln(out)
+	}
+	if p := j.options.period; p != nil && p.outside > 0 {
+		fmt.Fprintf(out, "%s left out by --since or --until, the first of %s, the last of %s\n", words.Plural(p.outside, "event is", "events are"), words.Instant(p.first), words.Instant(p.last))
 	}
 	if r.Events > 0 {
 		fmt.Fprintf(out, "%s from %s to %s\n", words.Plural(r.Events, "event", "events"), words.Instant(r.First), words.Instant(r.Last))

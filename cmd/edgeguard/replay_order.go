@@ -59,7 +59,7 @@ func (j *job) runSorted(ctx context.Context, first *replay.Report) (*replay.Repo
 	if err != nil {
 		return first, err
 	}
-	report, err := j.runOnce(ctx, again, &second{Source: replay.SortByTime(again.source(), j.limits.Memory), begins: j.takeBack})
+	report, err := j.runOnce(ctx, again, &second{Source: replay.SortByTime(again.source(j.options.period), j.limits.Memory), begins: j.takeBack})
 	if errors.Is(err, replay.ErrTooLarge) {
 		again.close()
 		j.order = orderTooLarge

@@ -32,7 +32,7 @@ func run(ctx context.Context, e *command.Env, args []string) int {
 	root.SetIn(e.Stdin)
 	root.SetOut(e.Stdout)
 	root.SetErr(e.Stderr)
-	err := root.ExecuteContext(ctx)
+	ran, err := root.ExecuteContextC(ctx)
 	if err == nil && out.err != nil {
 		err = out.err
 	}
@@ -44,11 +44,15 @@ func run(ctx context.Context, e *command.Env, args []string) int {
 	if errors.As(err, &ended) {
 		code = ended.Code
 	}
+	if err, ok := wordOf(args, err); ok {
+		fmt.Fprintf(e.Stderr, "edgeguard: %s\n", err)
+		return exitUsage
+	}
 	if err.Error() != "" {
 		fmt.Fprintf(e.Stderr, "edgeguard: %s\n", safetext.Lines(err.Error()))
 	}
 	if command.IsUsage(err) {
-		fmt.Fprintf(e.Stderr, "Run 'edgeguard help' for the commands and their flags.\n")
+		fmt.Fprintf(e.Stderr, "Run '%s --help' for its flags and examples.\n", ran.CommandPath())
 		return exitUsage
 	}
 	return code
@@ -78,16 +82,26 @@ Start with one of your own logs:
 		}
 		return command.Usage(fmt.Errorf("%s: %w", c.Name(), err))
 	})
-	root.AddCommand(
-		replayCommand(e), tuneCommand(e), importCommand(e), presetsCommand(e),
-		setupCommand(e), checkCommand(e), doctor.Command(&doctor.Env{Env: e, Unit: doctor.ReadUnit}), snippetsCommand(e),
-		serveCommand(e), reloadCommand(e), overlayCommand(e), enforceCommand(e), listsCommand(e), notifyCommand(e),
-		observe.Top(e, printExplanation), observe.Status(e), observe.Rules(e), observe.Events(e), observe.Attacks(e), observe.Changes(e), explainCommand(e), consoleCommand(e),
-		blocks.Command(e), blocks.AllowCommand(e), clientsCommand(e), blocks.ImportsCommand(e), bouncersCommand(e), fleetCommand(e),
-		manCommand(e), versionCommand(e),
-	)
+	addGroup(root, "Try rules on recorded traffic:", replayCommand(e), tuneCommand(e), presetsCommand(e), importCommand(e))
+	addGroup(root, "Set up and run a node:", setupCommand(e), snippetsCommand(e), checkCommand(e), doctor.Command(&doctor.Env{Env: e, Unit: doctor.ReadUnit}),
+		serveCommand(e), reloadCommand(e), fleetCommand(e), bouncersCommand(e), notifyCommand(e))
+	addGroup(root, "Look at a running node:", observe.Status(e), observe.Top(e, printExplanation), observe.Attacks(e), observe.Events(e), observe.Changes(e), explainCommand(e), consoleCommand(e))
+	addGroup(root, "Change what a running node does:", blocks.Command(e), blocks.AllowCommand(e), clientsCommand(e), blocks.BlocklistsCommand(e),
+		observe.Rules(e), overlayCommand(e), enforceCommand(e))
+	addGroup(root, "Else:", manCommand(e), versionCommand(e))
+	root.SetHelpCommandGroupID("Else:")
+	root.SetCompletionCommandGroupID("Else:")
 	completeValues(root)
 	return root
+}
+
+// addGroup gives root commands that its help lists together, below a title.
+func addGroup(root *cobra.Command, title string, commands ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: title, Title: title})
+	for _, c := range commands {
+		c.GroupID = title
+	}
+	root.AddCommand(commands...)
 }
 
 // someFiles is cobra's check that a command got at least one file.

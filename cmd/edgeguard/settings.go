@@ -30,6 +30,8 @@ type settings struct {
 	local      []string
 	zone       string // of times that name none; empty for the host's
 	fleet      string // the Redis of a replayed fleet
+	period     command.Period
+	within     *period // the period that was given
 
 	// The quick rule, for use without a config.
 	threshold uint32
@@ -48,6 +50,7 @@ func (s *settings) flags(e *command.Env, c *cobra.Command) {
 	s.presets = presetFlag(c, "use the shipped rules `NAME` instead of the config's (may be repeated; see edgeguard presets)")
 	f.StringVar(&s.format, "format", "auto", "`FORMAT` of the input: auto, "+strings.Join(logline.Names(), ", ")+", pcap, csv:time=…,addr=…, w3c:…, json:…, regex:…, a service such as sshd, one of these in docker:, journald:, vector: or fluentbit:, or nginx's log_format, HAProxy's log-format or Apache's LogFormat")
 	f.StringVar(&s.zone, "zone", "", "the `ZONE` of times that name none, such as Europe/Berlin, UTC or +05:30 (default this host's)")
+	s.period.Flags(c, "only the events")
 	e.JSONFlag(c, "print JSON, one object per line")
 	f.BoolVar(&s.sort, "sort", false, "sort all events by time first (reads everything into memory)")
 	f.StringSliceVar(&s.only, "rule", nil, "use only the rule `NAME` (may be repeated)")
@@ -67,7 +70,13 @@ const quickLogins = 6
 var quickFlags = []string{"threshold", "window", "guard", "kind"}
 
 // check refuses flags that contradict each other.
-func (s *settings) check(c *cobra.Command) error {
+func (s *settings) check(c *cobra.Command) (err error) {
+	if s.period.Given() {
+		s.within = new(period)
+		if s.within.from, s.within.to, err = s.period.Read(c, time.Now()); err != nil {
+			return err
+		}
+	}
 	s.limited = c.Flags().Changed("threshold")
 	for _, name := range quickFlags {
 		if !c.Flags().Changed(name) {

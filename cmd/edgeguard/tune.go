@@ -77,7 +77,7 @@ type tunedLog struct {
 
 // files reads the files and prints what was found.
 func (t *tuneJob) files(ctx context.Context, names []string) error {
-	log, err := t.read(ctx, names)
+	log, err := t.read(ctx, t.settings, names)
 	if log == nil {
 		return err
 	}
@@ -85,7 +85,9 @@ func (t *tuneJob) files(ctx context.Context, names []string) error {
 	var normal *tunedLog
 	if len(t.normal) > 0 {
 		var normalErr error
-		if normal, normalErr = t.read(ctx, t.normal); normalErr != nil {
+		ofNormal := *t.settings
+		ofNormal.within = nil // it is of the day to look at
+		if normal, normalErr = t.read(ctx, &ofNormal, t.normal); normalErr != nil {
 			return fmt.Errorf("--normal: %w", normalErr)
 		}
 		defer normal.close()
@@ -97,8 +99,8 @@ func (t *tuneJob) files(ctx context.Context, names []string) error {
 }
 
 // read replays files. The log is nil if the error left nothing to show.
-func (t *tuneJob) read(ctx context.Context, names []string) (*tunedLog, error) {
-	job, err := t.settings.prepare(t.env, names)
+func (t *tuneJob) read(ctx context.Context, s *settings, names []string) (*tunedLog, error) {
+	job, err := s.prepare(t.env, names)
 	if err != nil {
 		return nil, err
 	}

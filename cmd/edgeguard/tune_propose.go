@@ -183,7 +183,7 @@ func (l *tunedLog) reopen(window time.Duration) (inputs, replay.Source, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	source := all.source()
+	source := all.source(l.options.period)
 	if sorted {
 		source = replay.SortByTime(source, 0)
 	}

@@ -74,7 +74,7 @@ func TestRefused(t *testing.T) {
 		"most: 11":             "f:1:7: most: invalid number 11; use a whole number from 1 to 10",
 		"every: 2h":            "f:1:8: every: 2h is too long; use at most 1h",
 		"{most: 5, mots: 6}":   `f:1:11: mots: unknown field; did you mean "most"?`,
-		"inside: {name: zz}":   `f:1:16: inside.name: "zz" is not one of a, b; use a, b`,
+		"inside: {name: zz}":   `f:1:16: inside.name: "zz" is not known here; use a, b`,
 		"items: [{count: 10}]": "f:1:17: items[0].count: invalid number 10; use a whole number from 0 to 9",
 		"gone: 1":              "f:1:7: gone: is not supported in this version; remove it",
 	} {

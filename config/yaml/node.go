@@ -88,6 +88,9 @@ func (n Node) within() bool {
 	return n.f.nodes < maxNodes
 }
 
+// fieldsOf is what a mapping is called in an error.
+const fieldsOf = "a mapping of fields"
+
 // Mapping reads a mapping by its fields, and refuses any other.
 func (n Node) Mapping(known Fields) {
 	if !n.within() {
@@ -95,7 +98,7 @@ func (n Node) Mapping(known Fields) {
 	}
 	entries, ok := n.entries()
 	if !ok {
-		n.WrongType("a mapping of fields")
+		n.WrongType(fieldsOf)
 		return
 	}
 	seen := make(map[string]place)
@@ -245,6 +248,10 @@ func fixType(value ast.Node, want string) string {
 		return "change it, or put it in quotes if it is text with a colon"
 	case *ast.SequenceNode:
 		return "write one here, not a list of them"
+	case *ast.BoolNode:
+		if want == fieldsOf {
+			return "write its fields below it, a line each, or {} where it needs none"
+		}
 	case *ast.StringNode:
 		if kind := v.GetToken().Type; kind == token.SingleQuoteType || kind == token.DoubleQuoteType {
 			return "write " + want + ", without quotes"

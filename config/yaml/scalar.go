@@ -84,7 +84,7 @@ func (n Node) Choice(words ...string) string {
 	if near, ok := nearest.Name(text, words); ok {
 		fix = fmt.Sprintf("did you mean %q?", near)
 	}
-	n.Wrong(fmt.Sprintf("%q is not one of %s", Clip(text), strings.Join(words, ", ")), fix)
+	n.Wrong(fmt.Sprintf("%q is not known here", Clip(text)), fix)
 	return ""
 }
 

@@ -115,7 +115,7 @@ func elsewhereText(from blocklist.Source, one *admin.Elsewhere, most float64) st
 	case from.Allow:
 		does, look = "spare", "edgeguard allow"
 	case from.Kind == blocklist.Imported:
-		look = "edgeguard imports"
+		look = "edgeguard blocklists"
 	}
 	if from.Name != "" {
 		does += "s"

@@ -76,7 +76,7 @@ func TestOthers(t *testing.T) {
 		}, admin.Elsewhere{Source: "owner", Name: "fail2ban", Kind: "block", Records: 1, IPv4: 1 << 16, Share: 0.5}, "the owner fail2ban refuses 5"},
 		"a list": {func(_ *judged, e *Others) {
 			e.Imported.Replace("drop", []imported.Entry{{Prefix: netip.MustParsePrefix("198.18.0.0/16"), Until: testBegin.Add(time.Hour)}}, testBegin)
-		}, admin.Elsewhere{Source: "list", Name: "drop", Kind: "block", Records: 1, IPv4: 1 << 16, Share: 0.5}, "look at `edgeguard imports` and"},
+		}, admin.Elsewhere{Source: "list", Name: "drop", Kind: "block", Records: 1, IPv4: 1 << 16, Share: 0.5}, "look at `edgeguard blocklists` and"},
 		"only waiting": {func(_ *judged, e *Others) {
 			e.Held = func() map[blocklist.Source]int { return map[blocklist.Source]int{{Kind: blocklist.Unsigned}: 7} }
 		}, admin.Elsewhere{Source: "nodes_unsigned", Kind: "block", Held: 7}, ""},

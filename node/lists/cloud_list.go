@@ -199,7 +199,7 @@ func (l *keptCloud) KeptBy() (node string, others bool) {
 }
 
 // errShared is of a list that other nodes may keep, of a fleet that this node has left.
-var errShared = errors.New("other nodes of the fleet may keep it: if none does, run `edgeguard lists empty --shared`")
+var errShared = errors.New("other nodes of the fleet may keep it: if none does, run `edgeguard enforce empty --shared`")
 
 // emptyCloudAlone empties a recorded list that this node's config no longer has, unless
 // another node keeps it: then it returns [enforce.ErrInUse].

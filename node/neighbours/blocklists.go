@@ -76,7 +76,7 @@ func (g *Subscriptions) Confirm(name string) error {
 			return one.confirm()
 		}
 	}
-	return fmt.Errorf("%q is not one of the lists: `edgeguard imports` shows them", name)
+	return fmt.Errorf("%q is not one of the lists: `edgeguard blocklists` shows them", name)
 }
 
 // kept begins the names of the files in which lists are kept.

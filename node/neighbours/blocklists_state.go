@@ -116,7 +116,7 @@ func (s *Subscription) ages(now time.Time) {
 		s.state.outcome = s.Set.Replace(s.config.Name, nil, now)
 	}
 	s.alarms.Begins(now, alarm.BlocklistStale, s.config.Name, fmt.Sprintf(
-		"list %s: its source last had a list that could be used at %s, longer ago than %s: its blocks have ended; run 'edgeguard imports' for the reason",
+		"list %s: its source last had a list that could be used at %s, longer ago than %s: its blocks have ended; run 'edgeguard blocklists' for the reason",
 		s.config.Name, words.Instant(s.Epoch(s.state.at)), words.Span(s.config.Stale)))
 }
 
@@ -236,6 +236,10 @@ func (s *Subscription) judge(now time.Time, r *feed.Reading, m feed.Marks) {
 		good = s.state.good.List
 	}
 	why := feed.Judge(good, r.List, s.config.Most)
+	if left := r.Left(); why != "" && r.List.Len() == 0 && left > 0 { // it is not what its publisher would call empty
+		why = fmt.Sprintf("has nothing that can be blocked: of %s %s of addresses that no client on the internet has, %s too wide, %s no address",
+			words.Plural(left, "line", "lines"), words.Number(r.Special), words.Number(r.Wide), words.Number(r.Unreadable))
+	}
 	if why == "" {
 		s.withdraw()
 		s.accept(now, next, "the list is taken in")
@@ -255,7 +259,7 @@ func (s *Subscription) judge(now time.Time, r *feed.Reading, m feed.Marks) {
 			words.Instant(s.Epoch(s.state.at)), words.Instant(s.Epoch(s.state.at.Add(s.config.Stale))))
 	}
 	s.alarms.Begins(now, alarm.BlocklistWaits, s.config.Name, fmt.Sprintf(
-		"list %s of %s %s, and awaits confirmation: %s; if that is right, run 'edgeguard imports confirm %s'", s.config.Name, place(s.config), why, stays, s.config.Name))
+		"list %s of %s %s, and awaits confirmation: %s; if that is right, run 'edgeguard blocklists confirm %s'", s.config.Name, place(s.config), why, stays, s.config.Name))
 }
 
 // withdraw forgets the list that awaits confirmation: its source has another. It needs

@@ -385,7 +385,7 @@ func TestWaitsFirst(t *testing.T) {
 		time.Sleep(firstWithin)
 		r.want("", alarm.BlocklistWaits)
 		if text := r.alarms.Lasting()[0].Text; text != "list drop of lists.example.org has 101 entries, more than the 100 of `most`, and awaits confirmation: "+
-			"nothing of it is in force; if that is right, run 'edgeguard imports confirm drop'" {
+			"nothing of it is in force; if that is right, run 'edgeguard blocklists confirm drop'" {
 			t.Error(text)
 		}
 	})

@@ -67,12 +67,12 @@ func (i *ImportedLists) ConfirmImport(name string) *call.Problem {
 				continue
 			}
 			if err := feeder.Confirm(name); err != nil {
-				return call.NewProblem(http.StatusConflict, "name", err.Error(), "`edgeguard imports` shows what awaits confirmation")
+				return call.NewProblem(http.StatusConflict, "name", err.Error(), "`edgeguard blocklists` shows what awaits confirmation")
 			}
 			return nil
 		}
 	}
-	return call.NewProblem(http.StatusConflict, "name", "nothing of "+name+" awaits confirmation", "`edgeguard imports` shows what does")
+	return call.NewProblem(http.StatusConflict, "name", "nothing of "+name+" awaits confirmation", "`edgeguard blocklists` shows what does")
 }
 
 // Report adds the figures.

@@ -29,7 +29,7 @@ import (
 func Command(e *command.Env) *cobra.Command {
 	list := blocksListCommand(e)
 	c := &cobra.Command{
-		Use:   "blocks [list|add|remove|import|export|held|confirm]",
+		Use:   "blocks [list|add|extend|remove|import|export|held|confirm]",
 		Short: "Show and change which addresses are blocked",
 		Long: `blocks lists, adds and removes the blocks of a running node. Without a
 subcommand, blocks lists. A block of another node that would refuse too many
@@ -37,11 +37,11 @@ requests here is held until an operator confirms or removes it.`,
 		Example: `  edgeguard blocks
   edgeguard blocks add 203.0.113.9 --for 2h --reason "scraper, ticket 4711"
   edgeguard blocks remove 203.0.113.9`,
-		Args: command.NoOther("list, add, remove, import, export, held or confirm"),
+		Args: command.NoOther("list, add, extend, remove, import, export, held or confirm"),
 		RunE: list.RunE,
 	}
 	c.Flags().AddFlagSet(list.Flags())
-	c.AddCommand(list, blocksAddCommand(e), blocksRemoveCommand(e), blocksImportCommand(e), blocksExportCommand(e), blocksHeldCommand(e), blocksConfirmCommand(e))
+	c.AddCommand(list, blocksAddCommand(e), blocksExtendCommand(e), blocksRemoveCommand(e), blocksImportCommand(e), blocksExportCommand(e), blocksHeldCommand(e), blocksConfirmCommand(e))
 	return c
 }
 
@@ -186,6 +186,30 @@ func blocksAddCommand(e *command.Env) *cobra.Command {
 		added, err := node.Block(ctx, request)
 		return command.Show(e, added, err, func(e *command.Env, b *admin.Block) {
 			sayAdded(ctx, e, node, b, request.Force, !*noWait)
+		})
+	})
+}
+
+func blocksExtendCommand(e *command.Env) *cobra.Command {
+	var request admin.ExtendRequest
+	c := &cobra.Command{
+		Use:   "extend PREFIX",
+		Short: "Move the end of a block, to later or sooner",
+		Long: `extend moves the end of the block of exactly this prefix, on all nodes of a fleet. It is an
+operator's block then: a rule that it comes from does not move the end again.`,
+		Example: `  edgeguard blocks extend 203.0.113.9 --for 30d
+  edgeguard blocks extend 203.0.113.9 --for 10m --reason "customer called"`,
+		Args: command.OneArgument("the address or prefix that is blocked"),
+	}
+	f := c.Flags()
+	e.JSONFlag(c, "print JSON, one object")
+	f.StringVar(&request.For, "for", "1h", "how long from now, as `TIME` such as 10m, 12h or 30d")
+	f.StringVar(&request.Reason, "reason", "", "`TEXT` shown with the block, instead of what is there")
+	f.BoolVar(&request.Force, "force", false, "also where the block needed it: of a protected address, a wide prefix, the source of many requests")
+	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, args []string) error {
+		extended, err := node.Extend(ctx, args[0], request)
+		return command.Show(e, extended, err, func(e *command.Env, b *admin.Block) {
+			fmt.Fprintf(e.Stdout, "%s is blocked until %s\n", output.Prefix(b.Prefix), words.Instant(b.Until))
 		})
 	})
 }

@@ -28,7 +28,7 @@ func (x *examination) leftLists(c *config.Config) {
 	}
 	for _, o := range owned {
 		if lists.IsCloud(&o) && !kept[o.File] {
-			x.note(doubt, o.Path, "not in the config, and its entries do not end: the addresses in it stay blocked until a node with this config starts or reloads, which empties it, or edgeguard lists empty does")
+			x.note(doubt, o.Path, "not in the config, and its entries do not end: the addresses in it stay blocked until a node with this config starts or reloads, which empties it, or edgeguard enforce empty does")
 		}
 		if kept[o.File] || !filepath.IsAbs(o.File) {
 			continue // the second is no file: a table of the packet filter, or HAProxy's own

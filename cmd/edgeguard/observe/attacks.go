@@ -20,7 +20,7 @@ import (
 
 // Attacks returns the command attacks.
 func Attacks(e *command.Env) *cobra.Command {
-	var since, until string
+	var period command.Period
 	var from, to time.Time
 	c := &cobra.Command{
 		Use:   "attacks [ID]",
@@ -35,18 +35,12 @@ With an ID it lists the networks of one attack and its blocks in force.`,
   edgeguard attacks login_203.0.113.0_20260301T120000Z
   edgeguard attacks --json`,
 		Args: command.AtMostOneArgument("attacks: expected one ID, or none for the list"),
-		PreRunE: func(*cobra.Command, []string) (err error) {
-			if from, err = moment(time.Now(), "attacks: --since", since); err == nil {
-				to, err = moment(time.Now(), "attacks: --until", until)
-			}
-			if err != nil {
-				return command.Usage(err)
-			}
-			return nil
+		PreRunE: func(c *cobra.Command, _ []string) (err error) {
+			from, to, err = period.Read(c, time.Now())
+			return err
 		},
 	}
-	c.Flags().StringVar(&since, "since", "", "the attacks since `TIME`: how long ago, such as 10m, 24h or 30d, or a time, such as 2026-03-01T12:00:00Z")
-	c.Flags().StringVar(&until, "until", "", "the attacks before `TIME`, in the same way")
+	period.Flags(c, "the attacks")
 	e.JSONFlag(c, "print JSON, one attack a line")
 	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, args []string) error {
 		if len(args) == 1 {

@@ -26,8 +26,7 @@ type chosen struct {
 	kinds   []string
 	rule    string
 	address string
-	since   string // a time, or how long ago; empty for from now on
-	until   string
+	period  command.Period // if none is given, from now on
 	follow  bool
 	again   time.Duration // is waited before the node is asked again
 	most    int           // events, 0 for all
@@ -53,19 +52,19 @@ A network finds its addresses, and an address the networks around it.`,
   edgeguard events --since 2026-03-01T12:00:00Z --until 2026-03-01T12:05:00Z
   edgeguard events --since 1h --follow --json`,
 		Args: command.NoArguments,
-		PreRunE: func(*cobra.Command, []string) error {
-			if err := o.read(time.Now()); err != nil {
+		PreRunE: func(c *cobra.Command, _ []string) (err error) {
+			if err = o.read(); err != nil {
 				return command.Usage(err)
 			}
-			return nil
+			o.query.Since, o.query.Until, err = o.period.Read(c, time.Now())
+			return err
 		},
 	}
 	f := c.Flags()
 	f.StringSliceVar(&o.kinds, "kind", nil, "only events of the `KIND`: "+strings.Join(admin.EventKinds(), ", ")+" (may be repeated)")
 	f.StringVar(&o.rule, "rule", "", "only blocks, ends and crossings of the rule `NAME`")
 	f.StringVar(&o.address, "address", "", "only events of this `ADDRESS` or inside or around this prefix")
-	f.StringVar(&o.since, "since", "", "the events since `TIME`: how long ago, such as 10m, 24h or 30d, or a time, such as 2026-03-01T12:00:00Z")
-	f.StringVar(&o.until, "until", "", "the events before `TIME`, in the same way")
+	o.period.Flags(c, "the events")
 	f.BoolVar(&o.follow, "follow", false, "print what happens then, too, until it is interrupted")
 	f.IntVar(&o.most, "rows", 0, "end after `N` events, 0 for never")
 	p.JSONFlag(c, "print JSON, one object per line")
@@ -73,7 +72,7 @@ A network finds its addresses, and an address the networks around it.`,
 }
 
 // read reads what the flags choose.
-func (o *chosen) read(now time.Time) (err error) {
+func (o *chosen) read() error {
 	for _, kind := range o.kinds {
 		if !slices.Contains(admin.EventKinds(), kind) {
 			return fmt.Errorf("events: --kind %s: use one of %s", kind, strings.Join(admin.EventKinds(), ", "))
@@ -89,39 +88,15 @@ func (o *chosen) read(now time.Time) (err error) {
 	if o.most < 0 {
 		return errors.New("events: --rows must not be negative")
 	}
-	if o.query.Since, err = moment(now, "events: --since", o.since); err != nil {
-		return err
-	}
-	if o.query.Until, err = moment(now, "events: --until", o.until); err != nil {
-		return err
-	}
-	if !o.query.Until.IsZero() && !o.query.Until.After(o.query.Since) {
-		return errors.New("events: --until is not after --since")
-	}
 	o.query.Kinds, o.query.Rule = strings.Join(o.kinds, ","), o.rule
-	o.follow = o.follow || o.since == "" && o.until == ""
+	o.follow = o.follow || !o.period.Given()
 	return nil
-}
-
-// moment reads a time, or how long it is ago; the zero time of an empty text.
-func moment(now time.Time, flag, text string) (at time.Time, err error) {
-	if text == "" {
-		return at, nil
-	}
-	if at, err = time.Parse(time.RFC3339, text); err == nil {
-		return at, nil
-	}
-	span, err := call.ParseSpan(text)
-	if err != nil || span < 0 {
-		return at, fmt.Errorf("%s %q: use a duration, such as 10m, 24h or 30d, or a time, such as 2026-03-01T12:00:00Z", flag, text)
-	}
-	return now.Add(-span), nil
 }
 
 // print prints events until all or enough were printed, or ctx is done. Once the node has
 // answered, it is asked again where it does not.
 func print(ctx context.Context, p *command.Env, node *client.Client, o *chosen) error {
-	if o.since == "" && o.until == "" {
+	if o.query.Since.IsZero() && o.query.Until.IsZero() {
 		page, err := node.Past(ctx, client.Past{Limit: 1})
 		if err != nil {
 			return err

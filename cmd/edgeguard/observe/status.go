@@ -104,7 +104,7 @@ func drawStatus(p *command.Env, s *admin.Stats) {
 		words.Number(e.Denied), denied(s), words.Number(e.Shadowed), unenforced(s), words.Plural(uncountedSince(&admin.Stats{}, s), "request was not counted", "requests were not counted"))
 	field("blocks", "%s of at most %s, %s by hand; %s", words.Number(s.V4+s.V6), words.Number(s.MaxBlocks), words.Number(s.ByHand), words.Plural(s.Allowances, "allowance", "allowances"))
 	if len(s.Imports.Feeds) > 0 {
-		field("imports", "%s of at most %s entries of %s, on this node only: edgeguard imports", words.Number(s.Imports.Blocks), words.Number(s.Imports.Most), words.Plural(len(s.Imports.Feeds), "list", "lists"))
+		field("imports", "%s of at most %s entries of %s, on this node only: edgeguard blocklists", words.Number(s.Imports.Blocks), words.Number(s.Imports.Most), words.Plural(len(s.Imports.Feeds), "list", "lists"))
 	}
 	for i := range s.Elsewhere {
 		field("others", "%s", elsewhereLine(&s.Elsewhere[i]))

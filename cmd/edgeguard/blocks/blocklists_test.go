@@ -19,7 +19,7 @@ func TestPrint(t *testing.T) {
 	}}
 	var out bytes.Buffer
 	printImports(&out, false, &all, now)
-	for _, want := range []string{"2 allowed, 1 no room", "1h30m ago", "in 30m", "drop awaits confirmation: it is empty (0 entries): edgeguard imports confirm drop", "1,234 of at most 262,144 entries", "404?[31m"} {
+	for _, want := range []string{"2 allowed, 1 no room", "1h30m ago", "in 30m", "drop awaits confirmation: it is empty (0 entries): edgeguard blocklists confirm drop", "1,234 of at most 262,144 entries", "404?[31m"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}

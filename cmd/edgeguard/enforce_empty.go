@@ -21,19 +21,9 @@ import (
 // packagedState is where a node keeps its state by the packaged config.
 const packagedState = "/var/lib/edgeguard"
 
-// listsCommand returns `edgeguard lists`, which empties a node's lists of blocks: it
-// runs when edgeguard leaves a host whose proxies still read them.
-func listsCommand(e *command.Env) *cobra.Command {
-	c := &cobra.Command{
-		Use:     "lists",
-		Short:   "Empty the lists of blocks that proxies and packet filters read",
-		Example: "  edgeguard lists empty",
-	}
-	c.AddCommand(listsEmptyCommand(e))
-	return c
-}
-
-func listsEmptyCommand(e *command.Env) *cobra.Command {
+// enforceEmptyCommand returns `edgeguard enforce empty`, which empties a node's lists of
+// blocks: it runs when edgeguard leaves a host whose proxies still read them.
+func enforceEmptyCommand(e *command.Env) *cobra.Command {
 	var configFile, state string
 	var noTables, shared bool
 	c := &cobra.Command{
@@ -50,7 +40,7 @@ A list behind somebody's API, of AWS WAF or Cloudflare, that a fleet shares is l
 the other nodes: --shared empties it too, for the last node of a fleet.
 A config with errors is no obstacle: the state folder has a record of the lists.`,
 		Example: `  systemctl stop edgeguard
-  sudo -u edgeguard edgeguard lists empty`,
+  sudo -u edgeguard edgeguard enforce empty`,
 		Args: command.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return emptyLists(c.Context(), e, configFile, state, noTables, shared)

@@ -19,22 +19,22 @@ import (
 	"edgeguard/internal/words"
 )
 
-// ImportsCommand returns `edgeguard imports`: it shows the feeds of a node's imported
+// BlocklistsCommand returns `edgeguard blocklists`: it shows the feeds of a node's imported
 // blocks, and confirms what awaits it.
-func ImportsCommand(e *command.Env) *cobra.Command {
+func BlocklistsCommand(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "imports [confirm NAME]",
+		Use:   "blocklists [confirm NAME]",
 		Short: "Show the lists of others that a node blocks, and confirm one",
-		Long: `imports shows each list of others that a running node imports: how many of its
+		Long: `blocklists shows each list of others that a running node imports: how many of its
 entries are in force, which are not and why, when it was fetched last and is fetched
 next, and what awaits confirmation. Their blocks are of this node only:
 'edgeguard blocks list --owner NAME' lists them. To let an address in, allow it.`,
-		Example: `  edgeguard imports
-  edgeguard imports confirm drop`,
+		Example: `  edgeguard blocklists
+  edgeguard blocklists confirm drop`,
 		Args: command.NoOther("confirm, or nothing"),
 	}
 	e.JSONFlag(c, "print JSON")
-	c.AddCommand(importsConfirmCommand(e))
+	c.AddCommand(blocklistsConfirmCommand(e))
 	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, _ []string) error {
 		all, err := node.Imports(ctx)
 		return command.Show(e, all, err, func(e *command.Env, all *admin.Imports) {
@@ -43,13 +43,13 @@ next, and what awaits confirmation. Their blocks are of this node only:
 	})
 }
 
-func importsConfirmCommand(e *command.Env) *cobra.Command {
+func blocklistsConfirmCommand(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "confirm NAME",
 		Short: "Put in force what awaits confirmation",
 		Long: `confirm puts in force the newest list of a feed: it is empty, has too many entries,
 or is mostly another than the one before. Look at it before.`,
-		Example: `  edgeguard imports confirm drop`,
+		Example: `  edgeguard blocklists confirm drop`,
 		Args:    command.OneArgument("the name of one list"),
 		// A file of the folder is no list.
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -86,7 +86,7 @@ func printImports(out io.Writer, colour bool, all *admin.Imports, now time.Time)
 			fmt.Fprintf(out, "%s: %s\n", safetext.Strip(f.Name), safetext.Strip(f.Error))
 		}
 		if a := f.Awaits; a != nil {
-			fmt.Fprintf(out, "%s awaits confirmation: %s (%s): edgeguard imports confirm %s\n", safetext.Strip(f.Name), safetext.Strip(a.Why), words.Plural(a.Entries, "entry", "entries"), safetext.Strip(f.Name))
+			fmt.Fprintf(out, "%s awaits confirmation: %s (%s): edgeguard blocklists confirm %s\n", safetext.Strip(f.Name), safetext.Strip(a.Why), words.Plural(a.Entries, "entry", "entries"), safetext.Strip(f.Name))
 		}
 	}
 	fmt.Fprintf(out, "%s of at most %s entries are blocked, on this node only\n", words.Number(all.Blocks), words.Number(all.Most))

@@ -72,7 +72,7 @@ func (h *endedHost) record(t *testing.T, owned ...enforce.Owned) {
 // empty runs the command with a config file; "" is none.
 func (h *endedHost) empty(t *testing.T, config string, flags ...string) error {
 	t.Helper()
-	c := listsCommand(&command.Env{Stdout: &h.stdout, Stderr: &h.stderr})
+	c := enforceCommand(&command.Env{Stdout: &h.stdout, Stderr: &h.stderr})
 	c.SilenceErrors, c.SilenceUsage = true, true
 	c.SetArgs(append([]string{"empty", "--config", config}, flags...))
 	err := c.ExecuteContext(t.Context())
