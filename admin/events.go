@@ -149,7 +149,7 @@ func (e *Events) Held(now time.Time, n int) {
 func (e *Events) WouldBlock(now time.Time, c *edgeguard.Crossing) {
 	event := Event{Time: now.UTC(), Kind: EventWouldBlock, Name: c.Rule,
 		Text: fmt.Sprintf("%s would be over the limit of rule %s (%s); the site fails", c.Key, c.Rule, e.unit(c.Rule, e.node).Beside(c.Count, c.Limit))}
-	e.keep(eventlog.Crossings, event, c.Rule, c.Key.Prefix)
+	e.keep(eventlog.Crossings, event, c.Rule, prefixesOf(c.Key)...)
 }
 
 // Origin returns where a block was made, as in MadeBy.

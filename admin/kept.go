@@ -37,7 +37,15 @@ func newEnded(e *blocklist.Ended) *Ended {
 // Crossing keeps that a key went over a limit.
 func (e *Events) Crossing(now time.Time, c *edgeguard.Crossing) {
 	crossed := &Crossed{c.Key.String(), c.Rule, c.Action.String(), c.Count, c.Limit, e.unit(c.Rule, e.node), c.Fleet, c.Stands}
-	e.keep(eventlog.Crossings, Event{Time: now.UTC(), Kind: EventCrossing, Crossing: crossed}, c.Rule, c.Key.Prefix)
+	e.keep(eventlog.Crossings, Event{Time: now.UTC(), Kind: EventCrossing, Crossing: crossed}, c.Rule, prefixesOf(c.Key)...)
+}
+
+// prefixesOf returns what an event about a key is found by; nothing for a key without an address.
+func prefixesOf(k edgeguard.Key) []netip.Prefix {
+	if !k.Prefix.IsValid() {
+		return nil
+	}
+	return []netip.Prefix{k.Prefix}
 }
 
 // LeftOut keeps that events are missing from what is kept.

@@ -127,7 +127,8 @@ type KeyCount struct {
 func (k *KeyCount) Near() bool { return 5*uint64(k.Count) > 4*uint64(k.Limit) }
 
 // byPrefix returns the nearest key of each prefix of keys, which are in that order: who
-// is near the limits of several rules is one client to look at.
+// is near the limits of several rules is one client to look at. Keys without an address are
+// each by themselves.
 func byPrefix(keys []KeyCount) []KeyCount {
 	type ruled struct {
 		netip.Prefix
@@ -135,6 +136,10 @@ func byPrefix(keys []KeyCount) []KeyCount {
 	}
 	first, at, counted := []KeyCount{}, make(map[netip.Prefix]int), make(map[ruled]bool)
 	for _, k := range keys {
+		if !k.Key.Prefix.IsValid() { // of everybody
+			first = append(first, k)
+			continue
+		}
 		i, seen := at[k.Key.Prefix]
 		if by := (ruled{k.Key.Prefix, k.Rule}); seen && k.Near() && !counted[by] {
 			first[i].More++

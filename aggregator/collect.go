@@ -109,7 +109,7 @@ func (n *Totals) scanTable(meter int, now time.Time) {
 	}
 	reaches := func(count uint32) bool { return count >= m.share.Load() }
 	m.Table.Where(m.slotAt(now), reaches, func(e shard.Entry) bool {
-		id := newSuspectID(meter, e.Key.Prefix, e.With)
+		id := newSuspectID(meter, m.prefix(e.Key.Prefix.Addr()), e.With)
 		p := n.partOf(id)
 		p.mu.Lock()
 		defer p.mu.Unlock()

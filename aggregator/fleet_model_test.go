@@ -62,7 +62,7 @@ func (s *sim) addClient(i int) {
 	c.key = aggregator.Key{Meter: c.meter.id, Prefix: c.prefix}
 	if c.meter.with {
 		c.with = "agent-" + strconv.Itoa(i)
-		c.key.With = shard.Fingerprint(c.with)
+		c.key.With = shard.Fingerprint(c.with, false)
 	}
 	c.bytes = string(c.key.Append(nil))
 	s.clients = append(s.clients, c)

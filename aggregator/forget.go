@@ -18,8 +18,8 @@ func (n *Totals) Pardon(prefix netip.Prefix, at time.Time) []Key {
 	return n.forget(prefix, at, sparesOutages)
 }
 
-func everyMeter(*meter) bool      { return true }
-func sparesOutages(m *meter) bool { return m.SparesOutages }
+func everyMeter(m *meter) bool    { return !m.Everybody }
+func sparesOutages(m *meter) bool { return m.SparesOutages && !m.Everybody }
 
 func (n *Totals) forget(prefix netip.Prefix, at time.Time, applies func(*meter) bool) []Key {
 	if !prefix.IsValid() {

@@ -7,13 +7,15 @@ import (
 	"net/netip"
 
 	"github.com/cespare/xxhash/v2"
+
+	"edgeguard"
 )
 
 // Key is a suspect's name in the whole fleet. It is comparable.
 type Key struct {
 	// Meter is the meter's fingerprint.
 	Meter uint64
-	// Prefix is masked, and unmapped.
+	// Prefix is masked, and unmapped; [edgeguard.Everybody] of a key without an address.
 	Prefix netip.Prefix
 	// With is the fingerprint of the attributes, 0 for a key without.
 	With uint64
@@ -66,6 +68,9 @@ func ParseKey(b []byte) (Key, error) {
 	}
 	return k, nil
 }
+
+// HasAddress reports whether the key is of an address, so that lists can say something of it.
+func (k Key) HasAddress() bool { return k.Prefix != edgeguard.Everybody }
 
 // Partition returns which of n partitions (at least 1) holds the key's counts.
 func (k Key) Partition(n int) int {

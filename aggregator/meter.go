@@ -30,6 +30,9 @@ type Meter struct {
 	V4, V6 uint8
 	// With says that its keys carry attributes, as in shard.Config.
 	With bool
+	// Everybody says that its keys have no address, as in shard.Config: no unblock is of
+	// them.
+	Everybody bool
 	// Table holds this node's counts on proven evidence.
 	Table *shard.Table
 }
@@ -53,6 +56,9 @@ type meter struct {
 
 // prefix returns the prefix under which an address is counted.
 func (m *meter) prefix(addr netip.Addr) netip.Prefix {
+	if m.Everybody {
+		return edgeguard.Everybody
+	}
 	bits := m.V6
 	if addr.Is4() {
 		bits = m.V4

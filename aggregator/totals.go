@@ -219,7 +219,7 @@ func (n *Totals) RestOfFleet(meter int, op *shard.Op, count uint32) (rest uint32
 func (m *meter) suspectOf(meter int, op *shard.Op) suspectID {
 	var with uint64
 	if m.With {
-		with = shard.Fingerprint(op.With)
+		with = shard.Fingerprint(op.With, m.Everybody)
 	}
 	return newSuspectID(meter, m.prefix(op.Addr), with)
 }

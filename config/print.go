@@ -79,6 +79,9 @@ func (p *printer) rule(spec *rules.Spec, rule *rules.Rule, meter *rules.Meter) {
 	}
 	p.cost(spec)
 	p.Field(2, "action", rule.Action.String())
+	if spec.Everybody {
+		p.Field(2, "everybody", "true")
+	}
 	if rule.Action == edgeguard.ActionBlock {
 		p.Field(2, "block_for", yaml.Duration(rule.BlockFor))
 		p.steps(rule)
@@ -140,6 +143,9 @@ func (p *printer) cost(spec *rules.Spec) {
 
 func keyText(meter *rules.Meter) string {
 	text := fmt.Sprintf("{address: {v4: %d, v6: %d}", meter.V4, meter.V6)
+	if meter.Everybody {
+		text = "{address: none"
+	}
 	if len(meter.Attributes) > 0 {
 		var names []string
 		for _, a := range meter.Attributes {

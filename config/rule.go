@@ -51,6 +51,7 @@ func ruleFields(spec *rules.Spec) yaml.Fields {
 		"cost":      func(n yaml.Node) { readCost(n, spec) },
 		"count":     func(n yaml.Node) { readCount(n, spec) },
 		"action":    func(n yaml.Node) { spec.Action = actions[n.Choice("block", "deny", "shadow")] },
+		"everybody": func(n yaml.Node) { spec.Everybody = n.Truth() },
 		"block_for": func(n yaml.Node) { spec.BlockFor = n.Duration(leastBlock) },
 		"escalate": func(n yaml.Node) {
 			spec.Escalate = []time.Duration{}
@@ -136,7 +137,7 @@ func readKey(n yaml.Node, key *rules.Group) {
 	n.Mapping(yaml.Fields{
 		"address": func(n yaml.Node) {
 			if !n.IsMapping() {
-				n.WrongType("a mapping such as {v4: 24, v6: 48}")
+				key.Everybody = n.Choice("none") == "none"
 				return
 			}
 			n.Mapping(yaml.Fields{

@@ -111,7 +111,7 @@ func (r *reader) low(c *Config) {
 	for i := range c.Rules.Rules {
 		rule := &c.Rules.Rules[i]
 		meter := &c.Rules.Meters[rule.Meter]
-		site := c.Specs[i].MatchesAll() && meter.Kind == edgeguard.KindRequest && meter.Distinct == 0 && len(meter.Attributes) == 0
+		site := c.Specs[i].MatchesAll() && meter.Kind == edgeguard.KindRequest && meter.Distinct == 0 && meter.CountsAddresses()
 		if !site || rule.Threshold >= onePage || rule.Action == edgeguard.ActionShadow {
 			continue
 		}

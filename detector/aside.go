@@ -66,7 +66,9 @@ func (c *counting) countAside(m *meter, cost uint16) {
 		return
 	}
 	m.aside.events.Add(1)
-	c.charge(&c.occasion, m, uint32(n.added))
+	if !m.Everybody { // what a client is spared is of its own counts
+		c.charge(&c.occasion, m, uint32(n.added))
+	}
 	if c.standing == blocklist.Blocked {
 		return
 	}

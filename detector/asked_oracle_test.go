@@ -22,7 +22,7 @@ func (o *oracle) ask(now time.Time, ev *edgeguard.Event, answers bool) (action e
 		r := &o.set.Rules[i]
 		m := &o.set.Meters[r.Meter]
 		counts := o.counts(m, ev)
-		if r.Name == "unasked" || !counts || answers && !m.CountsAnswers() {
+		if r.Name == "unasked" || m.Everybody || !counts || answers && !m.CountsAnswers() {
 			continue
 		}
 		with, ok := m.AppendAttributes(ev, nil)

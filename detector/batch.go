@@ -339,7 +339,7 @@ func (b *batch) count(d *Detector, m *meter, table *shard.Table, events []edgegu
 	if len(b.ops) > 0 {
 		table.AddBatch(b.ops, b.outs[:len(b.ops)])
 		b.note(d, m, table, events)
-		if m.aside != nil && b.fails != 0 && table == m.proven && len(m.Attributes) == 0 {
+		if m.aside != nil && b.fails != 0 && table == m.proven && m.CountsAddresses() {
 			b.noteFailed(d, m, events)
 		}
 		if m.wide != nil && b.six != 0 && table == m.proven {

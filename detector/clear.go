@@ -20,9 +20,15 @@ func (d *Detector) Clear(now time.Time, prefixes ...netip.Prefix) (forgotten int
 	d.steps.clear(set)
 	d.crossings.clear(set)
 	for _, t := range d.Tables() {
+		if t.Meter.Everybody {
+			continue // an unblock is of addresses
+		}
 		forgotten += t.clear(set, seconds(now)/t.Meter.Width)
 	}
 	for t := range d.asideTables {
+		if t.Meter.Everybody {
+			continue
+		}
 		t.clear(set, seconds(now)/t.Meter.Width)
 	}
 	d.steps.clear(set) // again: an event may have come between

@@ -24,7 +24,7 @@ func (d *Detector) Count(now time.Time, event *edgeguard.Event, rule int) (count
 	if !known || !matched || !m.prepareOp(&op, event, at, cost, new(shown)) {
 		return 0, false
 	}
-	return m.table(event).Count(event.Addr, unsafetext.String(with), op.Now), true
+	return m.table(event).Count(op.Addr, unsafetext.String(with), op.Now), true
 }
 
 // counting is an event as it is counted, with the counts of which a rule may have something to say.

@@ -106,7 +106,7 @@ func (x *excess) isNews(o *occasion, m *meter) bool {
 	with, _ := m.AppendAttributes(o.event, buf[:0])
 	key := crossingKey{rule: r.Name, prefix: x.prefix}
 	if len(m.Attributes) > 0 {
-		key.with = shard.Fingerprint(unsafetext.String(with))
+		key.with = shard.Fingerprint(unsafetext.String(with), m.Everybody)
 	}
 	return o.d.crossings.noteNew(key, o.nowSec, m.Window)
 }

@@ -112,7 +112,7 @@ func (c *decision) overLimit(m *meter, x *excess) {
 // noteDenial notes that a rule denies the event for a count: for the watch, which may take that back,
 // for samples, and for the client, when to come again.
 func (c *decision) noteDenial(m *meter, r *rule, x *excess) {
-	if x.width == nil && x.crossed && m.aside != nil && len(m.Attributes) == 0 {
+	if x.width == nil && x.crossed && m.aside != nil && m.CountsAddresses() {
 		c.d.outages.rememberBlock(made{rule: r.Name, prefix: x.prefix, addr: c.event.Addr, since: c.now, scope: c.d.outages.scopeOf(c.event)})
 	}
 	if x.width == nil && x.reachesMultiple(sampleEvery) {

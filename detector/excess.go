@@ -33,7 +33,7 @@ func (x *excess) reportCrossing(o *occasion, m *meter, told edgeguard.Crossing) 
 	if x.width != nil {
 		told.Key.Prefix, told.Wide = x.prefix, x.width.Bits
 	}
-	if told.Action == edgeguard.ActionAlarm {
+	if told.Action == edgeguard.ActionAlarm && !m.Everybody {
 		told.FrontDoor = o.frontDoor()
 	}
 	hear(told)

@@ -30,7 +30,8 @@ type RuleExplanation struct {
 	// Asked says that the rule counts answers and refuses requests that meet its terms but
 	// the status, wherever a proxy asks about them.
 	Asked bool
-	// Key is what is counted together for the address, without the attributes.
+	// Key is what is counted together for the address, without the attributes. Where it has no
+	// address, the counts are those of everybody.
 	Key edgeguard.Key
 	// Unsearched says that nothing is known of the counts: see Glance.
 	Unsearched bool
@@ -119,7 +120,7 @@ func (d *Detector) explainRule(now time.Time, addr netip.Addr, i, searched int) 
 	}
 	switch {
 	case len(m.Attributes) == 0:
-		m.explainKey(&out, now, addr)
+		m.explainKey(&out, now, m.heldUnder(addr))
 	case searched < math.MaxInt && m.proven.Stats().Keys+m.forgeable.Stats().Keys > searched:
 		out.Unsearched = true
 	default:

@@ -194,7 +194,7 @@ func (d *Detector) Settled(now time.Time, meter int, prefix netip.Prefix, with u
 		case blocks && by == nil:
 			settled = false
 		default:
-			key := crossingKey{r.Name, prefix, with}
+			key := crossingKey{r.Name, d.meters[meter].told(prefix), with}
 			settled = d.crossings.noteOngoing(key, seconds(now), d.meters[meter].Window) && settled
 		}
 	}
@@ -206,13 +206,13 @@ func (d *Detector) fleetOver(now time.Time, i int, prefix netip.Prefix, with uin
 	r := &d.rules[i]
 	m := &d.meters[r.Meter]
 	told := edgeguard.Crossing{
-		Time: now, Node: d.config.Node, Rule: r.Name, Key: edgeguard.Key{Prefix: prefix, With: m.withText(with)},
+		Time: now, Node: d.config.Node, Rule: r.Name, Key: edgeguard.Key{Prefix: m.told(prefix), With: m.withText(with)},
 		Action: d.action(r), Count: count, Limit: r.Limit, Threshold: r.Threshold, Fleet: true,
 	}
 	if told.Action == edgeguard.ActionBlock && with == 0 && !d.fleetBlock(now, r, &told, reason) {
 		return
 	}
-	first := d.crossings.noteNew(crossingKey{r.Name, prefix, with}, seconds(now), m.Window)
+	first := d.crossings.noteNew(crossingKey{r.Name, told.Key.Prefix, with}, seconds(now), m.Window)
 	if hear := d.config.Crossed; hear != nil && (first || told.Action == edgeguard.ActionBlock) {
 		hear(told)
 	}
@@ -244,6 +244,14 @@ func (d *Detector) fleetBlock(now time.Time, r *rule, told *edgeguard.Crossing, 
 	}
 	told.Until = until
 	return changed
+}
+
+// told returns the prefix of a key as people and lists are told it.
+func (m *meter) told(prefix netip.Prefix) netip.Prefix {
+	if m.Everybody {
+		return netip.Prefix{}
+	}
+	return prefix
 }
 
 // withText shows attributes of which only the fingerprint is known: their

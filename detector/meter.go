@@ -2,6 +2,7 @@ package detector
 
 import (
 	"math"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -35,7 +36,8 @@ type meter struct {
 	mark              uint64        // the fingerprint of an excusing meter
 	resumed           *atomic.Int64 // the detector's
 	// exact says that a decision reads the key's ring, and not its count alone, or its
-	// count before the event: batches count for this meter event by event.
+	// count before the event, or that a block made before it matters: batches count for
+	// this meter event by event.
 	exact bool
 }
 
@@ -62,7 +64,7 @@ func newMeter(c *Config, index int) meter {
 		r := &c.Rules.Rules[i]
 		m.fleet = m.fleet || c.Fleet != nil && r.Scope == rules.ScopeFleet
 		m.loses = m.loses || r.OnFleetLoss != rules.LossLocal
-		m.exact = m.exact || readsRing(r, m.Window) || c.Past && deniesByAnswer(r, m.Meter) ||
+		m.exact = m.exact || m.Everybody || readsRing(r, m.Window) || c.Past && deniesByAnswer(r, m.Meter) ||
 			c.withholds() && (m.answers || r.Action == edgeguard.ActionDeny)
 		m.limit = min(m.limit, r.Limit)
 		m.least = min(m.least, leastLimit(r), nearOf(c, r)-1)
@@ -81,7 +83,7 @@ func newMeter(c *Config, index int) meter {
 // tableConfig is that of the tables of the meter's own keys.
 func (m *meter) tableConfig(c *Config) shard.Config {
 	return shard.Config{
-		V4: m.V4, V6: m.V6, With: len(m.Attributes) > 0, Distinct: m.Distinct != 0, Peaks: c.Peaks, Seed: c.Seed,
+		V4: m.V4, V6: m.V6, With: len(m.Attributes) > 0, Everybody: m.Everybody, Distinct: m.Distinct != 0, Peaks: c.Peaks, Seed: c.Seed,
 	}
 }
 
@@ -117,6 +119,14 @@ func (m *meter) table(event *edgeguard.Event) *shard.Table {
 	return m.forgeable
 }
 
+// heldUnder returns the address under which the tables hold what the meter counts of one.
+func (m *meter) heldUnder(addr netip.Addr) netip.Addr {
+	if m.Everybody {
+		return edgeguard.Everybody.Addr()
+	}
+	return addr
+}
+
 // other returns the meter's table that is not this one.
 func (m *meter) other(table *shard.Table) *shard.Table {
 	if table == m.proven {
@@ -134,7 +144,7 @@ func (m *meter) slotAt(sec uint32) uint32 { return sec / m.Width }
 // be copied in pieces of 16 bytes, and reading the address back from such a copy waits
 // for it (measured: a failed store forwarding at each event).
 func (m *meter) prepareOp(op *shard.Op, event *edgeguard.Event, at moment, cost uint16, last *shown) bool {
-	op.Addr = event.Addr
+	op.Addr = m.heldUnder(event.Addr)
 	op.Now = m.slotAt(at.nowSec)
 	op.Slot = op.Now
 	if at.eventSec != at.nowSec { // a division saved: most events are of now

@@ -125,8 +125,11 @@ func hearFleet(r *rand.Rand, set *rules.Set, now time.Time, addr netip.Addr, qui
 	meter, count, lost := r.IntN(len(set.Meters)), r.Uint32N(100), r.IntN(4) == 0
 	m := &set.Meters[meter]
 	prefix, with := m.Key(addr, "").Prefix, uint64(0)
+	if m.Everybody {
+		prefix = edgeguard.Everybody
+	}
 	if len(m.Attributes) > 0 {
-		with = shard.Fingerprint("host=h0")
+		with = shard.Fingerprint("host=h0", false)
 	}
 	for _, o := range slow {
 		o.lost = lost

@@ -127,7 +127,7 @@ func (o *oracle) decide(now time.Time, ev *edgeguard.Event) (edgeguard.Action, s
 			if crossed {
 				o.tell(now, r, ev, does, "", time.Time{})
 			}
-			if crossed && does == edgeguard.ActionDeny && o.outageTwin != nil && m.SparesOutages() && len(m.Attributes) == 0 {
+			if crossed && does == edgeguard.ActionDeny && o.outageTwin != nil && m.SparesOutages() && len(m.Attributes) == 0 && !m.Everybody {
 				o.made = append(o.made, madeTwin{rule: r, prefix: m.Key(ev.Addr, "").Prefix, addr: ev.Addr, since: now, scope: o.scopeOf(ev)})
 			}
 			if does > action {
@@ -364,7 +364,7 @@ func (o *oracle) fleetCount(now time.Time, meter int, prefix netip.Prefix, count
 // count logs the event and adds up what the log holds of the window.
 func (o *oracle) count(i int, m *rules.Meter, now time.Time, ev *edgeguard.Event) (n seen) {
 	cost, ok := m.Match(ev)
-	if !ok {
+	if !ok || m.Everybody && o.blockOf(now, ev.Addr) != nil {
 		return n
 	}
 	with, ok := m.AppendAttributes(ev, nil)

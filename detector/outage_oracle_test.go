@@ -271,7 +271,7 @@ func (o *oracle) hold(i int, m *rules.Meter, now time.Time, ev *edgeguard.Event)
 	value, known := valueOf(m, ev)
 	nowSlot := uint32(now.Unix()) / m.Width
 	slot := min(uint32(ev.Time.Unix())/m.Width, nowSlot)
-	if !matched || !ok || !known || slot+60 <= nowSlot {
+	if !matched || !ok || !known || slot+60 <= nowSlot || m.Everybody && o.blockOf(now, ev.Addr) != nil {
 		return
 	}
 	o.held[i]++
@@ -281,7 +281,7 @@ func (o *oracle) hold(i int, m *rules.Meter, now time.Time, ev *edgeguard.Event)
 	before := o.window(k, nowSlot, 0, 0)
 	o.logs[k] = append(o.logs[k], logged{slot, uint32(cost), o.seq, value})
 	own, rest := o.window(k, nowSlot, 0, 0), o.window(counted, nowSlot, 0, 0)
-	if n := min((own-before)*1000/leastLimit(o.set, m), 20_001); n > o.charged {
+	if n := min((own-before)*1000/leastLimit(o.set, m), 20_001); n > o.charged && !m.Everybody {
 		o.spared[sparedOf(now, ev.Addr)] += n - o.charged
 		o.charged = n
 	}

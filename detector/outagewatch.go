@@ -304,7 +304,7 @@ func (d *Detector) restOf(m *meter, addr netip.Addr, sec uint32) uint32 {
 // Pardon forgets what excusing rules counted of a prefix whose block another node has taken
 // back because the site failed there, and the step of the rule that the block was.
 func (d *Detector) Pardon(now time.Time, rule string, prefix netip.Prefix) {
-	if i, known := d.named[rule]; known {
+	if i, known := d.named[rule]; known && !d.meters[d.rules[i].Meter].Everybody {
 		d.source(&d.rules[i], prefix).table.Clear(prefix.Addr(), "")
 	}
 	for k := range d.meters {
@@ -326,7 +326,7 @@ func (m *meter) pardon(d *Detector, prefix netip.Prefix) {
 
 // pardons reports whether a lift of a prefix takes back what the meter counted of it.
 func (m *meter) pardons(prefix netip.Prefix) bool {
-	return m.aside != nil && len(m.Attributes) == 0 && m.Key(prefix.Addr(), "").Prefix == prefix
+	return m.aside != nil && m.CountsAddresses() && m.Key(prefix.Addr(), "").Prefix == prefix
 }
 
 // Outage is what is known of one scope.

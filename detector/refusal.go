@@ -79,5 +79,8 @@ func (c *decision) refusesRecorded() bool {
 func (c *Config) withholds() bool { return c.Past && c.Counted == nil }
 
 // skips reports whether a meter does not count the event, since what it goes by is an answer
-// that this node gave.
-func (m *meter) skips(c *counting) bool { return c.ours && m.answers }
+// that this node gave, or since a block refuses the event and the count is everybody's: one
+// client that is blocked and goes on would keep it over the limit for all.
+func (m *meter) skips(c *counting) bool {
+	return c.ours && m.answers || m.Everybody && c.standing == blocklist.Blocked
+}

@@ -29,7 +29,7 @@ func nearOf(c *Config, r *rules.Rule) uint32 {
 
 // sample passes the event on as one of the key or block with this prefix.
 func (o *occasion) sample(prefix netip.Prefix, until time.Time) {
-	if hear := o.d.config.Sample; hear != nil && o.audience != forCounter {
+	if hear := o.d.config.Sample; hear != nil && prefix.IsValid() && o.audience != forCounter {
 		hear(o.now, prefix, o.event, until)
 	}
 }

@@ -92,7 +92,7 @@ func (g *outageWatch) noteFailed(m *meter, addr netip.Addr, scope uint8, eventSe
 
 // noteFailed is that of the watch, for a decision.
 func (w *watched) noteFailed(o *occasion, m *meter, added uint16) {
-	if len(m.Attributes) > 0 || o.event.Verified&m.Kind == 0 {
+	if !m.CountsAddresses() || o.event.Verified&m.Kind == 0 {
 		return
 	}
 	g := o.d.outages

@@ -30,7 +30,7 @@ func (o *oracle) share(meter int) uint32 {
 // must, by looking at the whole log of each, and tells of what is over. own is
 // the key's count with the event.
 func (o *oracle) countWide(now time.Time, i int, m *rules.Meter, ev *edgeguard.Event, own uint32, out map[wideKey]seen) {
-	if ev.Addr.Is4() {
+	if ev.Addr.Is4() || m.Everybody {
 		return
 	}
 	share := o.share(i)

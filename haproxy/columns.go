@@ -119,6 +119,8 @@ func cannot(m *rules.Meter, t *rules.Terms) string {
 		return "its when: is evaluated by edgeguard alone"
 	case m.Distinct != 0:
 		return "it counts different values, and HAProxy counts requests"
+	case m.Everybody:
+		return "its key has no address, and HAProxy counts by address"
 	case len(m.Attributes) > 0:
 		return "its key has more than the address"
 	case m.V6 > keyV6:

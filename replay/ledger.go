@@ -161,7 +161,7 @@ func (l *ledger) crossed(c edgeguard.Crossing) {
 func (l *ledger) rowOf(rule string, key edgeguard.Key) rowKey {
 	k := rowKey{rule: l.rules[rule].number, prefix: key.Prefix}
 	if key.With != "" {
-		k.with = shard.Fingerprint(key.With)
+		k.with = shard.Fingerprint(key.With, !key.Prefix.IsValid())
 	}
 	return k
 }

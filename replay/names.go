@@ -40,7 +40,7 @@ func (n *names) remember(event *edgeguard.Event, count, cost uint32) {
 		n.known = make(map[uint64]name)
 	}
 	text := string(with)
-	n.known[shard.Fingerprint(text)] = name{text, count}
+	n.known[shard.Fingerprint(text, n.meter.Everybody)] = name{text, count}
 	for len(n.known) >= maxNames {
 		n.raise()
 	}

@@ -27,7 +27,8 @@ type UnansweredRule struct {
 	Wide bool
 }
 
-// newUnanswered finds the rules of a set that can be asked.
+// newUnanswered finds the rules of a set that can be asked. Those without an address refuse only
+// what they count themselves: a client that is refused by what is not counted could not end it.
 func newUnanswered(s *Set) *Unanswered {
 	a := new(Unanswered)
 	for i := range s.Rules {
@@ -35,7 +36,7 @@ func newUnanswered(s *Set) *Unanswered {
 		m := &s.Meters[r.Meter]
 		key := r.Action == edgeguard.ActionDeny
 		wide := slices.ContainsFunc(r.Widths, func(w Width) bool { return w.Action == edgeguard.ActionDeny && w.Asked })
-		if _, ok := m.Askable(); !ok || !key && !wide {
+		if _, ok := m.Askable(); !ok || m.Everybody || !key && !wide {
 			continue
 		}
 		a.Rules = append(a.Rules, UnansweredRule{i, r.Meter, m.CountsAnswers(), !key})

@@ -14,6 +14,10 @@ type Attribute struct {
 	Field edgeguard.Field
 	// Header is the header's name in lower case, for edgeguard.FieldHeader.
 	Header string
+	// Name is that of a cookie, where Header is "cookie", or of a parameter of the query.
+	Name string
+	// Query says that it is the query or, with Name, a parameter, for edgeguard.FieldPath.
+	Query bool
 }
 
 // How values are shown. A value longer than valueRoom is cut to valueHead, and
@@ -27,21 +31,42 @@ const (
 	hashBytes  = 8
 )
 
-// parseAttribute reads "host", "path", "method", "node" or "header:Name".
+// parseAttribute reads "host", "path", "method", "node", "agent", "query", or "header:",
+// "cookie:" or "query:" and a name.
 func parseAttribute(text string) (Attribute, bool) {
-	if name, ok := strings.CutPrefix(text, "header:"); ok {
-		return Attribute{edgeguard.FieldHeader, strings.ToLower(name)}, isToken(name)
+	switch of, name, named := strings.Cut(text, ":"); {
+	case named && of == "header":
+		return Attribute{Field: edgeguard.FieldHeader, Header: strings.ToLower(name)}, isToken(name)
+	case named && of == "cookie":
+		return Attribute{Field: edgeguard.FieldHeader, Header: "cookie", Name: name}, isToken(name)
+	case named && of == "query":
+		return Attribute{Field: edgeguard.FieldPath, Name: name, Query: true}, isParameter(name)
+	case text == "query":
+		return Attribute{Field: edgeguard.FieldPath, Query: true}, true
 	}
 	switch field, _ := edgeguard.ParseField(text); field {
-	case edgeguard.FieldHost, edgeguard.FieldPath, edgeguard.FieldMethod, edgeguard.FieldNode:
+	case edgeguard.FieldHost, edgeguard.FieldPath, edgeguard.FieldMethod, edgeguard.FieldNode, edgeguard.FieldAgent:
 		return Attribute{Field: field}, true
 	}
 	return Attribute{}, false
 }
 
+// isParameter reports whether a query can have a parameter of this name, as it is read. Other
+// than visible ASCII is left out, so that every key can be shown.
+func isParameter(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune("&;=#", r) })
+}
+
 // String returns the name as in the config, with a header's in lower case.
 func (a Attribute) String() string {
-	if a.Field == edgeguard.FieldHeader {
+	switch {
+	case a.Query && a.Name != "":
+		return "query:" + a.Name
+	case a.Query:
+		return "query"
+	case a.Name != "":
+		return "cookie:" + a.Name
+	case a.Field == edgeguard.FieldHeader:
 		return "header:" + a.Header
 	}
 	return a.Field.String()
@@ -52,6 +77,10 @@ func (a *Attribute) append(dst []byte, ev *edgeguard.Event, fold bool) ([]byte, 
 	if ev.Known&a.Field == 0 {
 		return dst, false
 	}
+	switch {
+	case a.Query, a.Field == edgeguard.FieldHeader, a.Field == edgeguard.FieldAgent:
+		return a.appendSecret(dst, ev)
+	}
 	switch a.Field {
 	case edgeguard.FieldHost:
 		return appendHost(append(dst, "host="...), ev.Host), true
@@ -59,18 +88,75 @@ func (a *Attribute) append(dst []byte, ev *edgeguard.Event, fold bool) ([]byte, 
 		return appendPath(append(dst, "path="...), ev.Path, fold), true
 	case edgeguard.FieldMethod:
 		return appendMethod(append(dst, "method="...), ev.Method), true
-	case edgeguard.FieldNode:
-		return appendValue(append(dst, "node="...), ev.Node), true
 	}
-	if ev.Header == nil {
-		return dst, false
-	}
-	value, ok := ev.Header(a.Header)
+	return appendValue(append(dst, "node="...), ev.Node), true
+}
+
+// appendSecret is append for a value of which only the beginning and a hash are shown.
+func (a *Attribute) appendSecret(dst []byte, ev *edgeguard.Event) ([]byte, bool) {
+	value, ok := a.secret(ev)
 	if !ok {
 		return dst, false
 	}
-	dst = append(append(append(dst, "header:"...), a.Header...), '=')
-	return appendDigest(dst, value, min(headerHead, len(value)/4)), true
+	switch {
+	case a.Query:
+		dst = append(dst, "query"...)
+	case a.Field == edgeguard.FieldAgent:
+		dst = append(dst, "agent"...)
+	case a.Name != "":
+		dst = append(dst, "cookie"...)
+	default:
+		dst = append(append(dst, "header:"...), a.Header...)
+	}
+	if a.Name != "" {
+		dst = append(append(dst, ':'), a.Name...)
+	}
+	return appendDigest(append(dst, '='), value, min(headerHead, len(value)/4)), true
+}
+
+// secret returns the value of such an attribute.
+func (a *Attribute) secret(ev *edgeguard.Event) (value string, ok bool) {
+	switch {
+	case a.Query && a.Name != "":
+		return parameterNamed(query(ev.Path), a.Name)
+	case a.Query:
+		return query(ev.Path), true
+	case a.Field == edgeguard.FieldAgent:
+		return ev.Agent, true
+	case ev.Header == nil:
+		return "", false
+	}
+	if value, ok = ev.Header(a.Header); ok && a.Name != "" {
+		return cookieNamed(value, a.Name)
+	}
+	return value, ok
+}
+
+// parameterNamed returns the first parameter of a query that has a name, both decoded.
+func parameterNamed(query, name string) (value string, ok bool) {
+	for n := 0; query != "" && n < mostParameters; n++ {
+		part := query
+		if end := strings.IndexAny(query, "&;"); end >= 0 {
+			part, query = query[:end], query[end+1:]
+		} else {
+			query = ""
+		}
+		key, value, _ := strings.Cut(part, "=")
+		if decoded(key) == name {
+			return decoded(value), true
+		}
+	}
+	return "", false
+}
+
+// cookieNamed returns the first cookie of a Cookie header that has a name, as browsers write it.
+func cookieNamed(header, name string) (value string, ok bool) {
+	for part := range strings.SplitSeq(header, ";") {
+		if key, value, found := strings.Cut(strings.TrimLeft(part, " \t"), "="); found && key == name {
+			return strings.TrimRight(value, " \t"), true
+		}
+	}
+	return "", false
 }
 
 func appendHost(dst []byte, host string) []byte {

@@ -225,8 +225,9 @@ func (c *compiler) fillAction(rule *Rule, spec *Spec, meter *Meter) {
 	if rule.BlockFor < time.Second {
 		c.problem("block_for", flaw{fmt.Sprintf("invalid duration %v", rule.BlockFor), "use at least 1s, such as 10m"})
 	}
+	c.checkEverybody(rule, spec, meter)
 	c.fillEscalate(rule, spec)
-	if rule.Action != edgeguard.ActionBlock {
+	if rule.Action != edgeguard.ActionBlock || meter.Everybody {
 		return
 	}
 	if len(meter.Attributes) > 0 {

@@ -17,6 +17,9 @@ type Meter struct {
 	Window time.Duration
 	Width  uint32 // seconds per slot: a sixtieth of the window
 	V4, V6 uint8  // prefix lengths, in bits
+	// Everybody says that its keys have no address: all are held under
+	// [edgeguard.Everybody].
+	Everybody bool
 	// Attributes are the key's parts besides the address, in a fixed order.
 	Attributes []Attribute
 	// Distinct is what is counted the different values of, once each; 0 for events.
@@ -133,6 +136,9 @@ func (m *Meter) AppendAttributes(ev *edgeguard.Event, buf []byte) ([]byte, bool)
 
 // Key returns the key that an event from addr counts under, for what With said.
 func (m *Meter) Key(addr netip.Addr, with string) edgeguard.Key {
+	if m.Everybody {
+		return edgeguard.Key{With: with}
+	}
 	bits := int(m.V6)
 	if addr.Is4() {
 		bits = int(m.V4)
@@ -140,6 +146,10 @@ func (m *Meter) Key(addr netip.Addr, with string) edgeguard.Key {
 	prefix, _ := addr.Prefix(bits) // no error: Compile checked the bits, and sensors cut zones
 	return edgeguard.Key{Prefix: prefix, With: with}
 }
+
+// CountsAddresses reports whether a key is an address or a network, and nothing else: what
+// concerns a client as a whole looks at these.
+func (m *Meter) CountsAddresses() bool { return len(m.Attributes) == 0 && !m.Everybody }
 
 // Fields returns the fields that an event's source must supply for the meter to
 // count it. Those that only charges look at are not among them.

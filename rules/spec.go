@@ -40,6 +40,9 @@ type Spec struct {
 	// Action is edgeguard.ActionBlock, ActionDeny or ActionShadow; the zero
 	// value means ActionBlock.
 	Action edgeguard.Action
+	// Everybody says that a rule whose key has no address may deny: it refuses everybody
+	// who asks for what is over the limit.
+	Everybody bool
 	// BlockFor is how long a block lasts: 10 minutes by default.
 	BlockFor time.Duration
 	// Escalate is how long the blocks after the first last, none shorter than
@@ -119,8 +122,11 @@ type Match struct {
 type Group struct {
 	// V4 and V6 are prefix lengths in bits; 0 means 32 and 64.
 	V4, V6 int
-	// With names attributes that are part of the key: "host", "path",
-	// "method", "node", or "header:" and a header's name.
+	// Everybody leaves the address out: IPv4 and IPv6 count in one key, or in one for
+	// each value of With.
+	Everybody bool
+	// With names attributes that are part of the key: "host", "path", "method", "node",
+	// "agent", "query", or "header:", "cookie:" or "query:" and a name.
 	With []string
 }
 

@@ -62,14 +62,14 @@ func (w *Width) ActionName() string {
 
 // fillWide finds the networks that the rule counts beside its key. It needs
 // the rule's limit and action. A kind that can be forged is not counted in wide
-// networks: it could only raise alarms.
+// networks: it could only raise alarms. Nor is a key without an address.
 func (c *compiler) fillWide(rule *Rule, spec *Spec, meter *Meter) {
 	rule.Wide = spec.Wide
 	if int(spec.Wide) >= len(wideNames) {
 		c.problem("wide", flaw{fmt.Sprintf("invalid value %v", spec.Wide), "use default, off, report or strict"})
 		return
 	}
-	if spec.Wide == WideOff || meter.Kind&edgeguard.Verifiable == 0 {
+	if spec.Wide == WideOff || meter.Kind&edgeguard.Verifiable == 0 || meter.Everybody {
 		return
 	}
 	home := Width{Bits: homeBits, Times: homeTimes, Action: rule.Action, Asked: true}

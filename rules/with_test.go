@@ -39,6 +39,17 @@ func TestWith(t *testing.T) {
 		{"no control characters", []string{"path"}, func(ev *edgeguard.Event) { ev.Path = "/%1b[2J\n\xc2\x9b" }, "path=/%1B[2J%0A%C2%9B"},
 		{"no escape passes for another", []string{"path"}, func(ev *edgeguard.Event) { ev.Path = "/%2520" }, "path=/%2520"},
 		{"space", []string{"path"}, func(ev *edgeguard.Event) { ev.Path = "/%20" }, "path=/%20"},
+		{"agent", []string{"agent"}, func(ev *edgeguard.Event) { ev.Known |= edgeguard.FieldAgent; ev.Agent = "curl/8.5.0 x" }, "agent=cur…" + digest("curl/8.5.0 x")},
+		{"agent unknown", []string{"agent"}, nil, ""},
+		{"query", []string{"query"}, func(ev *edgeguard.Event) { ev.Path = "/x?a=1&b=23" }, "query=a=…" + digest("a=1&b=23")},
+		{"no query is a value", []string{"query"}, func(ev *edgeguard.Event) { ev.Path = "/x" }, "query=…" + digest("")},
+		{"parameter", []string{"query:b"}, func(ev *edgeguard.Event) { ev.Path = "/x?a=1;%62=%32+3&b=9#" }, "query:b=…" + digest("2 3")},
+		{"parameter without a value", []string{"query:b"}, func(ev *edgeguard.Event) { ev.Path = "/x?b" }, "query:b=…" + digest("")},
+		{"no such parameter", []string{"query:b"}, func(ev *edgeguard.Event) { ev.Path = "/x?ab=1&=b" }, ""},
+		{"parameter behind too many", []string{"query:b"}, func(ev *edgeguard.Event) { ev.Path = "/x?" + strings.Repeat("a&", 100) + "b=1" }, ""},
+		{"cookie", []string{"cookie:sid"}, nil, "cookie:sid=ab…" + digest("abcdefgh")},
+		{"cookies are told apart by case", []string{"cookie:SID"}, nil, "cookie:SID=…" + digest("x=y")},
+		{"no such cookie", []string{"cookie:si"}, nil, ""},
 		{"long path", []string{"path"}, func(ev *edgeguard.Event) { ev.Path = long }, "path=" + long[:64] + "…" + digest(long)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -49,7 +60,7 @@ func TestWith(t *testing.T) {
 			ev.Node = "edge-1"
 			ev.Known |= edgeguard.FieldNode | edgeguard.FieldHeader
 			ev.Header = func(name string) (string, bool) {
-				value, ok := map[string]string{"x-api-key": "0123456789abcdef", "pin": "1234"}[name]
+				value, ok := map[string]string{"x-api-key": "0123456789abcdef", "pin": "1234", "cookie": "a=sid=1; sid=abcdefgh ;SID=x=y; sid=2"}[name]
 				return value, ok
 			}
 			if c.edit != nil {

@@ -9,7 +9,8 @@ import (
 
 // Entry is one key as Each shows it.
 type Entry struct {
-	// Key has no With: the table keeps only the attributes' fingerprint.
+	// Key has no With: the table keeps only the attributes' fingerprint. It has no Prefix
+	// where keys have no address.
 	Key edgeguard.Key
 	// With is the [Fingerprint] of the attributes, 0 in a table without.
 	With uint64
@@ -37,7 +38,11 @@ func (t *Table) ClearEntry(e Entry) {
 
 // keyOf finds the entry's half of the table and its key there.
 func (t *Table) keyOf(e Entry) (*half, key) {
-	f, k := t.halfAndKey(e.Key.Prefix.Addr(), "")
+	addr := e.Key.Prefix.Addr()
+	if t.everybody {
+		addr = edgeguard.Everybody.Addr()
+	}
+	f, k := t.halfAndKey(addr, "")
 	if t.with {
 		k.rest = e.With
 	}

@@ -24,6 +24,7 @@ type half struct {
 
 func (f *half) initTable(mem *Memory, fam family, prefixBits uint8, c Config, seed uint64) {
 	f.prefix = newPrefix(fam, prefixBits, c.With)
+	f.prefix.everybody = c.Everybody
 	f.layout = newLayout(f.prefix.keySize(fam), c.Peaks)
 	f.mem, f.seed, f.marks = mem, seed, c.Distinct
 	// One page a lock is the least that a half takes: 1/256 of the budget, if

@@ -1,9 +1,13 @@
 package shard
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"math/bits"
 
 	"github.com/cespare/xxhash/v2"
+
+	"edgeguard/internal/unsafetext"
 )
 
 // The primes of XXH64.
@@ -44,11 +48,19 @@ func avalanche(h uint64) uint64 {
 	return h ^ h>>32
 }
 
-// Fingerprint is what a table keeps of a key's attributes. Its seed is fixed,
+// Fingerprint is what a table keeps of a key's attributes. It has no secret,
 // so that a key has the same identity on every node and after a restart. Who
 // finds two texts with one fingerprint has merged two counts of his own: the
-// address is part of the key.
-func Fingerprint(with string) uint64 { return xxhash.Sum64String(with) }
+// address is part of the key. Where it is not, he would have merged those of
+// others, and everybody says that the hash must not let him: it is then the
+// first 8 bytes of SHA-256.
+func Fingerprint(with string, everybody bool) uint64 {
+	if everybody {
+		sum := sha256.Sum256(unsafetext.Bytes(with))
+		return binary.BigEndian.Uint64(sum[:])
+	}
+	return xxhash.Sum64String(with)
+}
 
 // Value returns what stands for a text in a table of marks. The seed must be secret: who
 // knows it can make texts that count as one.

@@ -26,6 +26,7 @@ type prefix struct {
 	bits        uint8
 	first, rest uint64 // masks
 	with        bool
+	everybody   bool // keys have no address
 }
 
 func newPrefix(f family, bits uint8, with bool) prefix {
@@ -59,8 +60,12 @@ func (p *prefix) keySize(f family) uintptr {
 	return size
 }
 
-// addrOf returns the address that a key was made of, cut to the prefix.
+// addrOf returns the address that a key was made of, cut to the prefix; none where keys have
+// no address.
 func (p *prefix) addrOf(f family, k key) netip.Prefix {
+	if p.everybody {
+		return netip.Prefix{}
+	}
 	if f == v4 {
 		var b [4]byte
 		binary.BigEndian.PutUint32(b[:], uint32(k.first))

@@ -154,7 +154,7 @@ func askMarks(t *testing.T, table *Table, v *values, op *Op, now, n uint32) {
 // compareMarks holds Each against all that the twin knows.
 func compareMarks(t *testing.T, table *Table, want *sights, now uint32) {
 	t.Helper()
-	texts := map[uint64]string{Fingerprint("host=a"): "host=a", Fingerprint("host=b"): "host=b", Fingerprint(""): ""}
+	texts := map[uint64]string{Fingerprint("host=a", false): "host=a", Fingerprint("host=b", false): "host=b", Fingerprint("", false): ""}
 	shown := map[logKey]bool{}
 	table.EachEntry(now, func(e Entry) bool {
 		k := logKey{prefix: e.Key.Prefix}

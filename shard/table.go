@@ -37,6 +37,8 @@ type Config struct {
 	FewV4 bool
 	// With says that keys carry attributes.
 	With bool
+	// Everybody says that the keys have no address: Op.Addr is [edgeguard.Everybody]'s.
+	Everybody bool
 	// Peaks keeps each key's greatest count, four bytes more a key. Such keys
 	// are not forgotten when they are idle, only when the budget is used up.
 	Peaks bool
@@ -52,10 +54,11 @@ type Config struct {
 // Table counts the keys of one meter. It is safe for concurrent use: it is
 // split over locks, each held for one event.
 type Table struct {
-	halves [2]half // by family
-	with   bool
-	marks  bool
-	sweep  sweep
+	halves    [2]half // by family
+	with      bool
+	everybody bool
+	marks     bool
+	sweep     sweep
 }
 
 // New makes an empty table that draws on mem. It panics if the prefix lengths
@@ -70,7 +73,7 @@ func New(mem *Memory, c Config) *Table {
 	if c.V4 > 32 || c.V6 > 128 || c.With && c.V6 > 64 {
 		panic(fmt.Sprintf("shard: no keys of /%d and /%d (with attributes: %t)", c.V4, c.V6, c.With))
 	}
-	t := &Table{with: c.With, marks: c.Distinct}
+	t := &Table{with: c.With, everybody: c.Everybody, marks: c.Distinct}
 	seed := hash1(c.Seed, mem.number())
 	t.halves[v4].initTable(mem, v4, c.V4, c, seed)
 	t.halves[v6].initTable(mem, v6, c.V6, c, seed+1)
@@ -196,7 +199,7 @@ func (t *Table) halfAndKey(addr netip.Addr, with string) (*half, key) {
 		k.rest = binary.BigEndian.Uint64(a[8:]) & f.prefix.rest
 	}
 	if t.with {
-		k.rest = Fingerprint(with)
+		k.rest = Fingerprint(with, t.everybody)
 	}
 	return f, k
 }

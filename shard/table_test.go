@@ -86,7 +86,7 @@ func ask(t *testing.T, r *traffic, table *Table, want *log) {
 func compare(t *testing.T, table *Table, want *log, c Config, now uint32) {
 	t.Helper()
 	seen := map[logKey]bool{}
-	texts := map[uint64]string{Fingerprint("host=a"): "host=a", Fingerprint("host=b"): "host=b", Fingerprint(""): ""}
+	texts := map[uint64]string{Fingerprint("host=a", false): "host=a", Fingerprint("host=b", false): "host=b", Fingerprint("", false): ""}
 	table.EachEntry(now, func(e Entry) bool {
 		k := logKey{prefix: e.Key.Prefix}
 		if c.With {

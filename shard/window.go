@@ -11,7 +11,7 @@ import (
 // snapshot keeps. head is the newest slot in which the key was seen, and
 // counts are the slots head-59 to head, slot s at s % ring.Slots, so that
 // ring.New(head, counts) is the window. with is the [Fingerprint] of the
-// attributes. As with Each, a page is copied under its lock and shown without
+// attributes, and prefix [edgeguard.Everybody] where keys have no address. As with Each, a page is copied under its lock and shown without
 // it; counts may be kept until the next call of yield.
 func (t *Table) Windows(yield func(prefix netip.Prefix, with uint64, head uint32, counts *ring.Counts) bool) {
 	var keys []copied
@@ -28,7 +28,11 @@ func (t *Table) Windows(yield func(prefix netip.Prefix, with uint64, head uint32
 				from = f.entries(i, from, 0, add)
 				more = from != 0
 				for k := range keys {
-					if e := f.shownEntry(family(fam), &keys[k]); !yield(e.Key.Prefix, e.With, e.Head, &counts[k]) {
+					e := f.shownEntry(family(fam), &keys[k])
+					if t.everybody {
+						e.Key.Prefix = edgeguard.Everybody
+					}
+					if !yield(e.Key.Prefix, e.With, e.Head, &counts[k]) {
 						return
 					}
 				}

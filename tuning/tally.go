@@ -69,7 +69,7 @@ func ConfigOf(m *rules.Meter) Config {
 	if m.Distinct != 0 {
 		c.Most = rules.MaxDistinct
 	}
-	if len(m.Attributes) > 0 || m.V4 != rules.DefaultV4 || m.V6 != rules.DefaultV6 {
+	if !m.CountsAddresses() || m.V4 != rules.DefaultV4 || m.V6 != rules.DefaultV6 {
 		c.Keys = Noun{"key", "keys"}
 	}
 	return c

@@ -58,7 +58,7 @@ func New(d detector.Config, c aggregator.Config) *Member {
 		id := fingerprint(meter)
 		m.index[id] = i
 		c.Meters[i] = aggregator.Meter{Fingerprint: id, Width: meter.Width, Limit: limits[i],
-			V4: meter.V4, V6: meter.V6, With: len(meter.Attributes) > 0, Table: m.proven(meter), Renews: m.renews(i), SparesOutages: meter.SparesOutages()}
+			V4: meter.V4, V6: meter.V6, With: len(meter.Attributes) > 0, Everybody: meter.Everybody, Table: m.proven(meter), Renews: m.renews(i), SparesOutages: meter.SparesOutages()}
 	}
 	m.Totals = aggregator.New(c)
 	return m
@@ -108,8 +108,8 @@ func (m *Member) Width(meter uint64) uint32 {
 func (m *Member) KeyOfBlock(rule string, prefix netip.Prefix) (aggregator.Key, bool) {
 	for i := range m.rules {
 		r := &m.rules[i]
-		if meter := &m.meters[r.Meter]; r.Name == rule && r.Scope == rules.ScopeFleet &&
-			len(meter.Attributes) == 0 && meter.Key(prefix.Addr(), "").Prefix == prefix {
+		if meter := &m.meters[r.Meter]; r.Name == rule && r.Scope == rules.ScopeFleet && prefix.IsValid() &&
+			meter.CountsAddresses() && meter.Key(prefix.Addr(), "").Prefix == prefix {
 			return aggregator.Key{Meter: fingerprint(meter), Prefix: prefix}, true
 		}
 	}
@@ -157,5 +157,5 @@ func (m *Member) Pardon(now time.Time, rule string, prefix netip.Prefix) {
 // Blocked reports whether one block in force covers the key. A key with
 // attributes is never blocked.
 func (m *Member) Blocked(now time.Time, key aggregator.Key) bool {
-	return key.With == 0 && m.list.Covers(now, key.Prefix)
+	return key.With == 0 && key.HasAddress() && m.list.Covers(now, key.Prefix)
 }

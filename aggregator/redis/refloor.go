@@ -32,7 +32,7 @@ func (c *clearing) refloor(ctx context.Context, now time.Time) error {
 		c.node.Calm("forged", "counts")
 	}
 	for _, one := range due {
-		if c.mirror.Lifts(one.Key.Prefix) {
+		if one.Key.HasAddress() && c.mirror.Lifts(one.Key.Prefix) {
 			continue
 		}
 		c.node.Alarm("forged", "marks", fmt.Sprintf("Redis counts nothing of %s, as after an unblock, and there was none: another client writes to Redis: the mark is taken back", one.Key.Prefix))

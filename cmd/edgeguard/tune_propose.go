@@ -110,7 +110,7 @@ func (t *tuneJob) proposePresets(ctx context.Context, log *tunedLog, shipped []r
 		name, _, _ := strings.Cut(rr.Rule.Name, "/")
 		for i := range rr.Offenders {
 			o := &rr.Offenders[i]
-			if o.Action >= edgeguard.ActionDeny && evidence.Prefix(o.Key.Prefix.Addr()) == o.Key.Prefix { // of a network nothing is known
+			if o.Action >= edgeguard.ActionDeny && o.Key.Prefix.IsValid() && evidence.Prefix(o.Key.Prefix.Addr()) == o.Key.Prefix { // of a network nothing is known
 				refused[name] = append(refused[name], o.Key)
 			}
 		}

@@ -37,7 +37,7 @@ func boundOf(set *rules.Set) bound {
 	for i := range set.Rules {
 		r := &set.Rules[i]
 		m := &set.Meters[r.Meter]
-		if m.Kind&(edgeguard.KindRequest|edgeguard.KindResponse) == 0 {
+		if m.Kind&(edgeguard.KindRequest|edgeguard.KindResponse) == 0 || m.Everybody {
 			continue
 		}
 		limit := max(r.Limit, leastUnseen)

@@ -52,10 +52,13 @@ func (p *peer) Width(meter uint64) uint32 {
 // Over implements redis.Peer.
 func (p *peer) Over(k aggregator.Key, count uint32, split []aggregator.NodeCount) {
 	now := p.Clock.Now()
-	if held, ok := p.Held(k.Prefix); ok && held == k {
+	if held, ok := p.Held(k.Prefix); k.HasAddress() && ok && held == k {
 		p.Quarantine.Release(now, k.Prefix)
 	}
 	p.Pipeline.Over(now, k, count, split)
+	if !k.HasAddress() {
+		return
+	}
 	if p.Evidence.Split(k.Prefix, split) {
 		p.Touch()
 	}
@@ -67,11 +70,14 @@ func (p *peer) Over(k aggregator.Key, count uint32, split []aggregator.NodeCount
 // Settled implements redis.Peer. A block of another node that is charged to the
 // budget is not settled: what the nodes counted may confirm it.
 func (p *peer) Settled(k aggregator.Key, peak uint32) bool {
-	return p.Pipeline.Current().Member.Settled(p.Clock.Now(), k, peak) && p.Quarantine.ChargedShare(k.Prefix) == 0
+	return p.Pipeline.Current().Member.Settled(p.Clock.Now(), k, peak) && (!k.HasAddress() || p.Quarantine.ChargedShare(k.Prefix) == 0)
 }
 
 // Weighs implements redis.Peer.
 func (p *peer) Weighs(k aggregator.Key) bool {
+	if !k.HasAddress() {
+		return false
+	}
 	_, held := p.Quarantine.HeldBlock(k.Prefix)
 	return held || p.Quarantine.ChargedShare(k.Prefix) > 0
 }

@@ -77,6 +77,9 @@ func (s *Status) crossingsOf(r *rules.Rule, wide uint8) (out []admin.Crossings) 
 // keyName returns in words what a meter counts together.
 func keyName(m *rules.Meter) string {
 	name := "address"
+	if m.Everybody {
+		name = "everybody"
+	}
 	if m.V4 != rules.DefaultV4 || m.V6 != rules.DefaultV6 {
 		name = fmt.Sprintf("address /%d, /%d", m.V4, m.V6)
 	}
@@ -113,7 +116,7 @@ func (s *Status) Top(now time.Time, n int) []admin.KeyCount {
 			return count > 0 && slices.ContainsFunc(meter.Rules, func(i int) bool { return top.takes(count, set[i].Limit) })
 		}
 		proven(g.Tables(), meter, s.from.Clock.Local(now), leads, func(e *shard.Entry) {
-			if blocked(e.Key.Prefix) { // here, as a flood of them would take all places
+			if !meter.Everybody && blocked(e.Key.Prefix) { // here, as a flood of them would take all places
 				return
 			}
 			key := keyOf(meter, e)
@@ -132,7 +135,7 @@ func (s *Status) Inside(now time.Time, prefix netip.Prefix) admin.Inside {
 	most := admin.Inside{Protected: s.from.List.ProtectedIn(prefix, admin.MostExempt)}
 	for i := range g.Config.Rules.Meters {
 		m := &g.Config.Rules.Meters[i]
-		if len(m.Attributes) > 0 {
+		if !m.CountsAddresses() {
 			continue
 		}
 		keys := 0

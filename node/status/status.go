@@ -109,6 +109,9 @@ func (s *Status) outward(blocks iter.Seq[edgeguard.Block]) iter.Seq[edgeguard.Bl
 
 // Find implements admin.Reader.
 func (s *Status) Find(now time.Time, prefix netip.Prefix) []edgeguard.Block {
+	if !prefix.IsValid() {
+		return nil // a key without an address
+	}
 	found := s.from.List.Around(s.from.Clock.Local(now), prefix)
 	for i := range found {
 		found[i] = s.Outward(found[i])

@@ -144,7 +144,7 @@ func peopleWhoSend(have []rules.Spec) []rules.People {
 	for i := range have {
 		spec := &have[i]
 		m := meterOf(*spec)
-		if spec.People.Count == 0 || !m.Sends || spec.Match.Path == nil || spec.Distinct != "" || spec.Key.V4 != 0 {
+		if spec.People.Count == 0 || !m.Sends || spec.Match.Path == nil || spec.Distinct != "" || spec.Key.V4 != 0 || spec.Key.Everybody {
 			continue
 		}
 		unit := m.MeasureOf().Each
