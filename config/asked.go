@@ -15,11 +15,15 @@ func (r *reader) asks(c *Config) bool {
 	})
 }
 
+// countsAsked reports whether requests are counted where a proxy asks about them.
+func (c *Config) countsAsked() bool {
+	return slices.ContainsFunc(c.Listeners(), func(l Entry) bool { return l.Asked != "" && l.kinds&edgeguard.KindRequest != 0 })
+}
+
 // unasked warns of rules that deny and refuse nothing. Lists and HAProxy's tables know
 // addresses, and an answer was sent, so that only a proxy that asks about a request can refuse
 // it.
 func (r *reader) unasked(c *Config) {
-	const block = "set action: block"
 	var all []idle
 	fixes := map[string]string{}
 	for i := range c.Rules.Rules {
@@ -29,10 +33,15 @@ func (r *reader) unasked(c *Config) {
 		}
 		meter := &c.Rules.Meters[rule.Meter]
 		fields, ok := meter.Askable()
-		reason, fix := "", ""
+		reason, fix, block := "", "", "set action: block"
+		if meter.Everybody {
+			block = "set action: shadow"
+		}
 		switch missing := fields &^ (authFields | edgeguard.FieldCrawler); {
 		case !r.asks(c):
 			reason, fix = "it denies the requests that match, which lists cannot know, and no listener says that a proxy asks", block+", or have a proxy ask (listen.auth, listen.envoy, haproxy.spoe)"
+		case meter.Everybody && !c.countsAsked(): // is not asked, and refuses what it counts
+			reason, fix = "its key has no address, so it refuses only the requests that are counted where a proxy asks, and none are", "leave out emit: nothing at the listener, or "+block
 		case ok && missing == 0:
 			continue
 		case ok:

@@ -129,6 +129,7 @@ func TestYAMLReadsBack(t *testing.T) {
 		"notify: {webhooks: [{name: a, url_file: /a b, secret_file: /s, template_file: /t, content_type: text/plain, every: 1h, timeout: 5s, fleet: true, ca_file: /c, send: [alarms, blocks], headers: [{name: Title, value: 'a: \"b\"'}, {name: Authorization, file: /h}]}, {name: b, url: 'http://[::1]:1/'}]}",
 		"crowdsec: {decisions: {url: 'http://[::1]:8080/', key_file: '/k $$', origins: [CAPI, lists], scenarios_containing: SSH, most: 5, every: 1m}, alerts: {url: 'https://lapi', machine_id: edge-1, password_file: /p, ca_file: /c, manual: true}}",
 		"crowdsec: {decisions: {url: 'http://lapi:8080/x/', key_file: /k, insecure: true, scenarios_not_containing: [a, b]}}",
+		"rules: [{name: a, threshold: 9, key: {address: none}, action: shadow}, {name: b, threshold: 60000, key: {address: none, with: [path, agent, query, 'cookie:Sid', 'query:a[]', 'header:X-Y']}, action: deny, everybody: true, wide: strict}]",
 		"rules: [{name: 'y', threshold: 1, match: {not: {path: '/a b%2A*'}, host: 'x'}, window: 90m}]",
 	} {
 		c, err := config.Parse("f", []byte(text))

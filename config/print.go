@@ -47,6 +47,14 @@ func limitText(limit uint32, meter *rules.Meter) string {
 	return fmt.Sprint(limit)
 }
 
+// rateText writes what a limit comes to that all clients share.
+func rateText(rule *rules.Rule, meter *rules.Meter) string {
+	if !meter.Everybody {
+		return ""
+	}
+	return fmt.Sprintf(", of all clients together: %.3g a second", float64(rule.Limit)/meter.Window.Seconds())
+}
+
 func (c *Config) writeRules(to *yaml.Printer, _ string) {
 	p := printer{to}
 	if len(c.Specs) == 0 {
@@ -67,7 +75,7 @@ func (p *printer) rule(spec *rules.Spec, rule *rules.Rule, meter *rules.Meter) {
 	if spec.When != "" {
 		p.Field(2, "when", yaml.Quote(spec.When))
 	}
-	p.Field(2, "threshold", fmt.Sprintf("%d # limit %s", rule.Threshold, limitText(rule.Limit, meter)))
+	p.Field(2, "threshold", fmt.Sprintf("%d # limit %s%s", rule.Threshold, limitText(rule.Limit, meter), rateText(rule, meter)))
 	if rule.People.Count > 0 {
 		p.Field(2, "people", fmt.Sprintf("{count: %d, scene: %s}", rule.People.Count, yaml.Quote(rule.People.Scene)))
 	}
@@ -80,7 +88,7 @@ func (p *printer) rule(spec *rules.Spec, rule *rules.Rule, meter *rules.Meter) {
 	p.cost(spec)
 	p.Field(2, "action", rule.Action.String())
 	if spec.Everybody {
-		p.Field(2, "everybody", "true")
+		p.Field(2, "everybody", "true # while the count is over, what matches is refused to everybody, and any client can bring that about")
 	}
 	if rule.Action == edgeguard.ActionBlock {
 		p.Field(2, "block_for", yaml.Duration(rule.BlockFor))

@@ -34,7 +34,7 @@ const (
 	NoteShadow    = "%s: shadow, which only reports."
 	NoteChallenge = "WARNING: %s becomes deny. edgeguard has no challenge: a person is refused like a program. Set `action: shadow` until the threshold is right."
 	NoteResponse  = "The custom response is not imported: edgeguard answers 429, or your proxy answers."
-	NoAddress     = "%s: %s counts all addresses together there, and edgeguard counts each address"
+	NoteEverybody = "WARNING: everybody: true. While the count is over the limit, what matches is refused to everybody, and any client can bring that about."
 )
 
 // RulesOf returns the rules that find finds in a JSON text. fix says how to get what can be
@@ -116,6 +116,10 @@ func (r *Report) Add(rule *Draft, name string) {
 		r.names = map[string]bool{}
 	}
 	rule.Spec.Name, rule.Spec.Guard = "imported", "1"
+	if rule.Spec.Key.Everybody && rule.Spec.Action == edgeguard.ActionDeny {
+		rule.Spec.Everybody = true
+		rule.NoteDecision(NoteEverybody)
+	}
 	if len(rule.Refused) == 0 {
 		_, problems := rules.Compile([]rules.Spec{rule.Spec})
 		for _, p := range problems {
@@ -135,7 +139,7 @@ func (r *Draft) remark() {
 	if strings.Contains(r.Spec.When, "lower(") || strings.Contains(r.Spec.When, "(?i)") {
 		r.NoteDecision("Letters are compared in any case as Unicode has it: here the Kelvin sign (U+212A) counts as k, too.")
 	}
-	if slices.ContainsFunc(r.Spec.Key.With, func(part string) bool { return strings.HasPrefix(part, "header:") }) {
+	if slices.ContainsFunc(r.Spec.Key.With, func(part string) bool { return strings.HasPrefix(part, "header:") || strings.HasPrefix(part, "cookie:") }) {
 		r.NoteDecision("Headers come from a proxy that asks edgeguard, and are in no access log: `edgeguard replay` with one counts nothing by this rule.")
 	}
 }
@@ -243,10 +247,20 @@ func (r *Draft) write(b *strings.Builder) {
 	field("    threshold", fmt.Sprint(s.Threshold))
 	field("    guard", s.Guard)
 	field("    window", yaml.Duration(s.Window))
+	var key []string
+	if s.Key.Everybody {
+		key = append(key, "address: none")
+	}
 	if len(s.Key.With) > 0 {
-		field("    key", "{with: "+yaml.Flow(s.Key.With)+"}")
+		key = append(key, "with: "+yaml.Flow(s.Key.With))
+	}
+	if len(key) > 0 {
+		field("    key", "{"+strings.Join(key, ", ")+"}")
 	}
 	field("    action", s.Action.String())
+	if s.Everybody {
+		field("    everybody", "true")
+	}
 	if s.Action == edgeguard.ActionBlock {
 		field("    block_for", yaml.Duration(s.BlockFor))
 	}

@@ -17,7 +17,8 @@ func (im *importer) readKey(out *migrate.Draft, s *migrate.JSONValue) {
 	case kind == "FORWARDED_IP":
 		forwarded(out, s)
 	case kind == "CONSTANT":
-		out.Refuse("AggregateKeyType CONSTANT counts all clients together: edgeguard counts each address, and refuses no client for what others did")
+		out.Spec.Key.Everybody = true
+		out.NoteDecision("AggregateKeyType CONSTANT: all clients together, which is address: none.")
 	case kind == "CUSTOM_KEYS":
 		im.customKeys(out, s)
 	default:
@@ -46,6 +47,23 @@ func forwarded(out *migrate.Draft, s *migrate.JSONValue) {
 	}
 }
 
+// unknown says of what AWS can count by, and edgeguard cannot, why.
+var unknown = map[string]string{
+	"ASN":            "whose network an address is in no source says",
+	"JA3Fingerprint": "since no source reports fingerprints of TLS",
+	"JA4Fingerprint": "since no source reports fingerprints of TLS",
+	"LabelNamespace": "since the labels of other rules are not imported",
+}
+
+// named returns the name of a header, a cookie or a parameter.
+func named(out *migrate.Draft, kind string, key *migrate.JSONValue) string {
+	name, ok := key.Field("Name").Text()
+	if !ok {
+		out.Refuse("CustomKeys.%s has no Name", kind)
+	}
+	return name
+}
+
 // customKeys reads a list of what keys are made of.
 func (im *importer) customKeys(out *migrate.Draft, s *migrate.JSONValue) {
 	addresses := 0
@@ -68,11 +86,19 @@ func (im *importer) customKeys(out *migrate.Draft, s *migrate.JSONValue) {
 		case "UriPath":
 			transformed(out, "CustomKeys.UriPath", key, "NONE", "URL_DECODE", "NORMALIZE_PATH")
 			with = append(with, "path")
+		case "QueryString":
+			transformed(out, "CustomKeys.QueryString", key, "NONE")
+			with = append(with, "query")
+			out.NoteDecision("A request without a query counts here, as one with an empty query.")
+		case "QueryArgument":
+			transformed(out, "CustomKeys.QueryArgument", key, "NONE", "URL_DECODE")
+			with = append(with, "query:"+named(out, names[0], key))
+			out.NoteDecision("A parameter is compared with its escapes decoded once, and its name letter for letter.")
+		case "Cookie":
+			transformed(out, "CustomKeys.Cookie", key, "NONE")
+			with = append(with, "cookie:"+named(out, names[0], key))
 		case "Header":
-			name, ok := key.Field("Name").Text()
-			if !ok {
-				out.Refuse("CustomKeys.Header has no Name")
-			}
+			name := named(out, names[0], key)
 			if strings.EqualFold(name, "host") {
 				transformed(out, "CustomKeys.Header", key, "NONE", "LOWERCASE")
 				with = append(with, "host")
@@ -81,17 +107,21 @@ func (im *importer) customKeys(out *migrate.Draft, s *migrate.JSONValue) {
 			transformed(out, "CustomKeys.Header", key, "NONE")
 			with = append(with, "header:"+name)
 		default:
-			out.Refuse("CustomKeys.%s cannot be part of a key here", names[0])
+			why, known := unknown[names[0]]
+			if !known {
+				why = "which is not known to this import"
+			}
+			out.Refuse("CustomKeys.%s cannot be part of a key here, %s", names[0], why)
 		}
 	}
 	if addresses > 1 {
 		out.Refuse("CustomKeys has two addresses, and a key here has one")
 	}
-	if addresses == 0 {
-		out.Refuse(migrate.NoAddress, "CustomKeys has no IP", "AWS WAF")
-	}
-	out.Spec.Key.With = with
-	if len(with) > 0 {
+	out.Spec.Key.With, out.Spec.Key.Everybody = with, addresses == 0
+	switch {
+	case addresses == 0:
+		out.NoteDecision("CustomKeys has no IP: all clients that have the same %s count together, which is address: none. A request without one of these is not counted, as with AWS WAF.", strings.Join(with, ", "))
+	case len(with) > 0:
 		out.NoteDecision("CustomKeys: each address together with %s. A request without one of these is not counted, as with AWS WAF.", strings.Join(with, ", "))
 	}
 }

@@ -123,8 +123,11 @@ func (r *rule) rate() {
 	r.SetRate(requests, period, fmt.Sprintf("%d requests", requests), "Cloudflare")
 }
 
-// header is a characteristic that is a header's value.
-var header = regexp.MustCompile(`^http\.request\.headers\["([a-z0-9-]+)"\](?:\[0\])?$`)
+// named is a characteristic that is the value of a header, a cookie or a parameter.
+var named = regexp.MustCompile(`^http\.request\.(headers|cookies|uri\.args)\["([^"\\]+)"\](?:\[0\])?$`)
+
+// kinds are the words here for what is named.
+var kinds = map[string]string{"headers": "header", "cookies": "cookie", "uri.args": "query"}
 
 // key reads what is counted together.
 func (r *rule) key() {
@@ -132,7 +135,7 @@ func (r *rule) key() {
 	var with []string
 	for _, item := range r.limits.Field("characteristics").Items() {
 		text, ok := item.Text()
-		switch m := header.FindStringSubmatch(text); {
+		switch m := named.FindStringSubmatch(text); {
 		case !ok:
 			r.Refuse("characteristics has something else than texts")
 		case text == "cf.colo.id":
@@ -144,21 +147,28 @@ func (r *rule) key() {
 			with = append(with, "path")
 		case text == "http.request.method":
 			with = append(with, "method")
-		case m != nil && m[1] == "host":
+		case text == "http.user_agent":
+			with = append(with, "agent")
+		case text == "http.request.uri.query":
+			with = append(with, "query")
+		case m != nil && m[1] == "headers" && m[2] == "host":
 			with = append(with, "host")
 		case m != nil:
-			with = append(with, "header:"+m[1])
-			r.NoteDecision("WARNING: requests without the header %s are not counted here. Cloudflare counts them together, so limit these by a rule of their own.", m[1])
+			with = append(with, kinds[m[1]]+":"+m[2])
+			r.NoteDecision("WARNING: requests without %s are not counted here. Cloudflare counts them together, so limit these by a rule of their own.", with[len(with)-1])
 		default:
 			r.Refuse("the characteristic %s cannot be part of a key here", text)
 		}
 	}
-	if !address {
-		r.Refuse(migrate.NoAddress, "the characteristics have no ip.src", "Cloudflare")
-	}
-	if r.Spec.Key.With = with; len(with) > 0 {
+	r.Spec.Key.With, r.Spec.Key.Everybody = with, !address
+	switch {
+	case !address && len(with) == 0:
+		r.NoteDecision("All clients together, which is address: none.")
+	case !address:
+		r.NoteDecision("The characteristics have no ip.src: all clients that have the same %s count together, which is address: none.", strings.Join(with, ", "))
+	case len(with) > 0:
 		r.NoteDecision("Each address together with %s.", strings.Join(with, ", "))
-	} else {
+	default:
 		r.NoteDecision("Each address.")
 	}
 }
@@ -244,6 +254,9 @@ func (r *rule) block(seconds uint32) {
 	case seconds == 0:
 		r.deny()
 		r.NoteDecision("block with mitigation_timeout 0: deny, which refuses what matches while the count is over the limit.")
+	case r.Spec.Key.Everybody:
+		r.deny()
+		r.NoteDecision("block for %d seconds becomes deny, which lasts while the count is over the limit: a key without an address has nothing to block.", seconds)
 	case len(r.Spec.Key.With) > 0:
 		r.deny()
 		r.NoteDecision("WARNING: block for %d seconds becomes deny, which lasts while the count is over the limit: a block here takes the whole address, and the key is more than that.", seconds)
