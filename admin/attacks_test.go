@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"edgeguard"
+	"edgeguard/admin/watch"
 	"edgeguard/eventlog"
 )
 
@@ -18,7 +19,7 @@ type attacked struct {
 	block edgeguard.Block
 }
 
-func (a *attacked) FleetNodes() []FleetNode {
+func (a *attacked) FleetNodes(...watch.Span) []FleetNode {
 	a.view.TellAttacks()
 	return a.nodes
 }

@@ -146,8 +146,8 @@ type FleetFigures struct {
 	Rules string `json:"rules_digest"`
 	// Attacks is what it tells of its attacks, for package attack.
 	Attacks string `json:"-"`
-	// Hour is what it decided in each minute of the last hour, without blocks.
-	Hour []watch.DayMinute `json:"-"`
+	// Spans is what it decided in the steps of spans that it was asked for, without blocks.
+	Spans map[watch.Span][]watch.DayMinute `json:"-"`
 }
 
 // FleetDetail is the state of a node in its fleet, and the fleet's nodes by their

@@ -37,7 +37,7 @@ type Hours struct {
 	// Started is when this run of the node began.
 	Started time.Time `json:"started"`
 	// Nodes are the other nodes of the fleet whose figures are in the sums, Silent those that did
-	// not say theirs. Both are empty for a span that is not of the last hour.
+	// not say theirs. Both are empty for a span of which no node keeps anything.
 	Nodes  []string `json:"nodes,omitempty"`
 	Silent []string `json:"silent,omitempty"`
 	// Monitor says that nothing was refused in all that is known: Refused is what would have been.
@@ -95,14 +95,21 @@ func (v *View) Hours(ctx context.Context, from, until time.Time) Hours {
 	day := v.reader.Day()
 	days := [][]watch.DayMinute{day}
 	var nodes, silent []string
-	if until.Sub(from) <= time.Hour && now.Sub(until) < time.Minute {
-		for _, n := range v.reader.FleetNodes() {
-			switch {
-			case n.Name == v.events.node || !n.Alive:
-			case n.Figures == nil || n.Figures.Hour == nil:
+	if now.Sub(until) < watch.DayLength {
+		asked := spanToAsk(from, until, now)
+		for _, n := range v.reader.FleetNodes(asked) {
+			if n.Name == v.events.node || !n.Alive {
+				continue
+			}
+			var steps []watch.DayMinute
+			said := n.Figures != nil
+			if said {
+				steps, said = n.Figures.Spans[asked]
+			}
+			if said {
+				nodes, days = append(nodes, n.Name), append(days, steps)
+			} else {
 				silent = append(silent, n.Name)
-			default:
-				nodes, days = append(nodes, n.Name), append(days, n.Figures.Hour)
 			}
 		}
 	}
@@ -113,14 +120,29 @@ func (v *View) Hours(ctx context.Context, from, until time.Time) Hours {
 	return h
 }
 
-// newHours adds the minutes of nodes up by steps.
-func newHours(days [][]watch.DayMinute, from, until, now time.Time) Hours {
-	step := hoursSteps[len(hoursSteps)-1]
-	for _, s := range slices.Backward(hoursSteps) {
-		if until.Sub(from) <= mostSteps*s {
-			step = s
+// stepOf returns the length of a step of a span.
+func stepOf(span time.Duration) time.Duration {
+	for _, step := range hoursSteps {
+		if span <= mostSteps*step {
+			return step
 		}
 	}
+	return hoursSteps[len(hoursSteps)-1]
+}
+
+// spanToAsk returns what other nodes are asked of a span: the same as long as it ends now.
+func spanToAsk(from, until, now time.Time) watch.Span {
+	step := stepOf(until.Sub(from))
+	asked := watch.Span{Step: int(step / time.Minute), Length: min(int((until.Sub(from)+step-1)/step), mostSteps) + 1}
+	if now.Sub(until) >= time.Minute {
+		asked.Until = until.Add(step-1).Unix() / int64(step/time.Second)
+	}
+	return asked
+}
+
+// newHours adds the minutes of nodes up by steps.
+func newHours(days [][]watch.DayMinute, from, until, now time.Time) Hours {
+	step := stepOf(until.Sub(from))
 	h := Hours{AsOf: now.UTC(), Step: int(step / time.Second), Begin: from.UTC().Truncate(step), Until: until.UTC().Truncate(time.Minute), Rules: []HoursRule{}, Marks: []Mark{}}
 	if behind := h.Until.Sub(h.Until.Truncate(step)); behind > 0 || !h.Until.After(h.Begin) {
 		h.Until = h.Until.Add(step - behind)
@@ -136,7 +158,7 @@ func newHours(days [][]watch.DayMinute, from, until, now time.Time) Hours {
 				continue
 			}
 			at := int(m.Begin.Sub(h.Begin) / step)
-			known[at]++
+			known[at] += max(m.Measured, 1)
 			h.Minutes[at] = max(h.Minutes[at], known[at])
 			h.Monitor, enforced = h.Monitor || m.Monitor, enforced || !m.Monitor
 			h.add(m, at, rules)

@@ -108,15 +108,20 @@ func TestHoursInMonitor(t *testing.T) {
 type watching struct {
 	Reader
 	nodes   []FleetNode
+	asked   []watch.Span // of other nodes
 	monitor bool
 	day     []watch.DayMinute
 	refused []uint32 // of 203.0.113.0, .1 …
 }
 
-func (w *watching) Now() time.Time          { return noon }
-func (w *watching) FleetNodes() []FleetNode { return w.nodes }
-func (w *watching) Stats() Stats            { return Stats{Monitor: w.monitor, Started: noon.Add(-time.Hour)} }
-func (w *watching) Day() []watch.DayMinute  { return w.day }
+func (w *watching) Now() time.Time { return noon }
+func (w *watching) FleetNodes(asked ...watch.Span) []FleetNode {
+	w.asked = append(w.asked, asked...)
+	return w.nodes
+}
+
+func (w *watching) Stats() Stats           { return Stats{Monitor: w.monitor, Started: noon.Add(-time.Hour)} }
+func (w *watching) Day() []watch.DayMinute { return w.day }
 func (w *watching) Newest(time.Time, blocklist.Only, blocklist.Place) iter.Seq[edgeguard.Block] {
 	return func(yield func(edgeguard.Block) bool) {
 		for i := range w.refused {
@@ -161,26 +166,56 @@ func TestEnforcing(t *testing.T) {
 	}
 }
 
-// The last hour is the sum of all nodes; one that says nothing is named. A minute counts once
-// however many nodes measured it, and a time of the past is of this node alone.
+// A span is the sum of all nodes; one that says nothing of it is named. A minute counts once however many
+// nodes measured it, and what no node keeps is asked of none.
 func TestHoursOfAFleet(t *testing.T) {
-	said := func(day []watch.DayMinute) *FleetFigures { return &FleetFigures{Hour: day} }
-	node := &watching{day: minutesBefore(noon, 100, "login", 3, 2, 1), nodes: []FleetNode{
-		{Name: "edge-1", Alive: true, Figures: said(minutesBefore(noon, 9999, "own", 1))},
-		{Name: "edge-2", Alive: true, Figures: said(minutesBefore(noon, 1000, "search", 70, 30, 1))},
-		{Name: "edge-3", Alive: true}, {Name: "edge-4"}, {Name: "edge-5", Alive: true, Figures: said(nil)},
-	}}
-	v := NewView(node, NewEvents("edge-1", eventlog.New(eventlog.Config{}), nil))
-	h := v.Hours(t.Context(), time.Time{}, time.Time{})
-	if sum(h.Requests) != 2300 || sum(h.Refused) != 230 || h.Requests[59] != 1100 || h.Minutes[59] != 1 || h.PerMinute(h.Requests, 59) != 1100 {
-		t.Errorf("%+v", h)
-	}
-	if diff := cmp.Diff([]string{"edge-2", "edge-3", "edge-5"}, append(h.Nodes, h.Silent...)); diff != "" || len(h.Rules) != 2 || h.Rules[0].Rule != "search" {
-		t.Errorf("%s, %+v", diff, h.Rules)
-	}
-	for _, span := range [][2]time.Duration{{6 * time.Hour, 0}, {2 * time.Hour, time.Hour}} {
-		if h := v.Hours(t.Context(), noon.Add(-span[0]), noon.Add(-span[1])); h.Nodes != nil || h.Silent != nil || sum(h.Requests) > 300 {
-			t.Errorf("%v: %+v", span, h)
+	past := noon.Add(-10 * time.Hour)
+	for name, c := range map[string]struct {
+		from, until time.Time
+		asked       watch.Span
+	}{
+		"the last hour": {asked: watch.Span{Step: 1, Length: 61}},
+		"6 h":           {noon.Add(-6 * time.Hour), noon, watch.Span{Step: 5, Length: 73}},
+		"24 h":          {noon.Add(-24 * time.Hour), noon, watch.Span{Step: 15, Length: 97}},
+		"a past hour":   {past, past.Add(time.Hour), watch.Span{Step: 1, Length: 61, Until: past.Add(time.Hour).Unix() / 60}},
+		"a past day":    {past.Add(-24 * time.Hour), past.Add(time.Minute), watch.Span{Step: 15, Length: 98, Until: past.Unix()/900 + 1}},
+	} {
+		end := noon
+		if !c.until.IsZero() {
+			end = c.until
 		}
+		said := func(day []watch.DayMinute) *FleetFigures {
+			return &FleetFigures{Spans: map[watch.Span][]watch.DayMinute{c.asked: day}}
+		}
+		node := &watching{day: minutesBefore(end, 100, "login", 3, 2, 1), nodes: []FleetNode{
+			{Name: "edge-1", Alive: true, Figures: said(minutesBefore(end, 9999, "own", 1))},
+			{Name: "edge-2", Alive: true, Figures: said(minutesBefore(end, 1000, "search", 30, 2, 1))},
+			{Name: "edge-3", Alive: true}, {Name: "edge-4"}, {Name: "edge-5", Alive: true, Figures: &FleetFigures{}},
+		}}
+		v := NewView(node, NewEvents("edge-1", eventlog.New(eventlog.Config{}), nil))
+		h := v.Hours(t.Context(), c.from, c.until)
+		last := len(h.Minutes) - 1
+		if sum(h.Requests) != 3300 || sum(h.Refused) != 330 || c.asked.Step == 1 && (h.Requests[last] != 1100 || h.Minutes[last] != 1 || h.PerMinute(h.Requests, last) != 1100) {
+			t.Errorf("%s: %+v", name, h)
+		}
+		if diff := cmp.Diff([]string{"edge-2", "edge-3", "edge-5"}, append(h.Nodes, h.Silent...)); diff != "" || len(h.Rules) != 2 || h.Rules[0].Rule != "search" {
+			t.Errorf("%s: %s, %+v", name, diff, h.Rules)
+		}
+		if diff := cmp.Diff([]watch.Span{c.asked}, node.asked); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		node.asked = nil
+		if h := v.Hours(t.Context(), noon.Add(-26*time.Hour), noon.Add(-25*time.Hour)); h.Nodes != nil || h.Silent != nil || node.asked != nil {
+			t.Errorf("of the day before: %+v", h)
+		}
+	}
+}
+
+// A step of another node counts by the minutes that it measured, beside a node that has run for a minute alone.
+func TestStepsOfAnotherNode(t *testing.T) {
+	theirs := []watch.DayMinute{{Begin: noon.Add(-15 * time.Minute), Measured: 12, Requests: 1200}}
+	h := newHours([][]watch.DayMinute{minutesBefore(noon, 60, "login", 1), theirs}, noon.Add(-24*time.Hour), noon, noon)
+	if last := len(h.Minutes) - 1; h.Minutes[last] != 12 || h.PerMinute(h.Requests, last) != 105 {
+		t.Errorf("%+v", h)
 	}
 }

@@ -122,8 +122,8 @@ type Reader interface {
 
 	// FleetNodes returns the fleet's nodes as this one last received them, by
 	// name; none for a node alone. The call has the other nodes report their figures
-	// for the next half minute.
-	FleetNodes() []FleetNode
+	// for the next half minute, also what they did in spans.
+	FleetNodes(asked ...watch.Span) []FleetNode
 
 	// FleetHeld asks the fleet's other nodes which records they hold. It waits for
 	// their next heartbeats, for some seconds at most. The error says why they

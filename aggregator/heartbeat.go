@@ -49,6 +49,8 @@ type Heartbeat struct {
 	// Looks says that somebody looks at the fleet on this node: the others write
 	// their figures into Redis (package fleet).
 	Looks bool `json:"looks,omitempty"`
+	// Spans are those of which it asks for their figures, the newest first.
+	Spans []Span `json:"spans,omitempty"`
 	// Compares says that this node asks what the rules of the others do, as their digests differ.
 	Compares bool `json:"compares,omitempty"`
 	// Run is 8 random hex digits of the process, and Seq grows with each of its
@@ -99,6 +101,8 @@ func (h Heartbeat) encode(most int) string {
 		switch {
 		case len(h.Waits) > 0: // others decide by the addresses
 			h.Waits = h.Waits[:len(h.Waits)/2]
+		case len(h.Spans) > 0:
+			h.Spans = h.Spans[:len(h.Spans)-1]
 		case len(h.Own) > 0:
 			h.Own = h.Own[:len(h.Own)/2]
 		default:
@@ -111,7 +115,7 @@ func (h Heartbeat) encode(most int) string {
 
 // ParseHeartbeat reads a field of the hash of nodes. It rejects a heartbeat that
 // is not stored under the name it contains, and one with control characters. It
-// drops held records beyond [MostWaits], and those without a prefix.
+// drops held records beyond [MostWaits], those without a prefix, and spans alike.
 func ParseHeartbeat(field, value string) (Heartbeat, bool) {
 	var h Heartbeat
 	if len(value) > MaxHeartbeat || json.Unmarshal([]byte(value), &h) != nil {
@@ -119,6 +123,8 @@ func ParseHeartbeat(field, value string) (Heartbeat, bool) {
 	}
 	h.Waits = slices.DeleteFunc(h.Waits, func(p netip.Prefix) bool { return !p.IsValid() })
 	h.Waits = h.Waits[:min(len(h.Waits), MostWaits)]
+	h.Spans = slices.DeleteFunc(h.Spans, func(s Span) bool { return !s.Valid() })
+	h.Spans = h.Spans[:min(len(h.Spans), MostSpans)]
 	return h, h.Field() == field && h.Node != "" && h.clean()
 }
 

@@ -227,3 +227,25 @@ func FuzzHeartbeat(f *testing.F) {
 		}
 	})
 }
+
+// The spans that a node asks for give way to its addresses, and whoever writes heartbeats has nobody asked
+// for more than a node may.
+func TestHeartbeatSpans(t *testing.T) {
+	h := goldenHeartbeat()
+	h.Spans = []Span{{Step: 15, Length: 97}, {Step: 1, Length: 61, Until: 29_000_000}}
+	if back, ok := ParseHeartbeat(h.Field(), h.Encode()); !ok || !slices.Equal(back.Spans, h.Spans) {
+		t.Errorf("%v, %v", ok, back.Spans)
+	}
+	for i := range 200 {
+		h.Own = append(h.Own, netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}))
+	}
+	if text := h.Encode(); len(text) > MaxHeartbeat || strings.Contains(text, "spans") {
+		t.Errorf("%d bytes: %s", len(text), text)
+	}
+	plain := goldenHeartbeat().Encode()
+	forged := strings.Replace(plain, `"changes"`, `"spans":[{},{"step":-1,"length":1},{"step":1,"length":1000000},{"step":1,"length":1,"until":-1},{"step":2,"length":1},`+
+		`{"step":3,"length":1},{"step":4,"length":1},{"step":5,"length":1}],"changes"`, 1)
+	if back, ok := ParseHeartbeat(h.Field(), forged); !ok || !slices.Equal(back.Spans, []Span{{Step: 2, Length: 1}, {Step: 3, Length: 1}, {Step: 4, Length: 1}}) {
+		t.Errorf("%v, %v", ok, back.Spans)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"edgeguard/admin/access"
 	"edgeguard/admin/metrics"
 	"edgeguard/admin/watch"
+	"edgeguard/aggregator"
 	"edgeguard/aggregator/fleet"
 	"edgeguard/aggregator/quarantine"
 	"edgeguard/aggregator/redis"
@@ -92,7 +93,7 @@ func (n *Node) wire(c *config.Config, seed, boot uint64) {
 		Pipeline: n.pipeline, List: n.list, Quarantine: n.quarantine, Evidence: n.store.evidence.Kept, Clock: n.clock, Alarms: n.alarms, Log: n.options.Log,
 		Own: n.protected.own, UsePeers: n.protected.usePeers, Touch: n.store.touch, Version: n.options.Version, Boot: boot, State: c.State,
 		Thresholds: func() overlay.FleetPart { return n.lifecycle.overlay.Fleet() },
-		Figures:    func() fleet.Figures { return n.admin.status.Own() }, Rules: n.ruleFacts,
+		Figures:    func(asked []aggregator.Span) fleet.Figures { return n.admin.status.Own(asked) }, Rules: n.ruleFacts,
 	})
 	n.wireAdmin(s, c)
 	n.parts = n.listParts()

@@ -145,7 +145,7 @@ func newTimeChart(h admin.Hours, span timeSpan, at *url.URL) *timeChart {
 		c.Whose = "Of " + words.Plural(len(h.Nodes)+1, "node", "nodes") + " together."
 	}
 	if n := len(h.Silent); n > 0 {
-		c.Whose += " Not of " + strings.Join(h.Silent[:min(n, mostTold)], ", ") + map[bool]string{true: " and others"}[n > mostTold] + ": they said no figures."
+		c.Whose += " Not of " + strings.Join(h.Silent[:min(n, mostTold)], ", ") + map[bool]string{true: " and others"}[n > mostTold] + ": they have said no figures yet."
 	}
 	c.draw()
 	c.list()

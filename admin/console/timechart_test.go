@@ -57,7 +57,7 @@ func TestTimeChart(t *testing.T) {
 func TestTimeChartOfAFleet(t *testing.T) {
 	h := fourSteps()
 	h.Nodes, h.Silent = []string{"edge-2"}, []string{"<b>edge-3", "edge-4", "edge-5", "edge-6"}
-	if page := chartText(t, newTimeChart(h, timeSpan{}, &url.URL{Path: "/"})); !strings.Contains(page, "Of 2 nodes together. Not of &lt;b&gt;edge-3, edge-4, edge-5 and others: they said no figures.") {
+	if page := chartText(t, newTimeChart(h, timeSpan{}, &url.URL{Path: "/"})); !strings.Contains(page, "Of 2 nodes together. Not of &lt;b&gt;edge-3, edge-4, edge-5 and others: they have said no figures yet.") {
 		t.Error(page)
 	}
 }

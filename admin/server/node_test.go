@@ -368,7 +368,7 @@ func (n *node) Stats() admin.Stats {
 	return n.stats
 }
 
-func (n *node) FleetNodes() []admin.FleetNode { return n.nodes }
+func (n *node) FleetNodes(...watch.Span) []admin.FleetNode { return n.nodes }
 
 func (n *node) FleetHeld(context.Context) (admin.FleetHeld, error) { return n.others, n.cutOff }
 

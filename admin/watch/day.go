@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// dayLength is how long minutes are kept.
-const dayLength = 24 * time.Hour
+// DayLength is how long minutes are kept.
+const DayLength = 24 * time.Hour
 
 // DayMinute is what a node did in a minute of the last day. A minute that is missing was not
 // measured: the node did not run.
@@ -21,10 +21,19 @@ type DayMinute struct {
 	Failed  uint64 `json:"failed,omitempty"` // seconds in which some part of the site failed
 	// Rules are those that denied or blocked in it.
 	Rules map[string]RuleCounters `json:"rules,omitempty"`
+	// Measured is how many minutes another node says at once, from Begin on; 0 for one.
+	Measured int `json:"-"`
+}
+
+// Span is steps of time of which other nodes are asked.
+type Span struct {
+	Step, Length int // minutes, and steps
+	// Until is the number of the first step behind it, from 1970 on; 0 for a span that ends now.
+	Until int64
 }
 
 func newDayMinute(number int64, c Counters) DayMinute {
-	return DayMinute{time.Unix(number*coarseStep, 0).UTC(), c.Requests, c.Denied, c.Blocks, c.Monitor, c.Failed, c.Rules}
+	return DayMinute{Begin: time.Unix(number*coarseStep, 0).UTC(), Requests: c.Requests, Denied: c.Denied, Blocks: c.Blocks, Monitor: c.Monitor, Failed: c.Failed, Rules: c.Rules}
 }
 
 // day is the minutes of the last day, the oldest first. None of them changes, but is replaced.
@@ -44,9 +53,10 @@ func (d day) with(m DayMinute) day {
 			}
 			rules[name] = RuleCounters{rules[name].Denied + more.Denied, rules[name].Blocks + more.Blocks}
 		}
-		d[at] = DayMinute{m.Begin, was.Requests + m.Requests, was.Denied + m.Denied, was.Blocks + m.Blocks, m.Monitor, was.Failed + m.Failed, rules}
+		m.Requests, m.Denied, m.Blocks, m.Failed, m.Rules = m.Requests+was.Requests, m.Denied+was.Denied, m.Blocks+was.Blocks, m.Failed+was.Failed, rules
+		d[at] = m
 	}
-	return slices.DeleteFunc(d, func(other DayMinute) bool { return m.Begin.Sub(other.Begin).Abs() >= dayLength }) // clocks step
+	return slices.DeleteFunc(d, func(other DayMinute) bool { return m.Begin.Sub(other.Begin).Abs() >= DayLength }) // clocks step
 }
 
 // Day returns the minutes of the last day that have ended, the oldest first.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"edgeguard/internal/safetext"
+	"edgeguard/aggregator"
 )
 
 // What a fleet's nodes say of their work while a page about the fleet is open on one of them.
@@ -30,30 +30,17 @@ type Figures struct {
 	Rules   string  `json:"rules"`  // a digest of the rules in force
 	// Attacks are what the node tells of its attacks, as package attack writes and reads it.
 	Attacks string `json:"attacks,omitempty"`
-	Hour    *Hour  `json:"hour,omitempty"`
+	// Spans are those that were asked for.
+	Spans []SpanFigures `json:"spans,omitempty"`
 }
-
-// Hour is what a node did in each minute of the last hour.
-type Hour struct {
-	// Until is the number of the first minute behind it, from 1970 on.
-	Until int64 `json:"until"`
-	// Minutes are the last, the oldest first. One that was not measured is null.
-	Minutes []*HourMinute `json:"minutes"`
-	Rules   []string      `json:"rules,omitempty"` // those that refused most
-}
-
-// HourMinute is one minute: its requests, how many of them were refused, and by which of
-// [Hour.Rules], without zeros at the end.
-type HourMinute []uint64
 
 // The bounds of what is accepted. MostFigures is the bytes of a text, with its MAC; a node
-// writes less than 200, up to mostAttacks of its attacks, and its hour if that has at most mostHour.
+// writes less than 200, up to mostAttacks of its attacks, and up to mostOfSpans of what it did in spans.
 const (
-	MostFigures = 256 + 2*mostAttacks + mostHour // an escaped character takes two
+	MostFigures = 256 + 2*mostAttacks + mostOfSpans // an escaped character takes two
 	mostAttacks = 4 << 10
-	mostHour    = 8 << 10
-	hourLength  = 60 // minutes
-	hourRules   = 8
+	mostOfSpans = 8 << 10
+	spanRules   = 8
 	ruleLength  = 64
 	mostAMinute = 1e12
 	mostRefused = 1e9
@@ -67,9 +54,7 @@ func (f Figures) Encode(at time.Time) string {
 	f.At = at.UnixMilli()
 	f.Refused = math.Round(min(f.Refused, mostRefused)*10) / 10
 	f.Memory = math.Round(min(f.Memory, mostMemory)*1000) / 1000
-	if said, _ := json.Marshal(f.Hour); len(said) > mostHour-len(`,"hour":`) {
-		f.Hour = nil
-	}
+	f.Spans = fitting(f.Spans)
 	if said, _ := json.Marshal(f.Attacks); len(said) > 2*mostAttacks+len(`""`) {
 		f.Attacks = "" // rules with odd names, of which a character takes six
 	}
@@ -83,28 +68,8 @@ func parseFigures(text string) (f Figures, ok bool) {
 		return Figures{}, false
 	}
 	within := f.Refused >= 0 && f.Refused <= mostRefused && f.Memory >= 0 && f.Memory <= mostMemory
-	return f, within && isHex(f.Boot, bootLength) && isHex(f.Rules, digestLong) && len(f.Attacks) <= mostAttacks && f.Hour.valid()
-}
-
-// valid reports whether a node can have written an hour; nil is of one that says none.
-func (h *Hour) valid() bool {
-	if h == nil {
-		return true
-	}
-	if len(h.Minutes) > hourLength || len(h.Rules) > hourRules || h.Until < 0 || h.Until > math.MaxUint32 {
-		return false
-	}
-	for _, rule := range h.Rules {
-		if rule == "" || len(rule) > ruleLength || !safetext.Clean(rule) {
-			return false
-		}
-	}
-	for _, m := range h.Minutes {
-		if m != nil && (len(*m) < 2 || len(*m) > 2+len(h.Rules) || slices.Max(*m) > mostAMinute) {
-			return false
-		}
-	}
-	return true
+	valid := !slices.ContainsFunc(f.Spans, func(s SpanFigures) bool { return !s.valid() })
+	return f, within && isHex(f.Boot, bootLength) && isHex(f.Rules, digestLong) && len(f.Attacks) <= mostAttacks && len(f.Spans) <= aggregator.MostSpans && valid
 }
 
 // isHex reports whether a text is so many lower-case hex digits.

@@ -21,8 +21,8 @@ const (
 	Expires      = 20 * time.Second
 	// MostNodes is of how many nodes a node reads figures.
 	MostNodes = 1024
-	// hourNodes is in how large a fleet nodes say their hour, too: who looks reads those of all.
-	hourNodes = 100
+	// spanNodes is in how large a fleet nodes say what they did in spans: who looks reads those of all.
+	spanNodes = 100
 	// pause is how long nothing is read after a read has failed, or had more than
 	// nodes write: what somebody else wrote is not read again and again.
 	pause = time.Minute
@@ -39,26 +39,40 @@ type Said struct {
 // Board is what one node knows of the figures of all. It is safe for concurrent use.
 // Make it with [NewBoard]. nil is a node that shows and reports none.
 type Board struct {
-	own func() Figures
+	own func(asked []aggregator.Span) Figures
 
 	mu     sync.Mutex // guards the fields below
 	looked time.Time  // when somebody last looked here
 	wrote  time.Time
 	resume time.Time       // nothing is read before
 	said   map[string]Said // by the names of nodes
+	spans  []lookedSpan    // that are looked at, the newest first
 }
 
-// NewBoard returns a board of a node whose figures own returns.
-func NewBoard(own func() Figures) *Board { return &Board{own: own, said: map[string]Said{}} }
+// lookedSpan is a span with when somebody last looked at it.
+type lookedSpan struct {
+	aggregator.Span
+	at time.Time
+}
+
+// NewBoard returns a board of a node whose figures own returns, with those of spans.
+func NewBoard(own func(asked []aggregator.Span) Figures) *Board {
+	return &Board{own: own, said: map[string]Said{}}
+}
 
 // KnownFigures returns the figures that are known, this node's first, and has those of the
-// other nodes read for the next half minute. node and boot are this node's.
-func (b *Board) KnownFigures(now time.Time, node, boot string) []Said {
-	mine := Said{Figures: b.own(), Node: node, LastSeen: now, Signed: true}
+// other nodes read for the next half minute, also of spans. node and boot are this node's.
+func (b *Board) KnownFigures(now time.Time, node, boot string, spans ...aggregator.Span) []Said {
+	mine := Said{Figures: b.own(nil), Node: node, LastSeen: now, Signed: true}
 	mine.Boot = boot
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.looked = now
+	for _, s := range spans {
+		b.spans = slices.DeleteFunc(b.spans, func(other lookedSpan) bool { return other.Span == s })
+		b.spans = slices.Insert(b.spans, 0, lookedSpan{s, now})
+	}
+	b.spans = b.spans[:min(len(b.spans), aggregator.MostSpans)]
 	b.forget(now)
 	others := slices.Collect(maps.Values(b.said))
 	slices.SortFunc(others, func(x, y Said) int { return cmp.Compare(x.Node, y.Node) })
@@ -73,6 +87,21 @@ func (b *Board) Looks(now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.looks(now)
+}
+
+// AskedSpans returns the spans that somebody looked at here lately.
+func (b *Board) AskedSpans(now time.Time) (spans []aggregator.Span) {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.spans {
+		if now.Sub(s.at) < lookFor {
+			spans = append(spans, s.Span)
+		}
+	}
+	return spans
 }
 
 func (b *Board) looks(now time.Time) bool {
@@ -99,10 +128,11 @@ func (b *Board) FiguresToWrite(now time.Time, node string, alive []aggregator.He
 	if recent {
 		return f, false
 	}
-	if f = b.own(); len(alive) > hourNodes {
-		f.Hour = nil
+	var spans []aggregator.Span
+	if len(alive) <= spanNodes {
+		spans = asked(node, alive)
 	}
-	return f, true
+	return b.own(spans), true
 }
 
 // NodesToRead returns the names of the nodes whose figures this node has to read now; none

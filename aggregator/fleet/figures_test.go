@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -18,15 +19,17 @@ func sample() Figures {
 	return Figures{Boot: boot, Blocks: 7, Refused: 12.34, Memory: 0.4567, Alarms: 2, Rules: "fedcba9876543210"}
 }
 
+func said([]aggregator.Span) Figures { return sample() }
+
 // What a node writes is read back, rounded, and short also where all is at its most.
 func TestEncode(t *testing.T) {
 	want := sample()
 	want.At, want.Refused, want.Memory = figuresEpoch.UnixMilli(), 12.3, 0.457
-	if got, ok := parseFigures(sample().Encode(figuresEpoch)); !ok || got != want {
+	if got, ok := parseFigures(sample().Encode(figuresEpoch)); !ok || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got, ok)
 	}
 	want.Attacks = strings.Repeat("\n", mostAttacks) // each is escaped
-	if got, ok := parseFigures(want.Encode(figuresEpoch)); !ok || got != want {
+	if got, ok := parseFigures(want.Encode(figuresEpoch)); !ok || !reflect.DeepEqual(got, want) {
 		t.Errorf("with attacks: %v", ok)
 	}
 	want.Attacks = strings.Repeat("<", mostAttacks) // six bytes each: no node would read it
@@ -83,11 +86,11 @@ func alive(names ...string) (all []aggregator.Heartbeat) {
 
 // A node writes its figures while another looks, and no more often however it is asked.
 func TestDue(t *testing.T) {
-	b := NewBoard(sample)
+	b := NewBoard(said)
 	due := func(after time.Duration, want bool, names ...string) {
 		t.Helper()
 		f, got := b.FiguresToWrite(figuresEpoch.Add(after), "a", alive(names...))
-		if got != want || got && f != sample() {
+		if got != want || got && !reflect.DeepEqual(f, sample()) {
 			t.Errorf("after %v, %v: %v %+v", after, names, got, f)
 		}
 	}
@@ -104,7 +107,7 @@ func TestDue(t *testing.T) {
 // A node reads the others' figures for half a minute after somebody looked, by their
 // names, and not for a minute after what somebody else wrote.
 func TestFiguresAsks(t *testing.T) {
-	b := NewBoard(sample)
+	b := NewBoard(said)
 	asks := func(after time.Duration, want string, names ...string) {
 		t.Helper()
 		if got := strings.Join(b.NodesToRead(figuresEpoch.Add(after), "a", alive(names...)), " "); got != want {
@@ -142,7 +145,7 @@ func TestFiguresAsks(t *testing.T) {
 
 // What is shown is fresh, and this node's own is first.
 func TestSaid(t *testing.T) {
-	b := NewBoard(sample)
+	b := NewBoard(said)
 	said := func(after time.Duration, want string) {
 		t.Helper()
 		var got []string
@@ -190,83 +193,119 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// anHour is the hour of a busy node: as many minutes, rules and figures as there may be.
-func anHour(rule string, requests uint64) *Hour {
-	h := &Hour{Until: 30_000_000}
-	for range hourLength {
-		m := HourMinute{requests, requests}
-		for range hourRules {
+// aDay is the last hours of a busy node: as many steps, rules and figures as there may be.
+func aDay(step int, rule string, requests uint64) SpanFigures {
+	s := SpanFigures{Span: aggregator.Span{Step: step, Length: aggregator.MostSpanSteps}, End: 30_000_000}
+	for range s.Length {
+		m := StepFigures{uint64(step), requests, requests}
+		for range spanRules {
 			m = append(m, requests)
 		}
-		h.Minutes = append(h.Minutes, &m)
+		s.Steps = append(s.Steps, &m)
 	}
-	for i := range hourRules {
-		h.Rules = append(h.Rules, fmt.Sprint(rule, i))
+	for i := range spanRules {
+		s.Rules = append(s.Rules, fmt.Sprint(rule, i))
 	}
-	return h
+	return s
 }
 
-// An hour is read back, with what was not measured; one that is too long is left out, and the other
-// figures stay.
-func TestHourIsSaid(t *testing.T) {
+// A span is read back, with what was not measured. Where all are too long for one text they lose their
+// last rules, and never their requests.
+func TestSpansAreSaid(t *testing.T) {
 	f := sample()
-	f.Hour = &Hour{Until: 30_000_000, Minutes: []*HourMinute{nil, {7, 0}, {9, 5, 0, 5}}, Rules: []string{"login", "search"}}
-	got, ok := parseFigures(f.Encode(figuresEpoch))
-	if !ok || got.Hour == nil || len(got.Hour.Minutes) != 3 || got.Hour.Minutes[0] != nil || !slices.Equal(*got.Hour.Minutes[2], HourMinute{9, 5, 0, 5}) || !slices.Equal(got.Hour.Rules, f.Hour.Rules) {
-		t.Errorf("%v, %+v", ok, got.Hour)
+	f.Spans = []SpanFigures{{Span: aggregator.Span{Step: 15, Length: 96}, End: 30_000_000, Steps: []*StepFigures{nil, {15, 7, 0}, {3, 9, 5, 0, 5}}, Rules: []string{"login", "search"}}}
+	if got, ok := parseFigures(f.Encode(figuresEpoch)); !ok || !reflect.DeepEqual(got.Spans, f.Spans) {
+		t.Errorf("%v, %+v", ok, got.Spans)
 	}
-	f.Hour = anHour("web/scripts-and-more-", 1_000_000)
-	if text := f.Encode(figuresEpoch); len(text) > mostHour {
-		t.Errorf("%d bytes of a busy node", len(text))
-	} else if got, ok := parseFigures(text); !ok || got.Hour == nil {
-		t.Errorf("%v: a busy node has no hour in %d bytes", ok, len(text))
-	}
-	f.Hour = anHour(strings.Repeat("x", ruleLength-1), mostAMinute)
-	text := f.Encode(figuresEpoch)
-	if got, ok := parseFigures(text); !ok || got.Hour != nil || got.Blocks != f.Blocks || len(text) > 200 {
-		t.Errorf("%v: %d bytes with an hour that is too long", ok, len(text))
+	for name, spans := range map[string][]SpanFigures{
+		"busy":            {aDay(1, "web/scripts-and-more-", 10_000), aDay(5, "search", 50_000), aDay(15, "login", 150_000)},
+		"odd names":       {aDay(1, strings.Repeat("<", ruleLength-1), 1_000)},
+		"all at its most": {aDay(24*60, strings.Repeat("x", ruleLength-1), mostAMinute*24*60)},
+	} {
+		f.Spans = spans
+		text := f.Encode(figuresEpoch)
+		got, ok := parseFigures(text)
+		if !ok || len(text) > mostOfSpans+200 || len(got.Spans) != len(spans) {
+			t.Errorf("%s: %v, %d bytes, %d of %d spans", name, ok, len(text), len(got.Spans), len(spans))
+			continue
+		}
+		for i := range spans {
+			if len(got.Spans[i].Steps) != aggregator.MostSpanSteps || !slices.Equal((*got.Spans[i].Steps[7])[:stepTotals], (*spans[i].Steps[7])[:stepTotals]) || len(*spans[i].Steps[7]) != stepTotals+spanRules {
+				t.Errorf("%s: %v of %v", name, *got.Spans[i].Steps[7], *spans[i].Steps[7])
+			}
+		}
 	}
 }
 
-// An hour that no node writes is refused.
-func TestHostileHour(t *testing.T) {
+// A span that no node writes is refused.
+func TestHostileSpans(t *testing.T) {
 	good := sample().Encode(figuresEpoch)
-	for name, hour := range map[string]string{
-		"many minutes":        `{"until":1,"minutes":[` + strings.Repeat("[1,1],", hourLength) + `[1,1]]}`,
-		"many rules":          `{"until":1,"minutes":[],"rules":["a","b","c","d","e","f","g","h","i"]}`,
-		"more than its rules": `{"until":1,"minutes":[[1,1,1]]}`,
-		"too few figures":     `{"until":1,"minutes":[[1]]}`,
-		"no figures":          `{"until":1,"minutes":[[]]}`,
-		"below zero":          `{"until":1,"minutes":[[-1,1]]}`,
-		"too many":            `{"until":1,"minutes":[[1,1000000000001]]}`,
-		"a long name":         `{"until":1,"minutes":[],"rules":["` + strings.Repeat("x", 65) + `"]}`,
-		"an empty name":       `{"until":1,"minutes":[],"rules":[""]}`,
-		"a control character": `{"until":1,"minutes":[],"rules":["\u001b[31m"]}`,
-		"before 1970":         `{"until":-1,"minutes":[]}`,
-		"no end":              `{"until":9223372036854775807,"minutes":[]}`,
+	with := func(spans string) bool {
+		_, ok := parseFigures(good[:len(good)-1] + `,"spans":` + spans + "}")
+		return ok
+	}
+	for name, span := range map[string]string{
+		"many steps":          `{"step":1,"length":2,"end":9,"steps":[[1,1,1],[1,1,1],[1,1,1]]}`,
+		"a long span":         `{"step":1,"length":102,"end":9,"steps":[]}`,
+		"no length":           `{"step":1,"end":9,"steps":[]}`,
+		"no step":             `{"length":1,"end":9,"steps":[]}`,
+		"a step below zero":   `{"step":-1,"length":1,"end":9,"steps":[]}`,
+		"a long step":         `{"step":1441,"length":1,"end":9,"steps":[]}`,
+		"many rules":          `{"step":1,"length":1,"end":9,"steps":[],"rules":["a","b","c","d","e","f","g","h","i"]}`,
+		"more than its rules": `{"step":1,"length":1,"end":9,"steps":[[1,1,1,1]]}`,
+		"too few figures":     `{"step":1,"length":1,"end":9,"steps":[[1,1]]}`,
+		"no figures":          `{"step":1,"length":1,"end":9,"steps":[[]]}`,
+		"below zero":          `{"step":1,"length":1,"end":9,"steps":[[1,-1,1]]}`,
+		"too many":            `{"step":1,"length":1,"end":9,"steps":[[1,1,1000000000001]]}`,
+		"many minutes":        `{"step":5,"length":1,"end":9,"steps":[[6,1,1]]}`,
+		"a long name":         `{"step":1,"length":1,"end":9,"steps":[],"rules":["` + strings.Repeat("x", 65) + `"]}`,
+		"an empty name":       `{"step":1,"length":1,"end":9,"steps":[],"rules":[""]}`,
+		"a control character": `{"step":1,"length":1,"end":9,"steps":[],"rules":["\u001b[31m"]}`,
+		"before 1970":         `{"step":1,"length":1,"end":-1,"steps":[]}`,
+		"no end":              `{"step":1,"length":1,"end":9223372036854775807,"steps":[]}`,
 		"a text":              `"now"`,
+		"nothing":             `null,null,null,null`,
 	} {
-		if _, ok := parseFigures(good[:len(good)-1] + `,"hour":` + hour + "}"); ok {
+		if with("[" + span + "]") {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-	if _, ok := parseFigures(good[:len(good)-1] + `,"hour":{"until":1,"minutes":[null,[1,1]]}}`); !ok {
-		t.Error("a good one is refused")
+	one := `{"step":5,"length":2,"end":9,"steps":[null,[5,1,1]]}`
+	if !with("["+one+"]") || with("["+strings.Repeat(one+",", aggregator.MostSpans)+one+"]") {
+		t.Error("a good one is refused, or more than a node may ask for are not")
 	}
 }
 
-// In a large fleet nobody says his hour: who looks reads those of all.
-func TestHourInLargeFleet(t *testing.T) {
-	b := NewBoard(func() Figures { return Figures{Hour: &Hour{}} })
-	alive := []aggregator.Heartbeat{{Node: "edge-b", Looks: true}}
-	for len(alive) <= hourNodes {
-		f, due := b.FiguresToWrite(figuresEpoch.Add(time.Duration(len(alive))*time.Minute), "edge-a", alive)
-		if !due || f.Hour == nil {
-			t.Fatalf("%d nodes: %v, %+v", len(alive), due, f)
-		}
-		alive = append(alive, aggregator.Heartbeat{Node: fmt.Sprint("edge-", len(alive))})
+// A node says the spans that others ask for, those that each looked at last first; in a large fleet
+// none: who looks reads those of all.
+func TestAskedSpans(t *testing.T) {
+	var said []aggregator.Span
+	b := NewBoard(func(asked []aggregator.Span) Figures { said = asked; return Figures{} })
+	span := func(step int) aggregator.Span { return aggregator.Span{Step: step, Length: 60} }
+	for i := range 5 {
+		b.KnownFigures(figuresEpoch.Add(time.Duration(i)*time.Second), "edge-a", boot, span(1+i), span(9))
 	}
-	if f, due := b.FiguresToWrite(figuresEpoch.Add(time.Hour*24), "edge-a", alive); !due || f.Hour != nil {
-		t.Errorf("%d nodes: %v, %+v", len(alive), due, f)
+	if got := b.AskedSpans(figuresEpoch.Add(5 * time.Second)); !slices.Equal(got, []aggregator.Span{span(9), span(5), span(4)}) {
+		t.Errorf("it asks for %v", got)
+	}
+	if got := b.AskedSpans(figuresEpoch.Add(lookFor + 3*time.Second)); !slices.Equal(got, []aggregator.Span{span(9), span(5)}) {
+		t.Errorf("half a minute later it asks for %v", got)
+	}
+	var none *Board
+	if none.AskedSpans(figuresEpoch) != nil {
+		t.Error("a node without a board asks")
+	}
+	beats := []aggregator.Heartbeat{
+		{Node: "edge-a", Looks: true, Spans: []aggregator.Span{span(7)}},
+		{Node: "edge-b", Looks: true, Spans: []aggregator.Span{span(1), span(2), span(3)}},
+		{Node: "edge-c", Looks: true, Spans: []aggregator.Span{span(1), span(4)}},
+	}
+	for i, want := range [][]aggregator.Span{{span(1), span(2), span(4)}, nil} {
+		if _, due := b.FiguresToWrite(figuresEpoch.Add(time.Duration(i)*time.Minute), "edge-a", beats); !due || !slices.Equal(said, want) {
+			t.Errorf("%d nodes: %v, %v", len(beats), due, said)
+		}
+		for len(beats) <= spanNodes {
+			beats = append(beats, aggregator.Heartbeat{Node: fmt.Sprint("edge-", len(beats))})
+		}
 	}
 }

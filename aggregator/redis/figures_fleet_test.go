@@ -10,13 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"edgeguard/aggregator"
 	"edgeguard/aggregator/fleet"
 	"edgeguard/internal/redistest"
 )
 
 // withFigures gives a node a board.
 func withFigures(c *Config) {
-	c.Figures = fleet.NewBoard(func() fleet.Figures {
+	c.Figures = fleet.NewBoard(func([]aggregator.Span) fleet.Figures {
 		return fleet.Figures{Blocks: uint32(c.Node[len("edge-")]), Rules: "0123456789abcdef"}
 	})
 }

@@ -43,7 +43,7 @@ func newCrew(t *testing.T, judges ...*fleet.Authority) *crew {
 	c := &crew{t: t, server: redistest.Start(t, redistest.Options{Users: []string{line}}), now: epoch, judges: judges}
 	for i := range judges {
 		c.nodes = append(c.nodes, &figuresExchange{Client: c.client(), Key: figuresKey, Timeout: 20 * time.Second,
-			Board: fleet.NewBoard(func() fleet.Figures { return fleet.Figures{Blocks: uint32(i + 1), Rules: boot} })})
+			Board: fleet.NewBoard(func([]aggregator.Span) fleet.Figures { return fleet.Figures{Blocks: uint32(i + 1), Rules: boot} })})
 	}
 	return c
 }

@@ -46,7 +46,7 @@ func (b *heartbeats) sendHeartbeat(ctx context.Context, announce bool) (fleet.St
 		mine := b.own()
 		judge := b.keys.judge.Load()
 		field, value, since = mine.Field(), judge.EncodeBeat(mine), b.nodes.Since(time.Now())
-		reported = fmt.Sprint(mine.Own, mine.Monitor, mine.Looks, mine.Compares, mine.Rules, judge.KeyMode(), judge.KeyID())
+		reported = fmt.Sprint(mine.Own, mine.Monitor, mine.Looks, mine.Spans, mine.Compares, mine.Rules, judge.KeyMode(), judge.KeyID())
 	} else if since == 0 {
 		since = -1 // the whole list is the heartbeat loop's
 	}
@@ -128,7 +128,7 @@ func (b *heartbeats) own() aggregator.Heartbeat {
 		At:      now.Round(time.Millisecond).UTC(), AheadMS: float64(b.clock.ahead().Microseconds()) / 1000,
 		PushLagMS: b.stats.pushLag().Milliseconds(),
 		Changes:   changes, Digest: digest, Cutoff: b.cutoff.Load(), Own: b.node.Own(), Rules: b.node.RulesDigest(),
-		Run: b.config.Run, Seq: b.seq.Add(1), Looks: b.config.Figures.Looks(b.node.Now()),
+		Run: b.config.Run, Seq: b.seq.Add(1), Looks: b.config.Figures.Looks(b.node.Now()), Spans: b.config.Figures.AskedSpans(b.node.Now()),
 		Compares: b.config.Compared.Compares(),
 	}
 	if !b.mirror.Merging() { // else what waits may be of an earlier version of the list

@@ -45,8 +45,8 @@ type Config struct {
 	UsePeers   func(peers *checks.Peers) // puts the other nodes' addresses in force
 	Touch      func()                    // has the state saved soon
 	Thresholds func() overlay.FleetPart
-	Figures    func() fleet.Figures   // of this node
-	Rules      func() fleet.RuleFacts // of this node
+	Figures    func(asked []aggregator.Span) fleet.Figures // of this node
+	Rules      func() fleet.RuleFacts                      // of this node
 	Version    string
 	Boot       uint64 // names this run in the fleet
 	State      string // the folder in which a boot outlives a restart; empty: it does not
@@ -256,9 +256,9 @@ func (f *FleetService) compare(now time.Time) {
 	}
 }
 
-// Said returns what the nodes say of their work, and has the others say it.
-func (f *FleetService) Said() []fleet.Said {
-	return f.figures.KnownFigures(f.peer.Now(), f.peer.Pipeline.Current().Config.Node, f.peer.boot.String())
+// Said returns what the nodes say of their work, and has the others say it, also of spans.
+func (f *FleetService) Said(spans ...aggregator.Span) []fleet.Said {
+	return f.figures.KnownFigures(f.peer.Now(), f.peer.Pipeline.Current().Config.Node, f.peer.boot.String(), spans...)
 }
 
 // Shares returns what each node of the fleet counts of keys; nil where Redis

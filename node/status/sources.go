@@ -79,8 +79,8 @@ type Sources struct {
 	Shares func(ctx context.Context, keys []aggregator.Key, settle bool) [][]admin.NodeCount
 	// Alike reports whether another node counts by the rule of this name what this one does.
 	Alike func(rule, node string) bool
-	// Said returns what the fleet's nodes say of their work, and has them say it.
-	Said func() []fleet.Said
+	// Said returns what the fleet's nodes say of their work, and has them say it, also of spans.
+	Said func(spans ...aggregator.Span) []fleet.Said
 	// Attacks returns what this node tells the others of its attacks.
 	Attacks func() string
 	// Held asks the fleet's other nodes which records they hold.
