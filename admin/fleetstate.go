@@ -24,6 +24,10 @@ type Fleet struct {
 	// Alive is how many nodes sent a heartbeat lately, this one included; 0
 	// before the first.
 	Alive int `json:"nodes_alive"`
+	// Monitors are those of them in mode monitor, OtherRules those of this node's version whose
+	// rules are not the same as here, by name.
+	Monitors   []string `json:"nodes_in_monitor,omitempty"`
+	OtherRules []string `json:"nodes_with_other_rules,omitempty"`
 
 	// PushLag is the age of the newest round of pushes that was answered
 	// completely; 0 before the first. Rounds made Calls, which carried Pushed keys.

@@ -156,18 +156,6 @@ func (s *Stats) ago(t time.Time) string {
 	return words.Length(max(0, s.Time.Sub(t))) + " ago"
 }
 
-func (s *Stats) modeText() (string, bool) {
-	switch {
-	case !s.Ready:
-		return "Starting: not everything is read or listens yet", false
-	case s.Monitor:
-		return "Monitor mode: nothing is refused; " + words.Plural(s.V4+s.V6, "address or network", "addresses and networks") + " would be", false
-	case len(s.Ways()) == 0 && len(s.Askers()) == 0:
-		return "Blocking; no way is known that refuses", false
-	}
-	return "Enforcing", true
-}
-
 // Lag returns how old what was read of the log last is: 0 where all that was written is read.
 func (l *Log) Lag(now time.Time) time.Duration {
 	if l.Behind <= 0 || l.Last.IsZero() {

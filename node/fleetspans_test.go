@@ -63,3 +63,42 @@ func TestSpansOfAFleet(t *testing.T) {
 		return total(h.Requests) == 3_000 && slices.Equal(h.Nodes, []string{"edge-c"}) && len(h.Silent) == 0
 	})
 }
+
+// Each node says on how many of the fleet's nodes blocks are enforced, and which has other rules: on the front
+// page and in its status. All is in step once a reload has made them alike.
+func TestModesOfAFleet(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.Options{})
+	other := strings.Replace(fleetOfTwo, "threshold: 20,", "threshold: 21,", 1)
+	a, b := startFleetOf(t, server, fleetOfTwo, fleetOfTwo+"mode: monitor\n")
+	c := newNode(t, shortDir(t), strings.NewReplacer("$NAME", "edge-c", "$REDIS", server.Addr).Replace(other)).start()
+	says := func(u *underTest, what string) {
+		t.Helper()
+		u.eventually("it says "+what, func() bool { text, _ := u.fleet().Modes(); return text == what })
+	}
+	says(a, "enforcing on 2 of 3 nodes; edge-b is in monitor; edge-c has other rules")
+	says(b, "enforcing on 2 of 3 nodes; edge-b is in monitor; edge-c has other rules")
+	says(c, "enforcing on 2 of 3 nodes; edge-b is in monitor; edge-a and edge-b have other rules")
+	a.request("203.0.113.9") // else the front page is the first steps
+	a.eventually("the request is counted", func() bool { return a.view().Stats().Events.Decided > 0 })
+	if _, page := a.get("/"); !strings.Contains(page, "Enforcing on 2 of 3 nodes; edge-b is in monitor; edge-c has other rules.") {
+		t.Error("the front page does not say it")
+	}
+	if row := a.view().Stats().Health; !slices.ContainsFunc(row, func(r admin.HealthRow) bool {
+		return r.Part == admin.PartMode && r.State == admin.HealthUnknown && strings.Contains(r.Text, "edge-b is in monitor")
+	}) {
+		t.Errorf("%+v", row)
+	}
+	b.yaml = strings.Replace(b.yaml, "mode: monitor\n", "", 1)
+	c.yaml = strings.Replace(c.yaml, "threshold: 21,", "threshold: 20,", 1)
+	for _, u := range []*underTest{b, c} {
+		if err := u.Reload(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, u := range []*underTest{a, b, c} {
+		says(u, "enforcing on 3 nodes, in step")
+	}
+	c.stop()
+	says(a, "enforcing on 2 nodes, in step")
+}

@@ -63,6 +63,7 @@ func (p *nodeHandlers) now(w http.ResponseWriter, r *http.Request) (string, any)
 	} else {
 		shown.Needs, shown.Banners = shown.Banners, nil // they stand on the page, and not above it
 		facts.Needs, facts.Known = shown.needs, true
+		facts.Modes, _ = f.stats.Fleet.Modes()
 		facts.Requests, facts.Refused = lately(&f.stats, p.reader.Rates())
 		shown.near(p, r)
 		if e, ok := p.view.Enforcing(r.Context()); ok {
@@ -136,6 +137,7 @@ type nowFacts struct {
 	Attacks                         int    // that go on, or did then
 	Requests, Refused               uint64
 	Needs                           int
+	Modes                           string // of the nodes of a fleet
 }
 
 // say makes the sentence.
@@ -194,15 +196,19 @@ func (f *nowFacts) refusals() string {
 	return strings.Replace(words.Percent(f.Refused, f.Requests), ".0 %", " %", 1) + " of requests " + be + " refused"
 }
 
-// wants says how many things an operator has to do.
+// wants says how many things an operator has to do, and how the nodes of a fleet are.
 func (f *nowFacts) wants() string {
+	said := fmt.Sprintf(", and %s things need you.", spelled(f.Needs))
 	switch f.Needs {
 	case 0:
-		return ", and nothing needs you."
+		said = ", and nothing needs you."
 	case 1:
-		return ", and one thing needs you."
+		said = ", and one thing needs you."
 	}
-	return fmt.Sprintf(", and %s things need you.", spelled(f.Needs))
+	if f.Modes != "" {
+		said += " " + upper(f.Modes) + "."
+	}
+	return said
 }
 
 // spelled writes a small number as a word.

@@ -18,6 +18,7 @@ func TestNowSays(t *testing.T) {
 		"From 02:00 to 03:00 two attacks went on, and 50 % of requests were refused.":                                                                       {Past: true, Known: true, From: "02:00", Until: "03:00", Requests: 2, Refused: 1, Needs: 4, Starting: true, Attacks: 2},
 		"From 02:00 to 03:00 no attack went on, and 50 % of requests would have been refused.":                                                              {Past: true, Known: true, Monitor: true, From: "02:00", Until: "03:00", Requests: 2, Refused: 1},
 		"From 02:00 to 03:00 no attack went on, and no request was refused.":                                                                                {Past: true, Known: true, From: "02:00", Until: "03:00", Requests: 2},
+		"No attack goes on, no request is refused, and one thing needs you. Enforcing on 3 nodes, in step.":                                                 {Requests: 2, Needs: 1, Modes: "enforcing on 3 nodes, in step"},
 		"From 02:00 to 03:00 no attack went on, and no request came.":                                                                                       {Past: true, Known: true, From: "02:00", Until: "03:00"},
 		"Nothing is known of the time from 02:00 to 03:00.":                                                                                                 {Past: true, From: "02:00", Until: "03:00"},
 	} {

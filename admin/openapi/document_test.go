@@ -180,7 +180,7 @@ func fill(v reflect.Value, deep int) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if v.Field(i).CanSet() {
+			if v.Field(i).CanSet() && v.Type().Field(i).Tag.Get("json") != "-" {
 				fill(v.Field(i), deep)
 			}
 		}

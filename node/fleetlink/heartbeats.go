@@ -75,6 +75,27 @@ func (h *heartbeats) rulesOf(node string) string {
 	return h.rules[node]
 }
 
+// apart returns the names of the nodes in the newest list that are in mode monitor, and of those whose rules
+// are others than a node of this version has: each version writes its own digest.
+func (h *heartbeats) apart(rules, version string) (monitors, others []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, b := range h.beats {
+		if !b.at.Equal(h.at) {
+			continue
+		}
+		if b.Monitor {
+			monitors = append(monitors, b.Node)
+		}
+		if b.Rules != "" && b.Rules != rules && b.Version == version {
+			others = append(others, b.Node)
+		}
+	}
+	slices.Sort(monitors)
+	slices.Sort(others)
+	return slices.Compact(monitors), slices.Compact(others)
+}
+
 // nodes returns the nodes by name.
 func (h *heartbeats) nodes(now time.Time) []admin.FleetNode {
 	h.mu.Lock()

@@ -315,6 +315,7 @@ func (l *service) Report(out *admin.Stats) {
 	if f == nil { // a reload has just ended the fleet
 		return
 	}
+	f.Monitors, f.OtherRules = l.peer.heartbeats.apart(l.peer.RulesDigest(), l.peer.Version)
 	f.Alive, f.Joins, f.Syncs = s.Nodes, s.Reconnects, s.Syncs
 	f.PushLag, f.Rounds, f.Calls, f.Pushed, f.Delayed = s.PushLag.Seconds(), s.Rounds, s.Calls, s.Keys, s.Delayed
 	f.Published, f.Received, f.Rejected = s.Published, s.Received, s.Rejected
