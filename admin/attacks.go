@@ -31,21 +31,23 @@ type attacks struct {
 	heard     time.Time // when other nodes were asked: apart from looked, as who tells them looks, too
 	silent    []string  // nodes that told nothing
 	recalling bool      // what was kept before the start is missing
+	recalled  time.Time // when the newest recall began
+	waited    time.Time // when news last waited for that; zero once it is told
 }
 
-// note adds an event that was kept.
-func (a *attacks) note(e *Event, rule string, prefixes []netip.Prefix) {
+// note adds an event that was kept; node is this one's name.
+func (a *attacks) note(e *Event, rule string, prefixes []netip.Prefix, node string) {
 	if len(prefixes) != 1 || rule == edgeguard.ManualRule || edgeguard.Owner(rule) != "" {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	addTo(&a.book, e, rule, prefixes[0], false)
+	addTo(&a.book, e, rule, prefixes[0], false, node)
 }
 
-// addTo adds an event to a book; told is of one that happened before the node started.
-func addTo(book *attack.Book, e *Event, rule string, prefix netip.Prefix, told bool) {
-	c := attack.Crossing{Rule: rule, Key: prefix, Time: e.Time, Told: told}
+// addTo adds an event to a book; told is of one that happened before the node, which has a name, started.
+func addTo(book *attack.Book, e *Event, rule string, prefix netip.Prefix, told bool, node string) {
+	c := attack.Crossing{Rule: rule, Key: prefix, Time: e.Time, Told: told, Here: e.Block == nil || isOf(e.Block.Origin, node)}
 	switch {
 	case e.Ended != nil && e.Block != nil:
 		book.Ended(rule, prefix, e.Block.Since, uint64(e.Ended.Refused))
@@ -64,6 +66,9 @@ func addTo(book *attack.Book, e *Event, rule string, prefix netip.Prefix, told b
 	book.Add(&c)
 }
 
+// isOf reports whether a block of an origin is a node's own.
+func isOf(origin, node string) bool { return origin == "" || origin == node }
+
 // read passes on what the log keeps that makes attacks.
 func (e *Events) read(ctx context.Context, q eventlog.Query, add func(*Event, string, netip.Prefix)) {
 	q.Kinds = []string{EventBlock, EventUnblock, EventEnd, EventCrossing}
@@ -78,28 +83,28 @@ func (e *Events) read(ctx context.Context, q eventlog.Query, add func(*Event, st
 // Recall returns what adds the attacks to the live ones that were kept up to now. Until it has, none is new.
 func (e *Events) Recall(now time.Time) func(context.Context) {
 	before := e.log.Newest() + 1
-	e.attacks.recall(true)
+	e.attacks.recall(true, now)
 	return func(ctx context.Context) {
-		defer e.attacks.recall(false)
+		defer e.attacks.recall(false, now)
 		e.read(ctx, eventlog.Query{Since: now.Add(-attack.Memory), Before: before}, func(event *Event, rule string, prefix netip.Prefix) {
 			e.attacks.mu.Lock()
 			defer e.attacks.mu.Unlock()
-			addTo(&e.attacks.book, event, rule, prefix, true)
+			addTo(&e.attacks.book, event, rule, prefix, true, e.node)
 		})
 	}
 }
 
-func (a *attacks) recall(begins bool) {
+func (a *attacks) recall(begins bool, now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.recalling = begins
+	a.recalling, a.recalled = begins, now
 }
 
 // past returns a book of what the log keeps of a time, of what decides of its attacks, and of how these went on.
 func (v *View) past(ctx context.Context, from, until time.Time) *attack.Book {
 	var book attack.Book
 	v.events.read(ctx, eventlog.Query{Since: from.Add(-attack.Memory), Until: until.Add(attack.Memory)}, func(event *Event, rule string, prefix netip.Prefix) {
-		addTo(&book, event, rule, prefix, true)
+		addTo(&book, event, rule, prefix, true, v.events.node)
 	})
 	return &book
 }
@@ -186,14 +191,23 @@ func (v *View) NewAttacks() (all []NewAttack) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.recalling {
+		a.waited = now
 		return nil
 	}
-	for _, row := range a.book.News(now) {
+	since := now.Add(-attack.Fresh)
+	if a.waited.After(since) && a.recalled.Before(since) { // what began meanwhile is as fresh
+		since = a.recalled
+	}
+	a.waited = time.Time{}
+	for _, row := range a.book.News(now, since) {
 		one, has := NewAttack{ID: row.ID}, a.book.Blocks(row)
 		members := row.Members()
-		for _, m := range members[:min(len(members), fewNetworks)] {
+		if !row.Joined {
+			members = members[:min(len(members), fewNetworks)]
+		}
+		for _, m := range members {
 			for _, b := range v.inside(now, m.Network) {
-				if has(b.Rule, b.Prefix, b.Since) && (!one.Block.Prefix.IsValid() || b.Since.Before(one.Block.Since)) {
+				if has(b.Rule, b.Prefix, b.Since) && (!row.Joined || isOf(b.Origin, v.events.node)) && (!one.Block.Prefix.IsValid() || b.Since.Before(one.Block.Since)) {
 					one.Block = b
 				}
 			}
@@ -276,64 +290,57 @@ func (v *View) find(ctx context.Context, id string, look func(time.Time, *attack
 	if found || !ok {
 		return found
 	}
-	for range v.events.log.Find(ctx, eventlog.Query{Rule: rule, Within: network, Since: began.Add(-attack.Memory), Until: began.Add(attack.Memory)}) {
-		in(v.reader.Now(), v.past(ctx, began, began), nil) // there is something: only then all is read
-		break
+	var own attack.Book // of its network and rule: only where one has it, all that was then is read
+	v.events.read(ctx, eventlog.Query{Rule: rule, Within: network, Since: began.Add(-attack.Memory), Until: began.Add(attack.Memory)}, func(event *Event, rule string, prefix netip.Prefix) {
+		addTo(&own, event, rule, prefix, true, v.events.node)
+	})
+	if now := v.reader.Now(); own.Find(now, id) != nil {
+		in(now, v.past(ctx, began, began), nil)
 	}
 	return found
 }
 
-// Attack returns an attack with its networks; false if there is none of this ID. Of one that became
-// part of another it returns the other.
-func (v *View) Attack(ctx context.Context, id string) (a Attack, members []AttackNetwork, found bool) {
-	found = v.find(ctx, id, func(now time.Time, _ *attack.Book, row *attack.Row, silent []string) {
-		a = newAttack(now, row, silent)
-		if a.ID != id {
-			a.Into = a.ID
+// lookAt returns an attack with its networks, and its blocks in force behind a prefix in their order: up to n, or all
+// for 0. Blocks of its networks that are others' are not among them. found is false if there is none of this
+// ID. Of one that became part of another it returns the other.
+func (v *View) lookAt(ctx context.Context, id string, after netip.Prefix, n int) (d AttackDetail, blocks []edgeguard.Block, found bool) {
+	found = v.find(ctx, id, func(now time.Time, book *attack.Book, row *attack.Row, silent []string) {
+		if d.Attack = newAttack(now, row, silent); d.ID != id {
+			d.Into = d.ID
 		}
-		for _, m := range row.Members() {
-			if len(members) < MostMembers {
-				members = append(members, AttackNetwork(m))
-			}
-		}
-	})
-	return a, members, found
-}
-
-// AttackBlocks returns the blocks in force of an attack behind a prefix in their order, up to n, 0 for
-// all. Blocks of its networks that are others' are not among them.
-func (v *View) AttackBlocks(ctx context.Context, id string, after netip.Prefix, n int) (all []edgeguard.Block) {
-	v.find(ctx, id, func(now time.Time, book *attack.Book, row *attack.Row, _ []string) {
-		has := book.Blocks(row)
 		members := row.Members()
+		for _, m := range members[:min(len(members), MostMembers)] {
+			d.Members = append(d.Members, AttackNetwork(m))
+		}
+		if n > 0 && d.Blocks == 0 {
+			return // a page has as many as it says
+		}
+		has := book.Blocks(row)
 		slices.SortFunc(members, func(x, y attack.Member) int { return x.Network.Compare(y.Network) })
 		for _, m := range members {
 			for _, b := range v.inside(now, m.Network) {
-				if n > 0 && len(all) == n {
+				if n > 0 && len(blocks) == n {
 					return
 				}
 				if has(b.Rule, b.Prefix, b.Since) && (!after.IsValid() || b.Prefix.Compare(after) > 0) {
-					all = append(all, b)
+					blocks = append(blocks, b)
 				}
 			}
 		}
 	})
-	return all
+	return d, blocks, found
 }
 
-// AttackDetail returns an attack with a page of its blocks in force, those behind a prefix.
+// AttackDetail returns an attack with a page of its blocks in force, those behind a prefix; false if there is none of this
+// ID.
 func (v *View) AttackDetail(ctx context.Context, id string, after netip.Prefix, limit int) (d AttackDetail, found bool) {
-	if d.Attack, d.Members, found = v.Attack(ctx, id); !found {
-		return d, false
-	}
-	var blocks []edgeguard.Block
-	if d.Blocks > 0 {
-		blocks = v.AttackBlocks(ctx, id, after, limit+1)
-	}
+	d, blocks, found := v.lookAt(ctx, id, after, limit+1)
 	if len(blocks) > limit {
 		blocks = blocks[:limit]
 		d.Next = blocks[limit-1].Prefix.String()
 	}
-	d.Active, d.AsOf = append([]ActiveBlock{}, v.reader.Active(blocks)...), v.reader.Now().UTC()
-	return d, true
+	if found {
+		d.Active, d.AsOf = append([]ActiveBlock{}, v.reader.Active(blocks)...), v.reader.Now().UTC()
+	}
+	return d, found
 }

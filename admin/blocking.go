@@ -51,15 +51,15 @@ func (c *Changes) planBlock(request *BlockRequest) (edgeguard.Block, *call.Probl
 	return edgeguard.Block{Prefix: prefix, Rule: rule, Reason: request.Reason, Since: now, Until: until}, nil
 }
 
-// Restore puts a block in force again as it was: with its rule, count and end. It
+// Restore puts a block in force again as it was: with its rule, count, start and end. It
 // is the way back from a change, and refused unless the block of its prefix is still
 // the one that the change left; none where that has no prefix. force is that of
 // the change.
 func (c *Changes) Restore(by access.Caller, was, left Block, force bool) (made Block, p *call.Problem) {
 	p = c.audited(by, Audit{Action: "restore", Target: was.Prefix.String()}, func(record *Audit) *call.Problem {
 		b := edgeguard.Block{Prefix: was.Prefix, Rule: was.Rule, Reason: was.Reason, Count: was.Count, Limit: was.Limit,
-			Since: c.view.reader.Now(), Until: was.Until, Proxied: was.Proxied}
-		now, active := exact(c.view.reader.Find(b.Since, b.Prefix), b.Prefix)
+			Since: was.Since, Until: was.Until, Proxied: was.Proxied}
+		now, active := exact(c.view.reader.Find(c.view.reader.Now(), b.Prefix), b.Prefix)
 		if active != left.Prefix.IsValid() || active && !isStill(now, left) {
 			return call.NewProblem(http.StatusConflict, "prefix", b.Prefix.String()+" was changed since", "look at it, and change it as it is now")
 		}

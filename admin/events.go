@@ -165,7 +165,7 @@ func (e *Events) keep(room eventlog.Section, event Event, rule string, prefixes 
 	if err != nil { // only a node's odd time can do this
 		return
 	}
-	e.attacks.note(&event, rule, prefixes)
+	e.attacks.note(&event, rule, prefixes, e.node)
 	event.Change = event.Change.with(prefixes)
 	e.send(event, func() uint64 {
 		return e.log.Add(room, eventlog.Entry{Time: event.Time, Kind: event.Kind, Rule: rule, Prefixes: prefixes, Body: body})

@@ -140,9 +140,9 @@ func (v *View) selected(s *Selection, most int) (all []edgeguard.Block, more boo
 
 // ofAttack makes a selection of an attack one of its blocks; false if there is no such attack.
 func (v *View) ofAttack(ctx context.Context, s *Selection) (found bool) {
-	a, _, found := v.Attack(ctx, s.Attack)
+	a, blocks, found := v.lookAt(ctx, s.Attack, netip.Prefix{}, 0)
 	s.Rules, s.Prefixes = a.Rules, []netip.Prefix{}
-	for _, b := range v.AttackBlocks(ctx, s.Attack, netip.Prefix{}, 0) {
+	for _, b := range blocks {
 		s.Prefixes = append(s.Prefixes, b.Prefix)
 	}
 	return found

@@ -11,8 +11,8 @@ const (
 	// Memory is how far back crossings decide of the rows of now: half a day up to a midnight, a day
 	// in which others join, and a day in which these go on.
 	Memory = 2*day + halfDay + longestBlock + quiet
-	// fresh is how old the last crossing of an attack may be that is news.
-	fresh = 2 * time.Minute
+	// Fresh is how old the last crossing of an attack may be that is news.
+	Fresh = 2 * time.Minute
 	// keep is how long a row is kept that has ended.
 	keep = day
 	// mostRuns and mostRows bound a book, some 300 bytes each; mostMembers is what a group has
@@ -27,6 +27,8 @@ type run struct {
 	left               uint32    // members of its group that found no room
 	kinds, heard       Outcome   // of this node's crossings, and of those that others told of
 	told               bool      // somebody was told of its attack
+	mine               bool      // one of its crossings is this node's, and something is refused of it
+	toldMine           bool      // somebody was told of its attack when that was so
 	blocks             uint32    // in force
 	hosts              [4]uint64 // a bit for each host of an IPv4 /24; of wider ones for some together
 	refused, standing  uint64    // by blocks that have ended, and by those in force
@@ -46,7 +48,7 @@ func (r *run) join(o *run) {
 	r.stands, r.refusedAt = max(r.stands, o.stands), max(r.refusedAt, o.refusedAt)
 	r.left, r.kinds, r.heard = r.left+o.left, r.kinds|o.kinds, r.heard|o.heard
 	r.elsewhere, r.networks = r.elsewhere+o.elsewhere, max(r.networks, o.networks)
-	r.told = r.told || o.told
+	r.told, r.mine, r.toldMine = r.told || o.told, r.mine || o.mine, r.toldMine || o.toldMine
 	r.refused, r.standing, r.blocks = r.refused+o.refused, r.standing+o.standing, r.blocks+o.blocks
 	for i := range r.hosts {
 		r.hosts[i] |= o.hosts[i]
@@ -71,6 +73,8 @@ func (b *Book) Add(c *Crossing) {
 	}
 	second := c.Time.Unix()
 	added := &run{first: second, last: second, reach: c.reach(), stands: c.Until.Unix(), kinds: c.Kind, told: c.Told}
+	added.mine = c.Here && c.Kind&(Blocked|Denied) != 0
+	added.toldMine = added.mine && c.Told
 	if c.heard {
 		added.kinds, added.heard = 0, c.Kind
 	}
@@ -205,19 +209,22 @@ func (b *Book) Find(now time.Time, id string) *Row {
 }
 
 // News returns the attacks that nobody was told of and of which something is refused, those that began
-// earlier first, and has them told. What joins an attack that was told is no news, and neither is what is old.
-func (b *Book) News(now time.Time) (all []*Row) {
+// earlier first, and has them told. What joins an attack that was told is no news, and neither is what last crossed
+// before since. But a group of other nodes' blocks alone, which only they told, is news once this node
+// joins it: one node can not have the attacks on the others be part of what it began.
+func (b *Book) News(now, since time.Time) (all []*Row) {
 	for _, row := range b.Rows(now) {
 		isNews := row.isNews()
-		if isNews && now.Unix()-row.crossed <= int64(fresh/time.Second) {
+		if isNews && row.crossed >= since.Unix() {
 			all = append(all, row)
 		}
 		if row.told = row.told || isNews; !row.told {
 			continue
 		}
+		row.toldMine = row.mine
 		for i := range row.spans {
 			for _, r := range row.spans[i].runs {
-				r.told = true
+				r.told, r.toldMine = true, r.mine
 			}
 		}
 	}
@@ -225,8 +232,9 @@ func (b *Book) News(now time.Time) (all []*Row) {
 	return all
 }
 
-// isNews reports whether something is refused of a row that nobody was told of.
-func (r *Row) isNews() bool { return !r.told && r.own&(Blocked|Denied) != 0 }
+// isNews reports whether something is refused of a row that nobody was told of, or of a group that nobody was
+// told of when this node was in it.
+func (r *Row) isNews() bool { return r.own&(Blocked|Denied) != 0 && (!r.told || r.Joined) }
 
 // Blocks returns what reports whether a block belongs to an attack, until the book's next change.
 func (b *Book) Blocks(of *Row) (has func(rule string, prefix netip.Prefix, since time.Time) bool) {

@@ -43,6 +43,7 @@ type Crossing struct {
 	Time  time.Time // by the wall clock
 	Until time.Time // the end of the block that came of it; zero for none
 	Kind  Outcome
+	Here  bool // this node made it: its block, or its denial
 	Told  bool // somebody was told of it, as before a restart
 	heard bool // another node tells of it
 }

@@ -135,10 +135,10 @@ func TestFloodHidesNoNews(t *testing.T) {
 	for rule := range mostRuns/mostMembers - 1 {
 		flood(rule, mostMembers)
 	}
-	b.News(epoch)
+	b.News(epoch, epoch.Add(-Fresh))
 	b.Add(blocked("site", 99_999, epoch))
 	flood(mostRuns/mostMembers, 2*mostMembers)
-	if news := b.News(epoch); !slices.ContainsFunc(news, func(r *Row) bool { return r.Rules[0] == "site" }) {
+	if news := b.News(epoch, epoch.Add(-Fresh)); !slices.ContainsFunc(news, func(r *Row) bool { return r.Rules[0] == "site" }) {
 		t.Errorf("it is none of %d that are told", len(news))
 	}
 }
@@ -246,7 +246,7 @@ func TestNodesTellEachOther(t *testing.T) {
 			t.Errorf("%+v", row)
 		}
 	}
-	if news := a.News(now); len(news) != 0 && news[0].Rules[0] != "site" || len(news) > 1 {
+	if news := a.News(now, now.Add(-Fresh)); len(news) != 0 && news[0].Rules[0] != "site" || len(news) > 1 {
 		t.Errorf("%+v", news)
 	}
 }
@@ -313,7 +313,7 @@ func TestToldMovesNothingOut(t *testing.T) {
 	b.Hear(epoch, told...)
 	b.Add(blocked("site", 9999, epoch))
 	b.Add(blocked("ended", 9998, epoch.Add(-20*time.Hour)))
-	if news := b.News(epoch); len(news) != 1 || news[0].Rules[0] != "site" {
+	if news := b.News(epoch, epoch.Add(-Fresh)); len(news) != 1 || news[0].Rules[0] != "site" {
 		t.Errorf("%d attacks are told", len(news))
 	}
 	for _, c := range []*Crossing{blocked("site", 9999, epoch), blocked("ended", 9998, epoch.Add(-20*time.Hour))} {

@@ -34,13 +34,17 @@ type Row struct {
 	Kinds               Outcome
 	Refused             uint64 // by blocks, on all nodes that told of it
 	Blocks              int    // in force
+	// Joined says that only other nodes' blocks were of the group when somebody was told of it, and that one of
+	// this node's is now.
+	Joined bool
 
 	spans              []span // in the order of their first crossings
 	first, last, reach int64
 	crossed            int64   // the last crossing
 	own                Outcome // of this node's crossings
 	here               uint64
-	told               bool
+	told, mine         bool // as of a run
+	toldMine           bool
 }
 
 // GoesOn reports whether an attack has not ended.
@@ -198,7 +202,7 @@ func (r *Row) sum() {
 	}
 	r.crossed = r.last
 	for rule, did := range by {
-		r.told = r.told || did.told
+		r.told, r.mine, r.toldMine = r.told || did.told, r.mine || did.mine, r.toldMine || did.toldMine
 		r.Rules, r.own, r.last = append(r.Rules, rule), r.own|did.kinds, max(r.last, did.refusedAt)
 		r.Kinds |= did.kinds | did.heard
 		r.here, r.Blocks = r.here+did.refused+did.standing, r.Blocks+int(did.blocks)
@@ -214,6 +218,7 @@ func (r *Row) sum() {
 	slices.SortFunc(r.Rules, func(x, y string) int {
 		return cmp.Or(cmp.Compare(by[y].refused+by[y].standing, by[x].refused+by[x].standing), cmp.Compare(by[y].kinds, by[x].kinds), cmp.Compare(x, y))
 	})
+	r.Joined = r.Group && r.told && r.mine && !r.toldMine
 	r.ID = idOf(r.spans[0].place, r.first)
 	r.Began, r.Last = time.Unix(r.first, 0).UTC(), time.Unix(r.last, 0).UTC()
 }
