@@ -100,8 +100,8 @@ func (f *Follower) Take(now time.Time, into []peers.Taught) (entries []peers.Tau
 		f.round = now
 	}
 	entries, next = f.walk(now, entries, room)
-	if len(e.ends) > 0 && e.ends[0].until.Before(next) {
-		next = e.ends[0].until
+	if until, ok := e.ends.Soonest(); ok && until.Before(next) {
+		next = until
 	}
 	return entries, next
 }

@@ -30,7 +30,7 @@ type Teacher struct {
 	mu        sync.Mutex // guards all below
 	set       map[netip.Prefix]time.Time
 	odd       int // how many of the set have no table of their length
-	ends      ends
+	ends      enforce.Ends
 	plan      haproxy.BlockPlan
 	table     table
 	followers map[*Follower]bool
@@ -114,7 +114,7 @@ func (e *Teacher) add(changed []netip.Prefix, n enforce.Entry) []netip.Prefix {
 		e.odd++
 	}
 	e.set[n.Prefix] = n.Until
-	e.ends.pushEnd(n.Until, n.Prefix)
+	e.ends.PushEnd(n.Until, n.Prefix)
 	return append(changed, n.Prefix)
 }
 
@@ -132,7 +132,7 @@ func (e *Teacher) remove(changed []netip.Prefix, p netip.Prefix) []netip.Prefix 
 
 // settle brings the entries in line with the set. It needs the lock.
 func (e *Teacher) settle(now time.Time, changed []netip.Prefix) {
-	e.ends.rebuild(e.set)
+	e.ends.Rebuild(e.set)
 	if len(changed) == 0 {
 		return
 	}
@@ -181,7 +181,7 @@ func (e *Teacher) write(now time.Time, k haproxy.BlockKey, n haproxy.BlockEntry)
 func (e *Teacher) expire(now time.Time) {
 	var changed []netip.Prefix
 	for {
-		p, until, ok := e.ends.popOver(now)
+		p, until, ok := e.ends.PopOver(now)
 		if !ok {
 			break
 		}
