@@ -124,7 +124,7 @@ func (c *Config) keys(r *reader) key.List {
 		key.Group("haproxy", c.HAProxy.keys, nil, "").Lines(),
 		key.Group("crowdsec", c.CrowdSec.keys, nil, "").Lines(),
 		key.Items("blocklists", &c.Blocklists, c.Blocklists.read, (*BlocklistSource).keys),
-		key.Group("enforce", c.Enforce.keys, nil, "").Lines(),
+		key.Group("enforce", c.Enforce.keys, c.Enforce.checkWide, "").Lines(),
 		key.Group("notify", c.Notify.keys, c.Notify.check, "").Lines(),
 		key.Section("floods", c.Floods.keys().Read, c.Floods.write),
 		key.Items("crawlers", &c.Crawlers, c.readCrawler, crawlerKeys),

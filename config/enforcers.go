@@ -13,6 +13,7 @@ import (
 // Enforcers is the section `enforce`: the lists in which a node keeps its blocks for
 // proxies and packet filters.
 type Enforcers struct {
+	Names    *NamesFolder // nil for none
 	Files    []ListFile
 	HAProxy  *HAProxyACL // nil for none
 	NFTables *NFTables   // nil for none
@@ -37,6 +38,8 @@ type ListFile struct {
 	Every time.Duration
 	// KeepRemoved leaves the list in force when the config no longer has it.
 	KeepRemoved bool
+	// Wide leaves out what Names hold.
+	Wide bool
 }
 
 // HAProxyACL is a list in a running HAProxy, changed through its stats socket.
@@ -69,6 +72,7 @@ var (
 
 func (s *Enforcers) keys() key.List {
 	return key.List{
+		key.Optional("names", &s.Names, readNames, (*NamesFolder).keys),
 		key.Items("files", &s.Files, s.readFile, (*ListFile).keys),
 		key.Optional("haproxy", &s.HAProxy, readHAProxy, (*HAProxyACL).keys),
 		key.Optional("nftables", &s.NFTables, readNFTables, (*NFTables).keys),
@@ -88,6 +92,7 @@ func (f *ListFile) keys() key.List {
 			Usual("`10s` with a proxy's `reload`, else `1s`"),
 		key.Either("on_remove", &f.KeepRemoved, "empty", "keep",
 			"what happens to the list when the config no longer has it: `empty` empties it and runs `reload` once more, `keep` leaves it in force"),
+		key.Either("holds", &f.Wide, "all", "wide", "`wide`: only the blocks that `enforce.names` does not hold"),
 		key.Words("reload", &f.Reload, yaml.Node.Command, "a command with its arguments",
 			"what is run without a shell after a change, for at most 10 s, as edgeguard's user"),
 	}

@@ -26,6 +26,7 @@ func Tables() map[string]key.List {
 		"crawlers":                crawlerKeys(new(crawlers.Spec)),
 		"blocklists":              list.keys(),
 		"floods":                  c.Floods.keys(),
+		"enforce.names":           newNames().keys(),
 		"enforce.files":           file.keys(),
 		"enforce.haproxy":         newHAProxyACL().keys(),
 		"enforce.nftables":        newNFTables().keys(),

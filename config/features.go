@@ -19,6 +19,7 @@ var features = []feature{
 	many("crowdsec.lapi", func(c *Config) *[]LAPI { return &c.CrowdSec.LAPI }, (*LAPI).entry),
 	many("listen.admin", func(c *Config) *[]Admin { return &c.Listen.Admin }, (*Admin).entry),
 	one("sensors.packet", func(c *Config) *Packet { return c.Sensors.Packet }, (*Packet).entry),
+	one("enforce.names", func(c *Config) *NamesFolder { return c.Enforce.Names }, (*NamesFolder).entry),
 	many("enforce.files", func(c *Config) *[]ListFile { return &c.Enforce.Files }, (*ListFile).entry),
 	one("enforce.haproxy", func(c *Config) *HAProxyACL { return c.Enforce.HAProxy }, (*HAProxyACL).entry),
 	one("enforce.nftables", func(c *Config) *NFTables { return c.Enforce.NFTables }, (*NFTables).entry),

@@ -97,6 +97,9 @@ func valuesFromConfig(v *snippets.Values, e *command.Env, proxy, configFile stri
 	if len(c.HAProxy.Peers) > 0 {
 		v.Peers = c.HAProxy.Peers[0].Listen.String()
 	}
+	if c.Enforce.Names != nil {
+		v.Names = c.Enforce.Names.Folder
+	}
 	asksSPOE(v, c)
 	for _, l := range c.Listen.Envoy[:min(1, len(c.Listen.Envoy))] {
 		v.Envoy, v.Group = l.Address.String(), l.Group

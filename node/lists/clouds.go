@@ -29,6 +29,7 @@ type CloudDeps struct {
 	Lead    func(ctx context.Context, l *redis.Lease, spare bool) (alone bool, err error)
 	Leave   func(ctx context.Context, l *redis.Lease) error
 	Monitor func() bool
+	Now     func() time.Time
 	Rank    cloud.Rank
 	Log     *slog.Logger
 }

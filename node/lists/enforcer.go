@@ -16,6 +16,7 @@ import (
 // enforcer is one list of blocks with its runner: a service.
 type enforcer struct {
 	key, name string
+	part      part
 	wanted    ListSources
 	list      enforce.Enforcer
 	runner    *enforce.Runner
@@ -38,15 +39,18 @@ type partial interface {
 	Refuses() func(p netip.Prefix) bool // whether all of a prefix is
 }
 
-// refuses returns a function that reports whether the list refuses what a block is about.
-func (f *enforcer) refuses() func(*edgeguard.Block) bool {
+// refuses returns a function that reports whether the list refuses what a block is about; of
+// is which blocks it has, nil for all.
+func (f *enforcer) refuses(of func(netip.Prefix) bool) func(*edgeguard.Block) bool {
 	holds := func(netip.Prefix) bool { return true }
 	if p, ok := f.list.(partial); ok {
 		holds = p.Refuses()
 	}
 	kernel := f.kernel()
 	dry := f.list.Traits().DryRun
-	return func(b *edgeguard.Block) bool { return !dry && !(kernel && b.Proxied) && holds(b.Prefix) }
+	return func(b *edgeguard.Block) bool {
+		return !dry && !(kernel && b.Proxied) && (of == nil || of(b.Prefix)) && holds(b.Prefix)
+	}
 }
 
 // kernel reports whether the list is kept from what was learned behind a proxy.

@@ -64,6 +64,7 @@ func New(c Config) *Lists {
 		running: supervisor.Group[*enforcer]{Config: s}, emptying: supervisor.Group[*emptying]{Config: s},
 	}
 	e.config.Clouds.Rank, e.config.Clouds.Log = e.rank, c.Log
+	e.config.Clouds.Now = c.Now
 	e.config.Clouds.Monitor = func() bool { return e.config.Current().Monitor }
 	e.Filter = newKernelFilter(e.trial, kernelDeps{
 		Config: c.Current, List: e.packetFilter, Refresh: e.Refresh, Now: c.Now, Epoch: c.Epoch, Peers: nftables.SSHPeersOfHost,
@@ -144,7 +145,7 @@ func (e *Lists) Refuses() func(*edgeguard.Block) string {
 	var names []string
 	for _, f := range e.running.All() {
 		if !f.runner.Stats().LastSuccess.IsZero() && !e.config.Current().Monitor && !e.paused(f) {
-			inForce, names = append(inForce, f.refuses()), append(names, f.name)
+			inForce, names = append(inForce, f.refuses(e.partOf(f.part))), append(names, f.name)
 		}
 	}
 	return func(b *edgeguard.Block) string {
@@ -198,7 +199,13 @@ func (e *Lists) make(w listOf) (*enforcer, error) {
 	if k, ok := list.(nftables.Kernel); ok {
 		list = nftables.NewTrialList(k, e.trial)
 	}
-	blocks := func(now time.Time) iter.Seq[edgeguard.Block] { return e.config.All(now, w.wanted) }
+	blocks := func(now time.Time) iter.Seq[edgeguard.Block] {
+		all := e.config.All(now, w.wanted)
+		if of := e.partOf(w.part); of != nil {
+			all = filter(all, func(b *edgeguard.Block) bool { return of(b.Prefix) })
+		}
+		return all
+	}
 	rc := enforce.Config{Name: w.name, Enforcer: list, Blocks: blocks, Now: e.config.Now}
 	if _, is := list.(*keptCloud); is {
 		rc.Resync = cloudResync
@@ -207,7 +214,7 @@ func (e *Lists) make(w listOf) (*enforcer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &enforcer{key: w.key, name: w.name, wanted: w.wanted, list: list, runner: runner}, nil
+	return &enforcer{key: w.key, name: w.name, part: w.part, wanted: w.wanted, list: list, runner: runner}, nil
 }
 
 // Changed passes a changed block to every enforcer. Around an exempt address only
@@ -222,7 +229,9 @@ func (e *Lists) Changed(b edgeguard.Block) {
 	e.passing.Lock()
 	defer e.passing.Unlock()
 	for _, f := range e.running.All() {
-		f.runner.Changed(e.config.Changed(b, now, f.wanted, f.kernel()))
+		if of := e.partOf(f.part); of == nil || of(b.Prefix) {
+			f.runner.Changed(e.config.Changed(b, now, f.wanted, f.kernel()))
+		}
 	}
 	if e.config.Bouncers != nil {
 		e.config.Bouncers.Changed(b.Prefix)
@@ -240,8 +249,11 @@ func (e *Lists) ImportedChanged(prefixes []netip.Prefix) {
 	e.passing.Lock()
 	defer e.passing.Unlock()
 	for _, f := range e.running.All() {
+		of := e.partOf(f.part)
 		for _, p := range prefixes {
-			f.runner.Changed(e.config.At(p, now, f.wanted, f.kernel()))
+			if of == nil || of(p) {
+				f.runner.Changed(e.config.At(p, now, f.wanted, f.kernel()))
+			}
 		}
 	}
 	if e.config.Bouncers != nil {

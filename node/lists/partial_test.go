@@ -50,7 +50,7 @@ func TestPartial(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	for p, want := range map[string]bool{"10.0.0.0/7": false, "192.0.2.1/32": true} {
-		if got := f.refuses()(&edgeguard.Block{Prefix: netip.MustParsePrefix(p), Proxied: true}); got != want {
+		if got := f.refuses(nil)(&edgeguard.Block{Prefix: netip.MustParsePrefix(p), Proxied: true}); got != want {
 			t.Errorf("%s is refused: %t", p, got)
 		}
 	}
@@ -69,7 +69,7 @@ func TestDryRunRefusesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := &enforcer{name: "dry", list: list, runner: runner}
-	if f.refuses()(&edgeguard.Block{Prefix: netip.MustParsePrefix("192.0.2.1/32")}) || !f.figures().DryRun {
+	if f.refuses(nil)(&edgeguard.Block{Prefix: netip.MustParsePrefix("192.0.2.1/32")}) || !f.figures().DryRun {
 		t.Errorf("%+v", f.figures())
 	}
 }

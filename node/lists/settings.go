@@ -10,6 +10,7 @@ import (
 
 	"edgeguard/config"
 	"edgeguard/enforce"
+	"edgeguard/enforce/names"
 	"edgeguard/enforce/nftables"
 )
 
@@ -18,6 +19,7 @@ import (
 type listOf struct {
 	key, name string // key is all of its settings
 	make      func() (enforce.Enforcer, error)
+	part      part
 	wanted    ListSources // which imported blocks it gets; [ownOnly] where the list leaves this host
 	// owned is what to empty when the config no longer has the list, none for
 	// one that ends by itself.
@@ -26,9 +28,16 @@ type listOf struct {
 
 // listsOf returns the enforcers of a config.
 func listsOf(c *config.Config, deps CloudDeps) (all []listOf) {
+	if n := c.Enforce.Names; n != nil {
+		all = append(all, folderList(n, deps.Now))
+	}
 	for _, f := range c.Enforce.Files {
 		fc, err := settings(f)
-		all = append(all, fileList(fmt.Sprintf("file %+v", f), f.File, fc, f.KeepRemoved, err))
+		l := fileList(fmt.Sprintf("file %+v", f), f.File, fc, f.KeepRemoved, err)
+		if f.Wide {
+			l.part = wide
+		}
+		all = append(all, l)
 	}
 	if h := c.Enforce.HAProxy; h != nil {
 		fc := enforce.FileConfig{Path: h.ACL, Format: enforce.FormatHAProxy, Socket: h.Socket, Every: h.Every}
@@ -63,6 +72,8 @@ func tableList(n *config.NFTables) listOf {
 // Empty empties a recorded list: of a table, nothing is left.
 func Empty(ctx context.Context, now time.Time, o *enforce.Owned) error {
 	switch {
+	case o.Format == namesFormat:
+		return names.Clear(ctx, o.Path)
 	case IsTable(o):
 		return nftables.Clear(ctx, o.Name)
 	case IsCloud(o):

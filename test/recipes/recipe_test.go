@@ -1,8 +1,10 @@
 package recipes
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -267,6 +269,7 @@ func nginxConfig(dir, front, site string) string {
 events {}
 http {
 	access_log %[1]s/access.log combined;
+	keepalive_requests 1000000;
 	client_body_temp_path %[1]s/body; proxy_temp_path %[1]s/proxy; fastcgi_temp_path %[1]s/fastcgi;
 	uwsgi_temp_path %[1]s/uwsgi; scgi_temp_path %[1]s/scgi;
 	set_real_ip_from 127.0.0.1; real_ip_header X-Forwarded-For;
@@ -274,4 +277,25 @@ http {
 	server { listen %[2]s; %[3]s location / { try_files /none =204; } }
 }
 `, dir, front, site, user)
+}
+
+// newAsker returns what get does on one connection, for many questions.
+func newAsker(t *testing.T, server string) func(client string) (status int) {
+	t.Helper()
+	connection, err := net.Dial("tcp", server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = connection.Close() })
+	answers := bufio.NewReader(connection)
+	return func(client string) int {
+		fmt.Fprintf(connection, "GET / HTTP/1.1\r\nHost: site\r\nX-Forwarded-For: %s\r\n\r\n", client)
+		response, err := http.ReadResponse(answers, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, response.Body)
+		_ = response.Body.Close()
+		return response.StatusCode
+	}
 }

@@ -16,7 +16,7 @@ func (r *recipe) startNginx(front string) {
 	r.t.Helper()
 	need(r.t, "nginx", "nginx-light")
 	site := ""
-	if r.name == "nginx-geo" {
+	if r.name == "nginx-geo" || r.name == "nginx-names" {
 		site = "include " + r.write("server.conf", r.part("server")) + ";"
 	}
 	if err := os.Mkdir(r.node.Path("conf.d"), 0o755); err != nil {

@@ -66,6 +66,9 @@ func listPaths(c *config.Config) (files map[string]bool, folders []string) {
 	for _, f := range c.Enforce.Files {
 		add(f.File)
 	}
+	if n := c.Enforce.Names; n != nil {
+		add(n.Folder)
+	}
 	if h := c.Enforce.HAProxy; h != nil {
 		add(h.ACL + h.Map) // one of them is empty
 	}

@@ -47,6 +47,8 @@ type Values struct {
 	// State is edgeguard's state folder, where lists are. Default:
 	// /var/lib/edgeguard.
 	State string
+	// Names is the folder of names. Default: that of the config.
+	Names string
 	// Group may connect to the sockets of listen.auth. Default: edgeguard.
 	Group string
 	// Rules are those that HAProxy is to count. Default: one for all requests.
@@ -222,6 +224,7 @@ func (v Values) filled() Values {
 	v.Backend = cmp.Or(v.Backend, "127.0.0.1:8080")
 	v.Locations = cmp.Or(v.Locations, "location / {\n    proxy_pass http://"+v.Backend+";\n}")
 	v.State = cmp.Or(v.State, "/var/lib/edgeguard")
+	v.Names = cmp.Or(v.Names, "/run/edgeguard/names")
 	v.Group = cmp.Or(v.Group, "edgeguard")
 	return v
 }

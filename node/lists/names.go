@@ -1,0 +1,54 @@
+package lists
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+
+	"edgeguard/config"
+	"edgeguard/enforce"
+	"edgeguard/enforce/names"
+)
+
+// A folder of names cannot hold every block: a list beside it has the others.
+
+// part says which blocks a list holds.
+type part int
+
+const (
+	whole  part = iota
+	narrow      // what can be names
+	wide        // all but what the folder of names holds
+)
+
+// namesFormat says in the record that a list is a folder of names.
+const namesFormat = "names"
+
+// folderList returns a folder of names.
+func folderList(n *config.NamesFolder, now func() time.Time) listOf {
+	name := "names " + n.Folder
+	c := names.Config{Path: n.Folder, Most: n.Most, Now: now}
+	o := enforce.NewOwned(enforce.FileConfig{Path: n.Folder}, false)
+	o.Format = namesFormat
+	return listOf{
+		key: fmt.Sprintf("names %+v", *n), name: name, part: narrow, owned: []enforce.Owned{o},
+		make: func() (enforce.Enforcer, error) { return names.New(c), nil },
+	}
+}
+
+// partOf returns which blocks are of a part now; nil means all.
+func (e *Lists) partOf(p part) func(netip.Prefix) bool {
+	switch p {
+	case narrow:
+		return names.Fits
+	case wide:
+		held := names.Fits
+		for _, f := range e.running.All() {
+			if folder, ok := f.list.(*names.Folder); ok {
+				held = folder.Refuses()
+			}
+		}
+		return func(p netip.Prefix) bool { return !held(p) }
+	}
+	return nil
+}
