@@ -69,6 +69,9 @@ func (n *nginx) file(file string, depth int) error {
 		}
 		switch s.End {
 		case "{":
+			if !slices.Contains(n.blocks, "stream") && !slices.Contains(n.blocks, "mail") {
+				n.found.names.begin(&s, n.blocks, lineOf(file, s.Line))
+			}
 			n.blocks = append(n.blocks, s.Word(0))
 			n.http = n.http || s.Word(0) == "http"
 			if s.Word(0) == "server" && !slices.Contains(n.blocks, "stream") && !slices.Contains(n.blocks, "mail") {
@@ -91,6 +94,7 @@ func (n *nginx) directive(s *Statement, file string, depth int) {
 	if slices.Contains(n.blocks, "stream") || slices.Contains(n.blocks, "mail") {
 		return // connections, not requests
 	}
+	n.found.names.set(s, n.blocks, lineOf(file, s.Line))
 	switch s.Word(0) {
 	case "include":
 		if s.Word(1) != "" {

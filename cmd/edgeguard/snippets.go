@@ -13,12 +13,14 @@ import (
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/cmd/edgeguard/snippets"
 	"edgeguard/config"
+	"edgeguard/setup"
 )
 
 // snippetsCommand returns `edgeguard snippets`.
 func snippetsCommand(e *command.Env) *cobra.Command {
 	var v snippets.Values
-	var configFile, file string
+	var configFile, file, nginx string
+	var agreed bool
 	c := &cobra.Command{
 		Use:   "snippets [NAME]",
 		Short: "Print what puts edgeguard beside a proxy or packet filter: its config, units and commands",
@@ -35,6 +37,11 @@ tests of edgeguard run the same text. Without a name it lists the names.`,
 			if len(args) == 0 {
 				return listSnippets(e)
 			}
+			if args[0] == "nginx-names" && !agreed {
+				if err := refuseCached(nginx); err != nil {
+					return err
+				}
+			}
 			valuesFromConfig(&v, e, args[0], configFile)
 			return writeSnippet(e, args[0], file, v)
 		},
@@ -46,8 +53,20 @@ tests of edgeguard run the same text. Without a name it lists the names.`,
 	f.StringVar(&v.Listen, "listen", "", "`PORT` of the site (default 80)")
 	f.StringVar(&v.Backend, "backend", "", "backend of the site, `HOST:PORT` (default 127.0.0.1:8080)")
 	f.BoolVar(&v.Closed, "closed", false, "refuse requests while edgeguard does not answer (by default they pass)")
+	f.StringVar(&nginx, "nginx", "/etc/nginx/nginx.conf", "nginx-names: nginx's `FILE`, in which an open_file_cache is looked for")
+	f.BoolVar(&agreed, "with-open-file-cache", false, "nginx-names: print it although nginx has an open_file_cache")
 	f.StringVar(&v.Cache, "cache", "", "nginx: cache a pass for one second per address in this `FOLDER`, for a listener that only looks up")
 	return c
+}
+
+// refuseCached returns an error where nginx's cache would keep blocks from being in force.
+func refuseCached(nginx string) error {
+	found, _ := setup.FindLogs(setup.Place{Proxy: "nginx", File: nginx}, command.ProxyFiles{}) // what cannot be read says nothing
+	if at := found.NamesCached(); len(at) > 0 {
+		return fmt.Errorf("%s: with this open_file_cache a block or a lift is not in force for as long as open_file_cache_valid says (60s): "+
+			"take it out or put `open_file_cache off;` into the server blocks, or agree with --with-open-file-cache", strings.Join(at, ", "))
+	}
+	return nil
 }
 
 func listSnippets(e *command.Env) error {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -112,6 +113,45 @@ func TestNginxFindsNames(t *testing.T) {
 			t.Fatalf("%s without its name gets %d", a, got)
 		}
 	}
+}
+
+// What docs/operations.md says of nginx: its cache of files keeps blocks and lifts from being in
+// force, unless a server block turns it off, and a location that says who the client is says
+// it too late.
+func TestNginxMissesNames(t *testing.T) {
+	t.Parallel()
+	r, _, folder := newNginxNames(t)
+	cached, turnedOff, late := program.Address(t), program.Address(t), program.Address(t)
+	const cache = "open_file_cache max=1000; open_file_cache_valid 60s; open_file_cache_errors on;"
+	server := func(address, more string) string {
+		return "server { listen " + address + "; include " + r.node.Path("server.conf") + "; " + more + " }\n"
+	}
+	const site = "location / { try_files /none =204; }"
+	r.write("conf.d/holes.conf", cache+"\n"+server(cached, site)+server(turnedOff, "open_file_cache off; "+site)+
+		server(late, "set_real_ip_from 192.0.2.1; location / { set_real_ip_from 127.0.0.1; real_ip_header X-Forwarded-For; try_files /none =204; }"))
+	if out, err := exec.Command("nginx", "-c", r.node.Path("nginx.conf"), "-s", "reload").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	r.node.Until("nginx serves the added servers", func() bool { return get(late, "/", "8.8.8.8") == 204 })
+	const client = "203.0.113.9"
+	want := func(what, address string, status int) {
+		t.Helper()
+		if got := get(address, "/", client); got != status {
+			t.Errorf("%s: status %d, want %d", what, got, status)
+		}
+	}
+	want("cached", cached, 204)
+	file := filepath.Join(folder, client)
+	if err := os.Link(filepath.Join(folder, ".edgeguard"), file); err != nil {
+		t.Fatal(err)
+	}
+	want("a block behind the cache", cached, 204)
+	want("a block with the cache turned off", turnedOff, 429)
+	want("a block of a client that is known too late", late, 204)
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	want("a lift with the cache turned off", turnedOff, 204)
 }
 
 // randomAddr is IPv4, or IPv6 with groups that are often 0: those are what texts differ in.

@@ -12,6 +12,7 @@ import (
 	"os"
 
 	"edgeguard/config"
+	"edgeguard/setup"
 )
 
 // severity is how bad a finding is.
@@ -81,6 +82,7 @@ func examine(ctx context.Context, c *config.Config, u *Unit) []finding {
 	x.crowdsec(ctx, c)
 	x.logs(c)
 	x.enforcers(c)
+	x.names(c, setup.Places())
 	x.packetFilter(c, "/")
 	x.leftLists(c)
 	x.clouds(ctx, c)

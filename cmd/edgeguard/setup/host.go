@@ -2,8 +2,6 @@ package setup
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,30 +10,6 @@ import (
 	"edgeguard/internal/logtail"
 	"edgeguard/setup"
 )
-
-// mostConfig bounds what is read of a proxy's file.
-const mostConfig = 1 << 20
-
-// files reads the configurations of proxies.
-type files struct{}
-
-func (files) Read(path string) (string, error) {
-	f, _, err := logtail.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	text, err := io.ReadAll(io.LimitReader(f, mostConfig+1))
-	if err == nil && len(text) > mostConfig {
-		err = fmt.Errorf("%s is longer than %d bytes", path, mostConfig)
-	}
-	return string(text), err
-}
-
-func (files) Glob(pattern string) []string {
-	names, _ := filepath.Glob(pattern) // a wrong pattern has no files
-	return names
-}
 
 // look looks at a log.
 func look(path string) setup.Look {

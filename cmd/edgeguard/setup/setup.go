@@ -185,7 +185,7 @@ func find(report io.Writer, places []setup.Place, given []setup.Log, account *se
 		all = append(all, s)
 	}
 	for _, place := range places {
-		found, err := setup.FindLogs(place, files{})
+		found, err := setup.FindLogs(place, command.ProxyFiles{})
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -270,7 +270,7 @@ func exists(path string) (text string, there bool, err error) {
 		return "", true, err
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	all, err := io.ReadAll(io.LimitReader(f, mostConfig))
+	all, err := io.ReadAll(io.LimitReader(f, command.MostProxyFile))
 	return string(all), true, err
 }
 

@@ -1,0 +1,98 @@
+package setup
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// nginxNames is what decides whether nginx finds the names of a folder of enforce.names.
+type nginxNames struct {
+	servers []nginxServer
+	cache   string   // where the http block sets open_file_cache; empty for none
+	late    []string // where a location sets who the client is
+}
+
+// nginxServer is a server block.
+type nginxServer struct {
+	at     string
+	tests  []string // for which files it looks at each request
+	cache  string   // where it sets open_file_cache
+	noFile bool     // it turns that off
+}
+
+// begin notes a block that begins.
+func (n *nginxNames) begin(s *Statement, blocks []string, at string) {
+	switch {
+	case s.Word(0) == "server":
+		n.servers = append(n.servers, nginxServer{at: at})
+	case s.Word(0) == "if" && s.Word(1) == "(-f" && len(n.servers) > 0 && within(blocks, "server"):
+		last := &n.servers[len(n.servers)-1]
+		last.tests = append(last.tests, strings.TrimSuffix(s.Word(2), ")"))
+	}
+}
+
+// set notes a directive.
+func (n *nginxNames) set(s *Statement, blocks []string, at string) {
+	switch {
+	case s.Word(0) == "open_file_cache" && within(blocks, "http") && s.Word(1) != "off":
+		n.cache = at
+	case s.Word(0) == "open_file_cache" && within(blocks, "server") && len(n.servers) > 0:
+		last := &n.servers[len(n.servers)-1]
+		last.cache, last.noFile = at, s.Word(1) == "off"
+	case strings.HasPrefix(s.Word(0), "real_ip_") || s.Word(0) == "set_real_ip_from":
+		if slices.Contains(blocks, "location") && len(n.late) < mostDoubts {
+			n.late = append(n.late, at)
+		}
+	}
+}
+
+// within reports whether a block of this name is the innermost.
+func within(blocks []string, name string) bool {
+	return len(blocks) > 0 && blocks[len(blocks)-1] == name
+}
+
+// cached returns where open_file_cache is set for a server; empty if it has none.
+func (n *nginxNames) cached(s *nginxServer) string {
+	switch {
+	case s.noFile:
+		return ""
+	case s.cache != "":
+		return s.cache
+	}
+	return n.cache
+}
+
+// NamesCached returns where nginx's configuration sets an open_file_cache for server blocks
+// which would look for names.
+func (f *Found) NamesCached() (at []string) {
+	for i := range f.names.servers {
+		if where := f.names.cached(&f.names.servers[i]); where != "" && !slices.Contains(at, where) {
+			at = append(at, where)
+		}
+	}
+	return at
+}
+
+// NamesMissed returns why nginx does not refuse, or not soon, whom a folder of names has.
+func (f *Found) NamesMissed(folder string) (why []string) {
+	var without []string
+	for i := range f.names.servers {
+		s := &f.names.servers[i]
+		asks := slices.ContainsFunc(s.tests, func(test string) bool { return path.Dir(test) == path.Clean(folder) })
+		if where := f.names.cached(s); asks && where != "" {
+			why = append(why, fmt.Sprintf("%s: open_file_cache keeps a block or a lift from being in force, for as long as open_file_cache_valid says (60s): take it out, or put `open_file_cache off;` into the server block at %s", where, s.at))
+		}
+		if !asks && len(without) < mostDoubts {
+			without = append(without, s.at)
+		}
+	}
+	if len(without) > 0 {
+		why = append(why, fmt.Sprintf("nothing is refused by the server blocks at %s: they do not look into %s", strings.Join(without, ", "), folder))
+	}
+	if len(f.names.late) > 0 {
+		why = append(why, fmt.Sprintf("%s: a location says who the client is, after the test has looked for another name: move it into the server block", strings.Join(f.names.late, ", ")))
+	}
+	return why
+}
