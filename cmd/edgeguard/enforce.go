@@ -85,6 +85,12 @@ func enforceChangeCommand(e *command.Env, name, short, long string) *cobra.Comma
 func describeKernel(e *command.Env, s *admin.KernelState) {
 	w, table := e.Stdout, safetext.Strip(s.Table)
 	switch {
+	case table == "" && s.State == admin.KernelPaused:
+		fmt.Fprintf(w, "paused: the folder of names is empty: %s\n", safetext.Strip(s.Why))
+		return
+	case table == "":
+		fmt.Fprintf(w, "in force: proxies refuse what is blocked; %s of %s in the folder of names\n", words.Number(s.Installed), words.Plural(s.Intended, "block", "blocks"))
+		return
 	case s.State == admin.KernelTrial:
 		fmt.Fprintf(w, "trial: the kernel drops what is blocked (table %s) until %s, which is in %s\n", table, clockTime(s.Until), secondsText(s.Left))
 	case s.State == admin.KernelPaused:

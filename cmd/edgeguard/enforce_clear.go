@@ -16,6 +16,7 @@ import (
 	"edgeguard/admin/client"
 	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/cmd/edgeguard/nodeaddr"
+	"edgeguard/enforce/names"
 	"edgeguard/enforce/nftables"
 	"edgeguard/internal/safetext"
 )
@@ -28,7 +29,8 @@ type clearResult struct {
 	// Node is the state of the node that did it; nil where the tables were deleted
 	// without one.
 	Node    *admin.KernelState `json:"node,omitempty"`
-	Deleted []string           `json:"deleted"` // tables
+	Deleted []string           `json:"deleted"`           // tables
+	Emptied string             `json:"emptied,omitempty"` // a folder of names
 	// Paused says that a node that starts leaves the packet filter empty.
 	Paused bool `json:"paused"`
 }
@@ -38,9 +40,10 @@ func enforceClearCommand(e *command.Env) *cobra.Command {
 	var all bool
 	c := &cobra.Command{
 		Use:   "clear [--table NAME | --all]",
-		Short: "Empty the kernel's packet filter, with or without a running node",
-		Long: `clear has the kernel drop nothing more for edgeguard, until edgeguard enforce resume.
-It asks the node. Where none answers it deletes the config's table itself, as root.
+		Short: "Empty the kernel's packet filter and the folder of names, with or without a running node",
+		Long: `clear has the kernel drop nothing more for edgeguard, and a proxy find no name in the
+folder of enforce.names, until edgeguard enforce resume. It asks the node. Where none
+answers it deletes the config's table and names itself, as root.
 
 --table and --all ask no node, and pause nothing: a running node puts its table back
 within seconds. Only tables that edgeguard made are deleted. The removal of the package
@@ -78,7 +81,9 @@ func clearKernel(e *command.Env, c *cobra.Command, table string, all bool) (done
 			return done, err
 		}
 		fmt.Fprintf(e.Stderr, "edgeguard: the node did not do it: %s\n", safetext.Lines(err.Error()))
-		tables, done.Paused = configuredTable(c)
+		if tables, err = configuredTable(c, &done); err != nil {
+			return done, err
+		}
 	}
 	for _, table := range tables {
 		if err := nftables.Clear(c.Context(), table); err != nil {
@@ -114,18 +119,27 @@ func clearByNode(c *cobra.Command, done *clearResult) (answered bool, err error)
 	return errors.As(err, &p) && (p.Status == http.StatusUnauthorized || p.Status == http.StatusForbidden), err
 }
 
-// configuredTable returns the config's table, and leaves the mark in the state folder that
-// keeps the next start from filling it again; it reports whether that worked.
-func configuredTable(c *cobra.Command) (tables []string, paused bool) {
+// configuredTable returns the config's table, empties its folder of names, and leaves the mark
+// in the state folder that keeps the next start from filling them again.
+func configuredTable(c *cobra.Command, done *clearResult) (tables []string, err error) {
 	name, _ := c.Flags().GetString("config")
 	cfg, err := command.LoadConfig(name)
-	if err != nil || cfg.Enforce.NFTables == nil {
-		return []string{"edgeguard"}, false
+	if err != nil || cfg.Enforce.NFTables == nil && cfg.Enforce.Names == nil {
+		return []string{"edgeguard"}, nil
 	}
 	if cfg.State != "" {
-		err = nftables.TrialMark{Path: filepath.Join(cfg.State, nftables.TrialMarkName)}.WriteMark("cleared while no node answered")
+		done.Paused = nftables.TrialMark{Path: filepath.Join(cfg.State, nftables.TrialMarkName)}.WriteMark("cleared while no node answered") == nil
 	}
-	return []string{cfg.Enforce.NFTables.Table}, cfg.State != "" && err == nil
+	if n := cfg.Enforce.Names; n != nil {
+		if err := names.Clear(c.Context(), n.Folder); err != nil {
+			return nil, err
+		}
+		done.Emptied = n.Folder
+	}
+	if cfg.Enforce.NFTables != nil {
+		tables = []string{cfg.Enforce.NFTables.Table}
+	}
+	return tables, nil
 }
 
 // kernelCleared says what was done.
@@ -137,8 +151,11 @@ func kernelCleared(e *command.Env, done *clearResult) {
 	for _, table := range done.Deleted {
 		fmt.Fprintf(e.Stdout, "cleared: the kernel no longer has edgeguard's table %s\n", safetext.Strip(table))
 	}
+	if done.Emptied != "" {
+		fmt.Fprintf(e.Stdout, "cleared: the folder of names %s is empty\n", safetext.Strip(done.Emptied))
+	}
 	switch {
-	case len(done.Deleted) == 0:
+	case len(done.Deleted) == 0 && done.Emptied == "":
 		fmt.Fprintln(e.Stdout, "cleared: edgeguard has no table in the kernel")
 	case done.Paused:
 		fmt.Fprint(e.Stdout, "  A node that starts leaves it empty until edgeguard enforce resume.\n")

@@ -83,21 +83,36 @@ func (f *KernelFilter) Check(now time.Time) {
 	case s.State == nftables.Trying:
 		f.deps.Alarms.Begins(now, alarm.Enforcer, tries, fmt.Sprintf(
 			"the packet filter is on trial until %s: run `edgeguard enforce confirm` to keep it in force", f.deps.Epoch(s.Until).UTC().Format(time.TimeOnly+"Z")))
-	case s.State == nftables.Paused && list != nil && !f.deps.Config().Monitor:
-		f.deps.Alarms.Begins(now, alarm.Enforcer, paused, "the packet filter drops nothing ("+s.Why+"): run `edgeguard enforce resume`, or try it again")
+	case s.State == nftables.Paused && (list != nil || f.deps.Config().Enforce.Names != nil) && !f.deps.Config().Monitor:
+		f.deps.Alarms.Begins(now, alarm.Enforcer, paused, f.idle(list != nil)+" ("+s.Why+"): run `edgeguard enforce resume`, or try it again")
 		return
 	}
 	f.deps.Alarms.Ends(alarm.Enforcer, paused)
 }
 
-// Kernel implements admin.KernelOperator.
+// idle says what refuses nothing in a pause.
+func (f *KernelFilter) idle(kernel bool) string {
+	switch {
+	case f.deps.Config().Enforce.Names == nil:
+		return "the packet filter drops nothing"
+	case !kernel:
+		return "the folder of names is empty"
+	}
+	return "the packet filter drops nothing, and the folder of names is empty"
+}
+
+// Kernel implements admin.KernelOperator. Without a packet filter it has no table, and says
+// how it is with the folder of names.
 func (f *KernelFilter) Kernel() (out admin.KernelState, p *call.Problem) {
 	list, figures, p := f.list()
-	if list == nil {
+	if p != nil {
 		return out, p
 	}
 	now := f.deps.Now()
-	s, n := f.trial.StatusAt(now), f.deps.Config().Enforce.NFTables
+	s, n := f.trial.StatusAt(now), &config.NFTables{}
+	if list != nil {
+		n = f.deps.Config().Enforce.NFTables
+	}
 	out = admin.KernelState{
 		Table: n.Table, State: s.State.String(), Left: s.TimeLeft(now).Seconds(), Why: s.Why, DryRun: n.DryRun,
 		SparedMore: s.State == nftables.Trying && s.More, Intended: figures.Intended, Installed: figures.Installed, Withheld: figures.Withheld,
@@ -117,12 +132,18 @@ func (f *KernelFilter) Kernel() (out admin.KernelState, p *call.Problem) {
 	return out, nil
 }
 
-// list returns the list of the packet filter, or why there is none.
+// list returns the list of the packet filter, or why there is none; nil where there is only a
+// folder of names.
 func (f *KernelFilter) list() (*nftables.TrialList, enforce.Stats, *call.Problem) {
-	if list, figures := f.deps.List(); list != nil && f.deps.Config().Enforce.NFTables != nil {
+	list, figures := f.deps.List()
+	if c := f.deps.Config(); list != nil && c.Enforce.NFTables != nil || list == nil && c.Enforce.NFTables == nil && c.Enforce.Names != nil {
 		return list, figures, nil
 	}
-	return nil, enforce.Stats{}, call.NewProblem(http.StatusNotFound, "", "this node has no packet filter", "set enforce.nftables in the config and reload")
+	return nil, enforce.Stats{}, noFilter()
+}
+
+func noFilter() *call.Problem {
+	return call.NewProblem(http.StatusNotFound, "", "this node has no packet filter", "set enforce.nftables in the config and reload")
 }
 
 // TryKernel implements admin.KernelOperator. The kernel is emptied first, so that from then on
@@ -164,6 +185,8 @@ func (f *KernelFilter) triable() (*nftables.TrialList, *call.Problem) {
 	switch cfg := f.deps.Config(); {
 	case p != nil:
 		return nil, p
+	case list == nil:
+		return nil, noFilter()
 	case cfg.Monitor:
 		return refuse("in mode monitor nothing is dropped", "set mode: enforce and reload, with `edgeguard enforce clear` before")
 	case cfg.Enforce.NFTables.DryRun:
@@ -256,9 +279,11 @@ func (f *KernelFilter) PauseKernel(ctx context.Context, why string) (none admin.
 			f.deps.Log.Error("the packet filter is paused, but not after a restart", "error", err)
 		}
 	}
-	if err := f.empty(ctx, list); err != nil {
-		f.deps.Refresh() // it is tried again
-		return none, f.failed(err)
+	f.deps.Refresh() // the folder of names, and what cannot be emptied now is tried again
+	if list != nil {
+		if err := f.empty(ctx, list); err != nil {
+			return none, f.failed(err)
+		}
 	}
 	return f.after(f.deps.Now())
 }

@@ -127,11 +127,16 @@ func (e *Lists) Report(s *admin.Stats) {
 }
 
 // packetFilter returns the list of the packet filter and its figures; nil where none
-// runs.
+// runs, with the figures of a folder of names.
 func (e *Lists) packetFilter() (*nftables.TrialList, enforce.Stats) {
 	for _, f := range e.running.All() {
 		if list, ok := f.list.(*nftables.TrialList); ok {
 			return list, f.runner.Stats()
+		}
+	}
+	for _, f := range e.running.All() {
+		if f.part == narrow {
+			return nil, f.runner.Stats()
 		}
 	}
 	return nil, enforce.Stats{}

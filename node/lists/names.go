@@ -8,6 +8,7 @@ import (
 	"edgeguard/config"
 	"edgeguard/enforce"
 	"edgeguard/enforce/names"
+	"edgeguard/enforce/nftables"
 )
 
 // A folder of names cannot hold every block: a list beside it has the others.
@@ -36,12 +37,15 @@ func folderList(n *config.NamesFolder, now func() time.Time) listOf {
 	}
 }
 
-// partOf returns which blocks are of a part now; nil means all.
+// partOf returns which blocks are of a part now; nil means all. An operator's pause is of both
+// parts, too.
 func (e *Lists) partOf(p part) func(netip.Prefix) bool {
-	switch p {
-	case narrow:
+	switch {
+	case p != whole && e.trial.StatusAt(e.config.Now()).State == nftables.Paused:
+		return func(netip.Prefix) bool { return false }
+	case p == narrow:
 		return names.Fits
-	case wide:
+	case p == wide:
 		held := names.Fits
 		for _, f := range e.running.All() {
 			if folder, ok := f.list.(*names.Folder); ok {

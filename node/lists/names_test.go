@@ -106,3 +106,66 @@ func TestNames(t *testing.T) {
 	program.Eventually(t, "what left the config is emptied", func() bool { return have("", "") })
 	second.Stop()
 }
+
+// An operator's clear empties the folder, and the list beside it, until he resumes, also of a
+// node without a packet filter.
+func TestNamesPause(t *testing.T) {
+	dir, err := os.MkdirTemp("/dev/shm", "edgeguard")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(dir, "names")
+	with := &config.Config{}
+	with.Enforce.Names = &config.NamesFolder{Folder: folder, Most: 260}
+	c := testConfig(t)
+	c.Current = func() *config.Config { return with }
+	add := func(prefix string) edgeguard.Block {
+		b := edgeguard.Block{Prefix: netip.MustParsePrefix(prefix), Since: begin, Until: begin.Add(time.Hour)}
+		if _, _, err := c.List.Add(b, false, begin); err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	has := func(name string) bool { _, err := os.Stat(filepath.Join(folder, name)); return err == nil }
+	first := add("192.0.2.1/32")
+	e := New(c)
+	e.Load()
+	e.Settle(t.Context(), with)
+	e.AwaitFirst(t.Context())
+	if !has("192.0.2.1") || e.Refuses()(&first) == "" {
+		t.Fatal("nothing is in force")
+	}
+	if s, p := e.Filter.Kernel(); p != nil || s.State != admin.KernelInForce || s.Installed != 1 {
+		t.Errorf("%+v, %v", s, p)
+	}
+	if _, p := e.Filter.TryKernel(t.Context(), time.Minute, nil); p == nil {
+		t.Error("a trial of a packet filter that is not there")
+	}
+	if s, p := e.Filter.PauseKernel(t.Context(), "test"); p != nil || s.State != admin.KernelPaused {
+		t.Fatalf("%+v, %v", s, p)
+	}
+	program.Eventually(t, "a pause empties the folder", func() bool { return !has("192.0.2.1") })
+	second := add("192.0.2.2/32")
+	e.Changed(second)
+	e.Refresh()
+	if has("192.0.2.2") || e.Refuses()(&second) != "" {
+		t.Error("a block is in force in a pause")
+	}
+	e.Stop()
+	e = New(c)
+	e.Load()
+	e.Settle(t.Context(), with)
+	e.AwaitFirst(t.Context())
+	if has("192.0.2.1") {
+		t.Error("a restart ends the pause")
+	}
+	if _, p := e.Filter.ResumeKernel(); p != nil {
+		t.Fatal(p)
+	}
+	program.Eventually(t, "both are in force again", func() bool { return has("192.0.2.1") && has("192.0.2.2") })
+	e.Stop()
+}
