@@ -28,6 +28,9 @@ func TestPage(t *testing.T) {
 		{"json, without", "json", "", `{"remote_addr":"192.0.2.1","time_iso8601":"2016-02-20T05:00:45Z"}`, 0, "", ""},
 		{"json, traefik", "json", "", `{"ClientAddr":"192.0.2.1:5","StartUTC":"2016-02-20T05:00:45Z","request_Referer":"https://a.example/"}`, ref, "https://a.example/", ""},
 		{"json, caddy", "json", "", `{"ts":1455944445.5,"request":{"remote_ip":"192.0.2.1","uri":"/","headers":{"Referer":["https://a.example/"],"Sec-Fetch-Site":["none"]}},"status":404}`, both, "https://a.example/", "none"},
+		{"haproxy", "haproxy", "", `192.0.2.1:58444 [14/Nov/2015:22:45:25.439] m a/b 0/0/1/0/1 200 5 - - ---- 3/3/0/0/0 0/0 edgeguard{h|https://a.example/x?#22y|z} "GET /a HTTP/1.1"`, ref, `https://a.example/x?"y`, ""},
+		{"haproxy, none", "haproxy", "", `192.0.2.1:58444 [14/Nov/2015:22:45:25.439] m a/b 0/0/1/0/1 200 5 - - ---- 3/3/0/0/0 0/0 edgeguard{h||z} "GET /a HTTP/1.1"`, ref, "", ""},
+		{"haproxy, not captured", "haproxy", "", `192.0.2.1:58444 [14/Nov/2015:22:45:25.439] m a/b 0/0/1/0/1 200 5 - - ---- 3/3/0/0/0 0/0 {h||z} "GET /a HTTP/1.1"`, 0, "", ""},
 		{"csv", "csv:time=t,addr=a,referer=r,fetch_site=s", "t,a,r,s", `2016-02-20T05:00:45Z,192.0.2.1,https://a.example/,same-site`, both, "https://a.example/", "same-site"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

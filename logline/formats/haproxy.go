@@ -13,6 +13,8 @@ import (
 //
 //	192.0.2.1:58444 [14/Nov/2015:22:45:25.439] main app/app1 1939/0/1/0/1940 403 5168 - - ---- 3/3/0/0/0 0/0 {…} "GET / HTTP/1.1"
 //
+// and the log-format that edgeguard prints for HAProxy, which differs before the captured headers: edgeguard{host|referer|agent}.
+//
 // The address, the time and the status come before anything that a client
 // writes (https://docs.haproxy.org/3.0/configuration.html, 8.2.3).
 type haproxyParser struct {
@@ -32,7 +34,10 @@ func (p *haproxyParser) Head(line []byte, ev *edgeguard.Event) scan.Reason { ret
 
 func (p *haproxyParser) Parse(line []byte, ev *edgeguard.Event) scan.Reason {
 	header := scan.SyslogPrefix(line)
-	if header == 0 || (line[scan.Priority(line)]|0x20)-'a' < 26 { // the name of a month, or of a container: no zone
+	if header == 0 { // or a priority alone, which is HAProxy's log format priority
+		return p.message(line[scan.Priority(line):], false, ev)
+	}
+	if (line[scan.Priority(line)]|0x20)-'a' < 26 { // the name of a month, or of a container: no zone
 		return p.message(line[header:], header > 0, ev)
 	}
 	p.SetHeader(line[:header])
@@ -82,8 +87,35 @@ func (p *haproxyParser) message(line []byte, headed bool, ev *edgeguard.Event) s
 	} else if !scan.HasPrefix(line, "-1 ") {
 		return scan.NotTheFormat // the tcplog has no status
 	}
+	haproxyCaptures(&f, line)
 	f.Request, f.Cut = haproxyRequest(line)
 	return f.Event(ev)
+}
+
+// haproxyCaptures sets the headers of a line in edgeguard's own log-format, from its status on:
+//
+//	403 5168 - - ---- 3/3/0/0/0 0/0 edgeguard{example.org||curl/8.5#7C} "GET / HTTP/1.1"
+//
+// HAProxy writes braces, bars and quotes of a client as #hh. The two dashes are in place of cookies,
+// which it writes as they came. Who captures more headers does that before these three.
+func haproxyCaptures(f *scan.Fields, line []byte) {
+	for i := range 7 {
+		word, rest := cutWord(line)
+		if line = rest; (i == 2 || i == 3) && string(word) != "-" {
+			return
+		}
+	}
+	list, found := bytes.CutPrefix(line, []byte("edgeguard{"))
+	end := bytes.IndexByte(list, '}')
+	if !found || end < 0 {
+		return
+	}
+	list = list[:end]
+	for _, part := range [...]scan.LinePart{scan.PartAgent, scan.PartReferer, scan.PartHost} {
+		bar := bytes.LastIndexByte(list, '|')
+		f.Set(part, scan.Unhash(list[bar+1:]))
+		list = list[:max(bar, 0)]
+	}
 }
 
 // haproxyRequest returns the request, and whether its target is cut short.

@@ -52,6 +52,11 @@ func HAProxyEscaped(s string) string {
 	return b.String()
 }
 
+// HAProxyHeader is a captured header's value as HAProxy writes it.
+func HAProxyHeader(s string) string {
+	return strings.NewReplacer("{", "#7B", "|", "#7C", "}", "#7D").Replace(HAProxyEscaped(s))
+}
+
 // JSONEscaped is what stands between the quotes of a string in JSON.
 func JSONEscaped(s string) string {
 	b, _ := json.Marshal(s)

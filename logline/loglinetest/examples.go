@@ -87,10 +87,11 @@ var Examples = []Example{
 	},
 	{
 		Name: "haproxy", Format: "haproxy",
-		Line: `Nov 14 22:45:27 test haproxy[760]: 203.0.113.7:58444 [14/Nov/2015:22:45:25.439] main app/app1 1939/0/1/0/1940 403 5168 - - ---- 3/3/0/0/0 0/0 "GET / HTTP/1.1"`,
-		Want: "203.0.113.7 2015-11-14T22:45:25.439Z" + rr + "method=GET path=/ 403",
+		Line: `Nov 14 22:45:27 test haproxy[760]: 203.0.113.7:58444 [14/Nov/2015:22:45:25.439] main app/app1 1939/0/1/0/1940 403 5168 - - ---- 3/3/0/0/0 0/0 edgeguard{example.org|https://example.org/|curl/8.5} "GET / HTTP/1.1"`,
+		Want: "203.0.113.7 2015-11-14T22:45:25.439Z" + rr + "method=GET host=example.org path=/ agent=curl/8.5 403",
 		Hostile: func(addr string, second int, text func() string) string {
-			return fmt.Sprintf(`%s:80 [20/Feb/2016:00:00:%02d.000] f b/s 0/0/0/0/0 404 5 - - ---- 0/0/0/0/0 0/0 {%s} "GET /%s HTTP/1.1"`, addr, second, HAProxyEscaped(text()), HAProxyEscaped(text()))
+			return fmt.Sprintf(`%s:80 [20/Feb/2016:00:00:%02d.000] f b/s 0/0/0/0/0 404 5 - - ---- 0/0/0/0/0 0/0 edgeguard{%s|%s} "GET /%s HTTP/1.1"`,
+				addr, second, HAProxyHeader(text()), HAProxyHeader(text()), HAProxyEscaped(text()))
 		},
 	},
 	{
