@@ -66,3 +66,14 @@ func Unhash(b []byte) []byte {
 	}
 	return b[:w]
 }
+
+// RingDropped returns how many messages HAProxy says its ring had no room for, 0 if a message of
+// syslog is not about that: "<133>17 events dropped".
+func RingDropped(message []byte) uint64 {
+	n := Priority(message)
+	v, digits := Digits(message[n:], 9)
+	if rest := string(message[n+digits:]); n == 0 || rest != " event dropped" && rest != " events dropped" {
+		return 0
+	}
+	return uint64(v)
+}

@@ -20,7 +20,7 @@ func Loss(before, after *admin.Log) (lines uint64, text string) {
 }
 
 // linesFix says how no line is lost on its way.
-const linesFix = "raise net.unix.max_dgram_qlen to 4096 and restart edgeguard, then net.core.wmem_default to 8388608 and restart the server that logs (by UDP: net.core.rmem_max, and receive_buffer); follow a file; or have HAProxy count, by its peers protocol or SPOE, which lose nothing"
+const linesFix = "raise net.unix.max_dgram_qlen to 4096 and restart edgeguard, then net.core.wmem_default to 8388608 and restart the server that logs (by UDP: net.core.rmem_max, and receive_buffer; of a ring in haproxy.cfg: its size); follow a file; or have HAProxy log by a ring, as `edgeguard snippets haproxy-peers` prints it, or ask by SPOE"
 
 // Dropped returns what to report of lines that HAProxy could not send between two looks
 // at a log; empty for none. It counts those for all its log servers.

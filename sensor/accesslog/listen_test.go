@@ -117,9 +117,7 @@ func TestListenBurst(t *testing.T) {
 			for i := 1; i < n; i++ {
 				send(t, c, numbered(i)) // it waits where the queue is full
 			}
-			if network == "unixgram" {
-				l.stop()
-			}
+			l.stop()
 			program.Eventually(t, "all lines", func() bool { once, _ := l.heard.of(n); return once == n })
 			if _, twice := l.heard.of(n); twice > 0 {
 				t.Errorf("%d twice", twice)

@@ -6,8 +6,8 @@ package accesslog
 // queue is not: the sender's send fails, and nginx and HAProxy go on. Full counts
 // how often it may have happened, each of one line or of thousands; what was lost is found by
 // comparing Lines with the sender's own count (nginx's stub_status requests, HAProxy's
-// DroppedLogs in show info), or avoided by following a file. Streams lose nothing while they are connected:
-// they make the sender wait.
+// DroppedLogs in show info), or avoided by following a file. Streams make the sender wait while they are connected. HAProxy
+// does not wait: what its ring has no room for it drops, and says how much.
 type ListenStats struct {
 	LiveStats
 	Datagrams uint64 // received
@@ -23,7 +23,8 @@ type ListenStats struct {
 	// name, or without the priority that begins a message of syslog.
 	Foreign uint64
 	// Dropped is how many UDP datagrams the kernel dropped, because the receive
-	// buffer was full. It is known when the next one arrives.
+	// buffer was full, or how many messages HAProxy said that its ring had no room for.
+	// It is known when the next one arrives.
 	Dropped uint64
 	// Buffer is the receive buffer of UDP in bytes, as the kernel gave it.
 	Buffer int

@@ -1,6 +1,7 @@
 package accesslog
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -52,14 +53,16 @@ func (l *Listener) accept(ctx context.Context) error {
 // line is whole, and up to a block of them together.
 func (l *Listener) serve(ctx context.Context, conn net.Conn) {
 	l.count(func(s *ListenStats) { s.Connections++ })
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(longAgo) })
+	stop := context.AfterFunc(ctx, func() { interrupt(conn) })
 	defer stop()
 	defer func() {
 		_ = conn.Close()
 		<-l.slots
 		l.in.troubles.set(atConnections, nil)
 	}()
-	src := &cutOff{Reader: conn}
+	src := &cutOff{Reader: &frames{Reader: bufio.NewReaderSize(conn, framesRoom), dropped: func(lines uint64) {
+		l.count(func(s *ListenStats) { s.Dropped += lines })
+	}}}
 	b := blocks{src: src, live: true}
 	p := &page{buf: make([]byte, blockSize), own: new(parsing), Chunk: logline.Chunk{Long: new(logline.Long)}}
 	for b.err == nil {
@@ -68,7 +71,7 @@ func (l *Listener) serve(ctx context.Context, conn net.Conn) {
 			l.take(p)
 		}
 	}
-	if src.inside {
+	if src.inside || errors.Is(b.err, errFrame) {
 		l.broken(p)
 	}
 }
@@ -84,6 +87,16 @@ func (l *Listener) broken(p *page) {
 	defer l.deciding.Unlock()
 	p.Uncounted = append(p.Uncounted[:0], edgeguard.Uncounted{Reason: edgeguard.LineUnended})
 	l.in.tell(l.config.Now(), p)
+}
+
+// interrupt ends the reading of a connection. Of a unix socket what has arrived is still read, and no
+// more can be sent; of TCP more could, for ever.
+func interrupt(conn net.Conn) {
+	if unix, ok := conn.(*net.UnixConn); ok {
+		_ = unix.CloseRead()
+		return
+	}
+	_ = conn.SetReadDeadline(longAgo)
 }
 
 // longAgo is a deadline that has passed.

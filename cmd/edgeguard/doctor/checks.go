@@ -253,7 +253,7 @@ func (x *examination) datagrams(c *config.Config) {
 	}
 	queue, _ := strconv.Atoi(strings.TrimSpace(string(text)))
 	if queue < accesslog.LeastQueue {
-		x.note(doubt, name, "%d: lines are lost when they arrive faster than they are read; run `sysctl -w %s=%d` before edgeguard starts, follow a file, or have HAProxy count by its peers protocol or SPOE", queue, name, accesslog.LeastQueue)
+		x.note(doubt, name, "%d: lines are lost when they arrive faster than they are read; run `sysctl -w %s=%d` before edgeguard starts, follow a file, or have HAProxy log by a ring or ask by SPOE", queue, name, accesslog.LeastQueue)
 		return
 	}
 	x.note(fine, name, "%d", queue)
