@@ -90,6 +90,22 @@ func writeSnippet(e *command.Env, name, file string, v snippets.Values) error {
 	return err
 }
 
+// peersCount sets where HAProxy is taught, and what counts its requests: its tables, its log or
+// something else.
+func peersCount(v *snippets.Values, c *config.Config) {
+	if len(c.HAProxy.Peers) > 0 {
+		v.Peers, v.PeersCount, v.Unlogged = c.HAProxy.Peers[0].Listen.String(), c.HAProxy.Counts(), true
+	}
+	for i := range c.Sensors.AccessLog {
+		if l := &c.Sensors.AccessLog[i]; l.Format == "haproxy" {
+			if v.Log, v.Unlogged = l.File, false; l.File == "" {
+				v.Log = l.Listen.String()
+			}
+			return
+		}
+	}
+}
+
 // asksSPOE sets where HAProxy asks, and for which headers.
 func asksSPOE(v *snippets.Values, c *config.Config) {
 	for _, one := range c.HAProxy.SPOE[:min(1, len(c.HAProxy.SPOE))] {
@@ -113,9 +129,7 @@ func valuesFromConfig(v *snippets.Values, e *command.Env, proxy, configFile stri
 		return
 	}
 	v.State, v.Rules = c.State, c.Rules
-	if len(c.HAProxy.Peers) > 0 {
-		v.Peers = c.HAProxy.Peers[0].Listen.String()
-	}
+	peersCount(v, c)
 	if c.Enforce.Names != nil {
 		v.Names = c.Enforce.Names.Folder
 	}

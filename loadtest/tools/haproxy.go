@@ -76,7 +76,7 @@ func (s *site) servePeers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	text, err := s.part("haproxy-peers", "proxy", snippets.Values{Rules: c.Rules, Peers: "unix:" + s.path("peers.sock")})
+	text, err := s.part("haproxy-peers", "proxy", snippets.Values{Rules: c.Rules, Peers: "unix:" + s.path("peers.sock"), PeersCount: true})
 	if err != nil {
 		return err
 	}

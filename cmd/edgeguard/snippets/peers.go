@@ -36,13 +36,50 @@ func (v Values) PeerServer() string {
 	return address + " ssl verify required ca-file /etc/haproxy/edgeguard-ca.pem crt /etc/haproxy/edgeguard.pem"
 }
 
-// PeerTables returns the tables of the peers section.
-func (v Values) PeerTables() string {
-	return strings.TrimSpace(v.columns().Declaration() + haproxy.BlockTableLines())
+// PeersLog reports whether HAProxy's log counts.
+func (v Values) PeersLog() bool { return !v.PeersCount && !v.Unlogged }
+
+// Ring returns where a ring of HAProxy sends the log, "" for a log that is no stream.
+func (v Values) Ring() string {
+	network, address, _ := strings.Cut(v.Log, ":")
+	switch {
+	case !v.PeersLog():
+	case network == "unix":
+		return "unix@" + address
+	case network == "tcp":
+		return address
+	}
+	return ""
 }
 
-// PeerRules returns the lines of a frontend that count, and look up who is blocked.
+// LogTarget returns what follows `log` in a frontend, "" where another program writes the log.
+func (v Values) LogTarget() string {
+	network, address, _ := strings.Cut(v.Log, ":")
+	switch {
+	case v.Ring() != "":
+		return "ring@edgeguard len 65535 format priority local0 info"
+	case network == "unixgram":
+		return "unix@" + address + " len 65535 format raw local0 info"
+	case network == "udp":
+		return address + " len 65535 local0 info"
+	}
+	return ""
+}
+
+// PeerTables returns the tables of the peers section.
+func (v Values) PeerTables() string {
+	var counts string
+	if v.PeersCount {
+		counts = v.columns().Declaration()
+	}
+	return strings.TrimSpace(counts + haproxy.BlockTableLines())
+}
+
+// PeerRules returns the lines of a frontend that look up who is blocked, and count if they are to.
 func (v Values) PeerRules() string {
+	if !v.PeersCount {
+		return strings.TrimSpace(haproxy.BlockRuleLines(peersSection))
+	}
 	c := v.columns()
 	var b strings.Builder
 	for _, left := range c.Left {

@@ -56,6 +56,12 @@ type Values struct {
 	// Peers is where edgeguard listens for HAProxy's peers protocol. Default: a unix
 	// socket in HAProxy's chroot.
 	Peers string
+	// PeersCount says that HAProxy's tables count the requests. Else its log does, which
+	// edgeguard receives at Log: by default a unix stream in HAProxy's chroot, fed by a ring
+	// as one by TCP is; or unixgram: or udp:, or a file. Unlogged: something else counts.
+	PeersCount bool
+	Log        string
+	Unlogged   bool
 }
 
 // Part is a file of a snippet, or commands.
@@ -218,6 +224,7 @@ func comment(text string) string {
 func (v Values) filled() Values {
 	v.Auth = cmp.Or(v.Auth, "127.0.0.1:9180")
 	v.Spoe = cmp.Or(v.Spoe, "unix:"+haproxyRoot+"/edgeguard/spoe.sock")
+	v.Log = cmp.Or(v.Log, "unix:"+haproxyRoot+"/edgeguard/log.sock")
 	v.Envoy = cmp.Or(v.Envoy, "unix:/run/edgeguard/envoy.sock")
 	v.SpoeFile = cmp.Or(v.SpoeFile, "/etc/haproxy/edgeguard-spoe.conf")
 	v.Listen = cmp.Or(v.Listen, "80")

@@ -19,12 +19,13 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestGolden(t *testing.T) {
-	for _, golden := range []string{"caddy", "envoy", "envoy-grpc", "envoy-rls", "haproxy", "haproxy-peers", "haproxy-spoe", "nginx", "nginx-cache", "traefik"} {
-		name, cache := golden, ""
-		if golden == "nginx-cache" {
-			name, cache = "nginx", "/var/cache/nginx/edgeguard"
+	for _, golden := range []string{"caddy", "envoy", "envoy-grpc", "envoy-rls", "haproxy", "haproxy-peers", "haproxy-peers-count", "haproxy-spoe", "nginx", "nginx-cache", "traefik"} {
+		var v Values
+		name, ofCount := strings.CutSuffix(golden, "-count")
+		if v.PeersCount = ofCount; golden == "nginx-cache" {
+			name, v.Cache = "nginx", "/var/cache/nginx/edgeguard"
 		}
-		got, err := Text(name, "proxy", Values{Cache: cache})
+		got, err := Text(name, "proxy", v)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +108,11 @@ func TestHAProxyAccepts(t *testing.T) {
 	if problems != nil {
 		t.Fatal(problems)
 	}
-	for name, v := range map[string]Values{"haproxy": {}, "haproxy-peers": {Rules: set}, "haproxy-peers ": {}, "haproxy-peers  ": {Peers: "192.0.2.1:10000"}} {
+	for name, v := range map[string]Values{
+		"haproxy":       {},
+		"haproxy-peers": {Rules: set, PeersCount: true}, "haproxy-peers ": {PeersCount: true}, "haproxy-peers  ": {Peers: "192.0.2.1:10000", Log: "tcp:192.0.2.1:514"},
+		"haproxy-peers   ": {}, "haproxy-peers    ": {Log: "unixgram:/var/lib/haproxy/edgeguard/log.sock"}, "haproxy-peers     ": {Unlogged: true}, "haproxy-peers      ": {Log: "/var/log/haproxy.log"},
+	} {
 		v.Listen = "0"
 		var conf bytes.Buffer
 		if err := Write(&conf, strings.TrimSpace(name), v); err != nil {
@@ -134,7 +139,7 @@ func TestHAProxyAccepts(t *testing.T) {
 // What HAProxy cannot count is named in its config.
 func TestPeersNameWhatIsLeft(t *testing.T) {
 	set, _ := rules.Compile([]rules.Spec{{Name: "agent", Threshold: 1, When: `agent == ""`}})
-	got, err := Text("haproxy-peers", "proxy", Values{Rules: set})
+	got, err := Text("haproxy-peers", "proxy", Values{Rules: set, PeersCount: true})
 	if err != nil || !strings.Contains(got, "# The rule agent is not counted here: its when:") || strings.Contains(got, "table counts_") || strings.Contains(got, "track-sc") {
 		t.Errorf("%v\n%s", err, got)
 	}
