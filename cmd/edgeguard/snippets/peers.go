@@ -57,7 +57,7 @@ func (v Values) LogTarget() string {
 	network, address, _ := strings.Cut(v.Log, ":")
 	switch {
 	case v.Ring() != "":
-		return "ring@edgeguard len 65535 format priority local0 info"
+		return "ring@edgeguard len 16000 format priority local0 info"
 	case network == "unixgram":
 		return "unix@" + address + " len 65535 format raw local0 info"
 	case network == "udp":
