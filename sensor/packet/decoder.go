@@ -36,7 +36,7 @@ func (d *decoder) decode(r *record, b *batch) {
 		return
 	}
 	h := &d.header
-	in, out := d.direction()
+	in, out := d.direction(r.way)
 	step := d.flowFlags()
 	if out && step == flagSYN|flagACK { // only what goes out can be a server's answer
 		d.flows.answered(uint32(r.sec), h)
@@ -93,10 +93,10 @@ func (d *decoder) read(r *record) bool {
 }
 
 // direction says whether the packet may count as coming in, and as going out:
-// without local prefixes, every one as both.
-func (d *decoder) direction() (in, out bool) {
+// without local prefixes it is as the kernel said, and where that said nothing, every one as both.
+func (d *decoder) direction(w way) (in, out bool) {
 	if len(d.local) == 0 {
-		return true, true
+		return w != wayOut, w != wayIn
 	}
 	from, to := d.isLocal(d.header.source), d.isLocal(d.header.dest)
 	return to && !from, from && !to

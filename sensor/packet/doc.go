@@ -1,9 +1,10 @@
-// Package packet reads captures as one [edgeguard.Event] for each IP packet. A capture is pcap
-// or pcapng, also gzipped.
+// Package packet reads captures, and listens to interfaces, as one [edgeguard.Event] for each IP packet. A
+// capture is pcap or pcapng, also gzipped.
 //
 // The path of a packet, which is also the order of the files:
 //
 //	file ▸ window ──▶ pcap | pcapng ──record──▶ link ▸ header ▸ flows ▸ request ──▶ batch ──▶ Reader.Next
+//	interface ▸ ring ▸ block ────┘
 //	      (its own goroutine, up to the batch)                                            (the caller's)
 //
 // It is not a traffic analyser: it reads the headers up to TCP, UDP and ICMP,
@@ -18,7 +19,8 @@
 // verified: a handshake, whose ACK repeats the sequence number of a SYN-ACK that
 // was itself seen going to that address, and a request on the flow that such a
 // handshake opened. Both rest on the network refusing packets from outside
-// that claim an inside source, since a forged SYN-ACK looks like a true one.
+// that claim an inside source, since a forged SYN-ACK looks like a true one. On
+// an interface without [Options.Local] the SYN-ACK must be one that this host sent.
 //
 // # Failure
 //

@@ -13,13 +13,14 @@ import (
 	"edgeguard"
 )
 
-// Reader reads a capture. Its own goroutine reads and decodes ahead; it
+// Reader reads a capture, or an interface. Its own goroutine reads and decodes ahead; it
 // ends at the end of the capture or on Close.
 type Reader struct {
 	name string   // for errors
 	file *os.File // what Close closes; nil where the input is the caller's
 	size int64
 	read *counter
+	ring *ring // nil for a capture
 
 	ready chan *batch   // filled, in order; closed at the end
 	spare chan *batch   // empty
@@ -62,14 +63,8 @@ func open(src io.Reader, name string, f *os.File, o Options) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", name, err)
 	}
-	r := &Reader{
-		name:  name,
-		file:  f,
-		read:  &counter{src: src},
-		ready: make(chan *batch, batches),
-		spare: make(chan *batch, batches),
-		quit:  make(chan struct{}),
-	}
+	r := newReader(name)
+	r.file, r.read.src = f, src
 	if f != nil {
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
 			r.size = info.Size()
@@ -84,11 +79,23 @@ func open(src io.Reader, name string, f *os.File, o Options) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", name, err)
 	}
+	go newPump(r, w, source, newDecoder(o)).run()
+	return r, nil
+}
+
+// newReader returns a reader with its batches, of an input that is still to be set.
+func newReader(name string) *Reader {
+	r := &Reader{
+		name:  name,
+		read:  &counter{},
+		ready: make(chan *batch, batches),
+		spare: make(chan *batch, batches),
+		quit:  make(chan struct{}),
+	}
 	for range batches {
 		r.spare <- newBatch()
 	}
-	go newPump(r, w, source, newDecoder(o)).run()
-	return r, nil
+	return r
 }
 
 // inflate returns the input without its compression, if it has one.
@@ -154,6 +161,9 @@ func (r *Reader) Stats() Stats {
 	r.mu.Unlock()
 	s.BytesRead = r.read.read.Load()
 	s.BytesTotal = r.size
+	if r.ring != nil {
+		s.Dropped = r.ring.dropped()
+	}
 	return s
 }
 
@@ -165,6 +175,9 @@ func (r *Reader) Close() error {
 		close(r.quit)
 		if r.file != nil {
 			err = r.file.Close()
+		}
+		if r.ring != nil {
+			r.ring.end()
 		}
 	})
 	return err

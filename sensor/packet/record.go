@@ -5,16 +5,26 @@ import (
 	"math/bits"
 )
 
-// record is one packet of a file.
+// way is where a packet goes, as far as the kernel said.
+type way uint8
+
+const (
+	wayUnknown way = iota
+	wayIn
+	wayOut
+)
+
+// record is one packet of a file, or of an interface.
 type record struct {
 	sec   int64 // capture time, unix
 	nsec  int64
 	timed bool // whether the file has a time for it
+	way   way
 	link  LinkType
 	data  []byte // as much of the packet as was captured; holds until the next record
 }
 
-// records is a file as a sequence of packets: a pcap or a pcapng.
+// records is a sequence of packets: a pcap, a pcapng or an interface.
 type records interface {
 	// next fills in the next record. Its error is io.EOF at the end, a *damage
 	// where the file is not to be understood further, and otherwise the

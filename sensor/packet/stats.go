@@ -11,6 +11,8 @@ type Stats struct {
 	// NotIP counts the packets that hold no IP, or hold it in a way that is not
 	// read, by link type.
 	NotIP map[LinkType]uint64
+	// Dropped packets of an interface found no room: the reader was too slow.
+	Dropped uint64
 	// BytesRead is how much of the file (compressed, if it is) has been read,
 	// of BytesTotal, which is 0 where the size is not known.
 	BytesRead, BytesTotal int64
