@@ -136,6 +136,9 @@ type Evidence struct {
 	// is what several nodes counted, added up.
 	Count, Limit, Threshold uint32
 	Fleet                   bool
+	// MayBeCustomer says that the address was served some pages of the site before, and that the rule is
+	// of logins.
+	MayBeCustomer bool
 	// Slots is what this node counted in the window that ended at Since, the
 	// oldest first; Width is the length of a slot in seconds.
 	Slots [Slots]uint16

@@ -25,6 +25,9 @@ type Evidence struct {
 	Threshold uint32        `json:"threshold"`
 	Unit      words.Measure `json:"unit,omitzero"`
 	Fleet     bool          `json:"fleet"`
+	// MayBeCustomer says that the address was served three or more different pages of this site before a
+	// rule of logins blocked it. A client can see to that.
+	MayBeCustomer bool `json:"may_be_customer,omitempty"`
 	// Window is the span in seconds; Slots its sixty parts on this node, the oldest
 	// first. The last one holds Since.
 	Window int      `json:"window_seconds"`
@@ -38,7 +41,7 @@ type Evidence struct {
 func newEvidence(e *edgeguard.Evidence) Evidence {
 	out := Evidence{
 		Prefix: e.Prefix, With: e.With, Rule: e.Rule, Origin: e.Node, Since: e.Since.UTC(), Until: e.Until.UTC(),
-		Count: e.Count, Limit: e.Limit, Threshold: e.Threshold, Fleet: e.Fleet,
+		Count: e.Count, Limit: e.Limit, Threshold: e.Threshold, Fleet: e.Fleet, MayBeCustomer: e.MayBeCustomer,
 		Window: int(e.Width) * edgeguard.Slots, Slots: e.Slots[:],
 	}
 	for _, p := range e.Split {

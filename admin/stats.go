@@ -33,6 +33,8 @@ type Stats struct {
 	Kinds []string `json:"kinds,omitempty"`
 	// Health is a row for each part of the node, the worst first.
 	Health []HealthRow `json:"health,omitempty"`
+	// Needs are what an operator should look at beside the alarms.
+	Needs []Need `json:"needs,omitempty"`
 
 	Events Totals                `json:"events"`
 	Flood  detector.SpoofedFlood `json:"flood"`

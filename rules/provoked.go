@@ -26,10 +26,19 @@ func Provokable(ev *edgeguard.Event, own *Hosts) bool {
 		known&edgeguard.FieldFetchSite != 0 && (ev.FetchSite == "same-origin" || ev.FetchSite == "none"):
 		return false
 	case known&edgeguard.FieldReferer != 0 && ev.Referer != "":
-		from := addressHost(ev.Referer)
-		return (own == nil || !own.hasHost(from)) && (known&edgeguard.FieldHost == 0 || !sameHost(from, ev.Host))
+		return !FromOwnPage(ev, own)
 	}
 	return true
+}
+
+// FromOwnPage reports whether the Referer is of an own host, or of the host that was asked. A client
+// writes it; a page cannot.
+func FromOwnPage(ev *edgeguard.Event, own *Hosts) bool {
+	if ev.Known&edgeguard.FieldReferer == 0 || ev.Referer == "" {
+		return false
+	}
+	from := addressHost(ev.Referer)
+	return own != nil && own.hasHost(from) || ev.Known&edgeguard.FieldHost != 0 && sameHost(from, ev.Host)
 }
 
 // sameHost reports whether two hosts are one in normal form, and not empty.

@@ -13,7 +13,7 @@ const maxParts, maxName, maxWith = 16, 255, 1 << 10
 
 func (e *encoder) evidence(v *edgeguard.Evidence, offset time.Duration) {
 	e.prefix(v.Prefix, false)
-	e.flags(v.Fleet)
+	e.flags(v.Fleet, v.MayBeCustomer)
 	e.text(v.Rule)
 	e.text(v.Node)
 	e.text(v.With[:min(len(v.With), maxWith)])
@@ -35,7 +35,7 @@ func (e *encoder) evidence(v *edgeguard.Evidence, offset time.Duration) {
 
 func (d *decoder) evidence(v *edgeguard.Evidence) {
 	v.Prefix, _ = d.prefix()
-	d.flags(&v.Fleet)
+	d.flags(&v.Fleet, &v.MayBeCustomer)
 	v.Rule = d.text()
 	v.Node = d.text()
 	v.With = d.text()

@@ -139,7 +139,7 @@ func block(prefix string, until time.Time) Block {
 func grounds(prefix string, nodes int) edgeguard.Evidence {
 	e := edgeguard.Evidence{
 		Prefix: netip.MustParsePrefix(prefix), With: "host=example.org", Rule: "site", Node: "edge-1", Since: noon.Add(-time.Minute), Until: noon.Add(time.Hour),
-		Count: 1901, Limit: 1900, Threshold: 2000, Fleet: nodes > 0, Width: 5,
+		Count: 1901, Limit: 1900, Threshold: 2000, Fleet: nodes > 0, MayBeCustomer: nodes == 0, Width: 5,
 	}
 	e.Slots[0], e.Slots[59] = 1, 65535
 	for i := range nodes {

@@ -120,6 +120,9 @@ func counted(found *admin.Evidence) string {
 	}
 	here := found.Unit.Amount(sum)
 	text := fmt.Sprintf("%s, and the limit is %s. ", found.Unit.Of(found.Count), found.Unit.Amount(found.Limit))
+	if found.MayBeCustomer {
+		text = "It was " + admin.ServedPages + " before: it may be a customer, or somebody who fetched them to look like one. " + text
+	}
 	switch {
 	case !found.Fleet:
 		return text + found.Origin + " counted all of them."

@@ -36,6 +36,7 @@ type banner struct {
 	Text        string
 	Since       moment
 	Link, Label string
+	Links       []link // of several
 }
 
 // mostBanners is how many stand on every page; the page of health has all.
@@ -49,14 +50,29 @@ func banners(stats *admin.Stats) (all []banner, needs int) {
 				continue
 			}
 			if needs++; needs <= mostBanners {
-				all = append(all, banner{a.State == admin.HealthBad, a.Text, at(a.Since, stats.Time), alarmPath(r.Part, a.Kind), "Look at it"})
+				all = append(all, banner{a.State == admin.HealthBad, a.Text, at(a.Since, stats.Time), alarmPath(r.Part, a.Kind), "Look at it", nil})
 			}
 		}
 	}
 	if more := needs - mostBanners; more > 0 {
-		all = append(all, banner{true, words.Plural(more, "alarm more needs", "alarms more need") + " somebody.", at(stats.Time, stats.Time), "/health", "Look at all"})
+		all = append(all, banner{true, words.Plural(more, "alarm more needs", "alarms more need") + " somebody.", at(stats.Time, stats.Time), "/health", "Look at all", nil})
 	}
 	return all, needs
+}
+
+// needs returns what needs an operator beside the alarms, each with what leads to its evidence.
+func needs(stats *admin.Stats) (all []banner) {
+	for _, n := range stats.Needs {
+		one := banner{Text: n.Text, Since: at(n.Since, stats.Time)}
+		for _, prefix := range n.Prefixes {
+			one.Links = append(one.Links, link{Name: prefix.Addr().String(), Path: "/address/" + prefix.Addr().String() + "?view=blocked"})
+		}
+		if len(one.Links) == 1 {
+			one.Link, one.Label, one.Links = one.Links[0].Path, "Look at why", nil
+		}
+		all = append(all, one)
+	}
+	return all
 }
 
 // alarmPath returns the page where something can be done about an alarm, else the part's row.

@@ -61,8 +61,8 @@ func (p *nodeHandlers) now(w http.ResponseWriter, r *http.Request) (string, any)
 		facts.From, facts.Until = clockIn(span.From, &shown.Chart.Hours), clockIn(span.Until, &shown.Chart.Hours)
 		facts.Requests, facts.Refused, facts.Known = sumOf(shown.Chart.Requests), sumOf(shown.Chart.Refused), shown.Chart.Line != ""
 	} else {
-		shown.Needs, shown.Banners = shown.Banners, nil // they stand on the page, and not above it
-		facts.Needs, facts.Known = shown.needs, true
+		shown.Needs, shown.Banners = append(shown.Banners, needs(&f.stats)...), nil // they stand on the page, and not above it
+		facts.Needs, facts.Known = shown.needs+len(f.stats.Needs), true
 		facts.Modes, _ = f.stats.Fleet.Modes()
 		facts.Requests, facts.Refused = lately(&f.stats, p.reader.Rates())
 		shown.near(p, r)

@@ -10,6 +10,7 @@
 //	go run ./loadtest/detection -formats           which test logs of peers can be read
 //	go run ./loadtest/detection -tune              what tune proposes, beside the rules as they are
 //	go run ./loadtest/detection -guard             what it costs and gains to have a site look as if it failed, and whom outages block
+//	go run ./loadtest/detection -customers         of whom a node says that he may be a customer
 //
 // The labelled logs are in a folder: labels-web.tsv says who is who (folder,
 // address, label and requests, with tabs between), and each folder that it names
@@ -66,6 +67,7 @@ func run(ctx context.Context, args []string, out, notes io.Writer) (err error) {
 	formats := flags.Bool("formats", false, "judge which test logs of CrowdSec and fail2ban can be read, and no rules")
 	tune := flags.Bool("tune", false, "judge what tune proposes for the labelled logs, and no rules")
 	guard := flags.Bool("guard", false, "judge the outage guard: its price, and whom outages block by what a client is spared in a day")
+	customers := flags.Bool("customers", false, "judge of whom a node says that he may be a customer, and no rules")
 	every := flags.Bool("all", false, "also each rule, and the scenes in which nobody is stopped")
 	list := flags.String("list", "", "addresses of the half that rules are tuned on: missed attackers, unknown ones that were blocked, or benign ones that were")
 	page := flags.String("write", "", "also put the tables in the place of those with the same header in this `file`, such as docs/detection.md")
@@ -95,6 +97,9 @@ func run(ctx context.Context, args []string, out, notes io.Writer) (err error) {
 		fmt.Fprintln(notes, "detection: only the scenes are judged:", err)
 	} else if err != nil {
 		return err
+	}
+	if *customers {
+		return printCustomers(ctx, out, sets[0], *data, l, *seeds)
 	}
 	if *tune {
 		return printTune(ctx, out, *data, l)

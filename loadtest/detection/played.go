@@ -100,7 +100,7 @@ func (s *judged) does(g *group) string {
 }
 
 // rule returns one of the rules.
-func (s *judged) rule(name string) *rules.Rule {
+func (s *ruleset) rule(name string) *rules.Rule {
 	i := slices.IndexFunc(s.set.Rules, func(r rules.Rule) bool { return r.Name == name })
 	return &s.set.Rules[i]
 }

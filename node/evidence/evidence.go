@@ -35,6 +35,7 @@ type Kept struct {
 	mu      sync.Mutex // guards the fields below
 	of      map[netip.Prefix]*list.Element
 	oldest  list.List // of *edgeguard.Evidence, the oldest first
+	marked  int       // of them, those that may be customers
 	changes uint64
 }
 
@@ -53,6 +54,9 @@ func (k *Kept) Add(e edgeguard.Evidence) {
 		k.remove(k.oldest.Front())
 	}
 	k.of[e.Prefix] = k.oldest.PushBack(&e)
+	if e.MayBeCustomer {
+		k.marked++
+	}
 }
 
 // bounded returns a client's text as a terminal may show it, cut to maxWith.
@@ -66,7 +70,11 @@ func bounded(text string) string {
 // remove forgets one; nil for none. The caller holds the lock.
 func (k *Kept) remove(at *list.Element) {
 	if at != nil {
-		delete(k.of, k.oldest.Remove(at).(*edgeguard.Evidence).Prefix)
+		e := k.oldest.Remove(at).(*edgeguard.Evidence)
+		delete(k.of, e.Prefix)
+		if e.MayBeCustomer {
+			k.marked--
+		}
 	}
 }
 
@@ -139,6 +147,21 @@ func (k *Kept) All(now time.Time) []edgeguard.Evidence {
 		at = next
 	}
 	return all
+}
+
+// Customers returns that of the newest blocks that last and may be customers', at most n.
+func (k *Kept) Customers(now time.Time, n int) (newest []edgeguard.Evidence) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for at, left := k.oldest.Back(), k.marked; left > 0 && len(newest) < n; at = at.Prev() {
+		if e := at.Value.(*edgeguard.Evidence); e.MayBeCustomer {
+			left--
+			if now.Before(e.Until) {
+				newest = append(newest, copied(e))
+			}
+		}
+	}
+	return newest
 }
 
 // Changes returns how often something was added or changed.

@@ -73,13 +73,23 @@ func TestKeepsAsTheOracle(t *testing.T) {
 			}
 		default:
 			e := made(step, now, time.Duration(rng.IntN(3600))*time.Second)
-			e.Prefix = prefix
+			e.Prefix, e.MayBeCustomer = prefix, rng.IntN(9) == 0
 			k.Add(e)
 			o.add(e)
 		}
 		if step%3000 == 2999 {
 			o = slices.DeleteFunc(o, func(e edgeguard.Evidence) bool { return now.Sub(e.Until) >= keep })
 			same(t, k.All(now), o)
+			var may oracle
+			for _, e := range slices.Backward(o) {
+				if e.MayBeCustomer && now.Before(e.Until) && len(may) < 20 {
+					may = append(may, e)
+				}
+			}
+			same(t, k.Customers(now, 20), may)
+		}
+		if k.Customers(now, mostKept); k.marked < 0 || k.marked > len(k.of) {
+			t.Fatalf("step %d: %d of %d may be customers", step, k.marked, len(k.of))
 		}
 		if n := len(k.of); n > mostKept || n != k.oldest.Len() {
 			t.Fatalf("step %d: %d kept, %d in order", step, n, k.oldest.Len())

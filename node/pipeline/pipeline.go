@@ -22,6 +22,7 @@ import (
 	"edgeguard/node/evidence"
 	"edgeguard/rules"
 	"edgeguard/shard"
+	tuned "edgeguard/tuning/evidence"
 )
 
 // Config is what a pipeline is made of. Only Offset, Crossed and Evidence are called
@@ -77,13 +78,15 @@ type Pipeline struct {
 	Answers Answers
 	// Sources numbers the sources of answers: in detector.SitePart they have no names.
 	Sources SourceNumbers
+	// visits are pages that logs show as served.
+	visits *tuned.Visits
 	// Flood counts the fresh sources of events that were read in batches.
 	Flood *detector.FloodWatch
 }
 
 // New makes a pipeline with its first generation.
 func New(made Config, c *config.Config) *Pipeline {
-	p := &Pipeline{made: made, Flood: detector.NewFloodWatch(detector.FloodConfig(c.Floods), made.Seed)}
+	p := &Pipeline{made: made, visits: tuned.NewVisits(), Flood: detector.NewFloodWatch(detector.FloodConfig(c.Floods), made.Seed)}
 	p.current.Store(p.make(made.Boot, c, nil))
 	p.Answers.Takes.Store(int64(LeastTakes))
 	return p
@@ -178,7 +181,10 @@ func makeCrawlers(c *config.Config, before *Generation) *crawlers.Crawlers {
 func (p *Pipeline) crossed(c edgeguard.Crossing) {
 	p.Crossings.Of(Ruling{Action: c.Action, Rule: c.Rule, Wide: c.Wide, Excused: c.Excused}).Add(1)
 	if c.Action == edgeguard.ActionBlock && !c.Until.IsZero() && p.made.Evidence != nil {
-		if e, ok := p.current.Load().Detector.Evidence(&c); ok {
+		g := p.current.Load()
+		if e, ok := g.Detector.Evidence(&c); ok {
+			_, counts := g.Rule(c.Rule)
+			e.MayBeCustomer = counts != nil && tuned.CountsLogins(counts) && p.visits.MayBeCustomer(c.Time, c.Key.Prefix)
 			p.made.Evidence(e)
 		}
 	}
@@ -296,6 +302,9 @@ func (p *Pipeline) Batches(source string, refuses ...uint16) func(now time.Time,
 		}
 		g.Detector.DecideBatch(nows[:len(events)], events, verdicts[:len(events)])
 		p.Verdicts.batch(source, g.Detector, events, verdicts[:len(events)])
+		for i := range events {
+			p.visits.Note(now, &events[i], g.own)
+		}
 		p.answered(g, now, answers, events, verdicts[:len(events)], refuses)
 	}
 }

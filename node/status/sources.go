@@ -71,6 +71,8 @@ type Sources struct {
 	Why func(netip.Addr) string
 	// Evidence returns what a key had counted when this node blocked it.
 	Evidence func(prefix netip.Prefix, now time.Time) (edgeguard.Evidence, bool)
+	// Customers returns that of the newest of its blocks that last and may be customers', at most n.
+	Customers func(now time.Time, n int) []edgeguard.Evidence
 	// Samples has requests of keys that are blocked or near a limit; nil for none.
 	Samples *evidence.Samples
 	// Nodes returns the fleet's nodes, Shares what each of them counts of keys:

@@ -164,6 +164,16 @@ func (s *Status) Evidence(prefix netip.Prefix) (edgeguard.Evidence, bool) {
 	return e, ok
 }
 
+// customers returns what made the blocks in force that may be customers'. One in whose place another
+// stands is none of them.
+func (s *Status) customers() []edgeguard.Evidence {
+	now := s.from.Clock.Now()
+	return slices.DeleteFunc(s.from.Customers(now, admin.MostCustomers), func(e edgeguard.Evidence) bool {
+		b := s.from.List.BlockOf(now, e.Prefix)
+		return b == nil || b.Rule != e.Rule
+	})
+}
+
 // Samples implements admin.Reader.
 func (s *Status) Samples(prefix netip.Prefix) admin.KeptSamples {
 	c := s.from.Current().Config
@@ -208,6 +218,9 @@ func (s *Status) Stats() admin.Stats {
 	})
 	s.from.Report(&out)
 	s.judge(&out)
+	if need, ok := admin.NewCustomers(s.customers(), out.Monitor); ok {
+		out.Needs = append(out.Needs, need)
+	}
 	slices.SortFunc(out.Decisions, func(a, b admin.Decisions) int {
 		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Action, b.Action), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Count, b.Count))
 	})

@@ -99,6 +99,9 @@ func drawStatus(p *command.Env, s *admin.Stats) {
 	field("node", "%s, edgeguard %s, up %s", clean(s.Node), clean(s.Version), words.Span(max(0, s.Time.Sub(s.Started)).Round(time.Second)))
 	field("state", "%s", output.Paint(colour, state(s), p.Colour && colour != ""))
 	drawHealth(out, p.Colour, s)
+	for i := range s.Needs {
+		field("look at", "%s", needLine(&s.Needs[i]))
+	}
 	e := &s.Events
 	field("events", "%s decided: %s passed (%s spared), %s denied%s, %s would be denied%s; %s", words.Number(e.Decided), words.Number(e.Passed), words.Number(e.Spared),
 		words.Number(e.Denied), denied(s), words.Number(e.Shadowed), unenforced(s), words.Plural(uncountedSince(&admin.Stats{}, s), "request was not counted", "requests were not counted"))
@@ -120,6 +123,15 @@ func drawStatus(p *command.Env, s *admin.Stats) {
 	drawEnforcers(out, p.Colour, s)
 	drawHAProxies(out, s)
 	drawCrowdSec(out, s.CrowdSec)
+}
+
+// needLine writes what an operator should look at, and the command for it.
+func needLine(n *admin.Need) string {
+	line := strings.TrimSuffix(clean(n.Text), ".")
+	for i, prefix := range n.Prefixes {
+		line += []string{": edgeguard explain ", ", "}[min(i, 1)] + prefix.Addr().String()
+	}
+	return line
 }
 
 // unenforced says how many of those that would be denied mode monitor alone lets pass: rules that only watch make the rest.

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"bytes"
+	"net/netip"
 	"regexp"
 	"strings"
 	"testing"
@@ -75,5 +76,13 @@ func TestStatusNamesConditions(t *testing.T) {
 	}
 	if state(s) == "ok" {
 		t.Error("the command ends well")
+	}
+}
+
+// What an operator should look at has a line with the command for it.
+func TestStatusNamesWhoMayBeACustomer(t *testing.T) {
+	n := admin.Need{Text: "2 addresses are blocked and may be customers: \x1b[1mx.", Prefixes: []netip.Prefix{netip.MustParsePrefix("203.0.113.7/32"), netip.MustParsePrefix("2001:db8::/64")}}
+	if got, want := needLine(&n), "2 addresses are blocked and may be customers: ?[1mx: edgeguard explain 203.0.113.7, 2001:db8::"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
