@@ -40,7 +40,7 @@ type Options struct {
 // groups are the figures in the order in which they are shown.
 func groups() []group {
 	return []group{
-		instructionsGroup(), addGroup(), decideGroup(), rulesGroup(), memoryGroup(), distinctGroup(), logGroup(), captureGroup(),
+		instructionsGroup(), addGroup(), decideGroup(), rulesGroup(), memoryGroup(), distinctGroup(), logGroup(), captureGroup(), packetsGroup(),
 		edgesGroup(), haproxyPeersGroup(), envoyGroup(), kernelGroup(), crossingGroup(), redisGroup(), blocksGroup(),
 		listsGroup(), decisionsGroup(), bouncersGroup(), consoleGroup(), eventsGroup(),
 	}
