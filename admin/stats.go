@@ -144,6 +144,10 @@ type Source struct {
 	// Late is how many questions of a proxy were answered after it had stopped waiting, at
 	// least: it let those requests pass, unless it is to refuse them.
 	Late uint64 `json:"late,omitempty"`
+	// Malformed and Dropped count packets of an interface: those that could not be read, and those
+	// that the kernel dropped, because they were not read in time.
+	Malformed uint64 `json:"malformed,omitempty"`
+	Dropped   uint64 `json:"dropped,omitempty"`
 	// FrontDoor says whose the source's addresses are where it shows only what stands before the
 	// site: "private", or a CDN's name. Nobody in it is blocked.
 	FrontDoor string `json:"front_door,omitempty"`

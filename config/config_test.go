@@ -100,7 +100,7 @@ func TestFull(t *testing.T) {
 	for _, w := range c.Warnings {
 		warnings = append(warnings, w.Path)
 	}
-	if got := strings.Join(warnings, " "); got != "sensors.accesslog sensors.accesslog[2].listen sensors.accesslog[3].listen sensors.accesslog[4].listen sensors.packet" {
+	if got := strings.Join(warnings, " "); got != "sensors.accesslog sensors.accesslog[2].listen sensors.accesslog[3].listen sensors.accesslog[4].listen" {
 		t.Errorf("warnings at %s", got)
 	}
 }

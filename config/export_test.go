@@ -18,6 +18,7 @@ func Tables() map[string]key.List {
 		"listen.admin":            admin.keys(),
 		"listen.admin.proxy_auth": proxy.keys(),
 		"sensors.accesslog":       access.keys(),
+		"sensors.packet":          newPacket().keys(),
 		"haproxy.peers":           peers.keys(),
 		"haproxy.spoe":            spoe.keys(),
 		"crowdsec.lapi":           lapi.keys(),

@@ -64,12 +64,6 @@ type UDP struct {
 	ReceiveBuffer int64          // bytes; 0 for the sensor's default
 }
 
-// Packet is a network interface that is listened to.
-type Packet struct {
-	Interface string
-	Kinds     edgeguard.Kind
-}
-
 // leastReceive is the least receive buffer of UDP: room for one datagram.
 const leastReceive = 64 << 10
 
@@ -94,7 +88,7 @@ func (l *AccessLog) keys() key.List {
 			"an Apache `LogFormat` in full; before any of these an envelope, such as `docker:`"),
 		key.Text("zone", &l.Zone, readZone, "a name such as `Europe/Berlin` or `UTC`, or an offset such as `+05:30`", "of times that name none; see [formats.md](formats.md#times-without-a-zone)").
 			Usual("the host's, or UTC if that is what makes the lines fresh"),
-		key.Of("emit", &l.Emit, readEmit, kindsText, "a list of kinds", "what a line counts as. `response` alone beside forward auth that counts the requests").
+		key.Of("emit", &l.Emit, readKinds(edgeguard.Kinds()), kindsText, "a list of kinds", "what a line counts as. `response` alone beside forward auth that counts the requests").
 			Usual("all that the format reports: `[request, response]` of an access log"),
 		key.Of("refused_with", &l.RefusedWith, readStatuses, portsText, "statuses from 200 to 599", "statuses with which this server turns a blocked client away, "+
 			"beside 403, 429 and 444, such as `[302]` for a redirect; see below").If(l.RefusedWith != nil),
@@ -155,19 +149,19 @@ func readZone(n yaml.Node) string {
 	return text
 }
 
-func readEmit(n yaml.Node) (kinds edgeguard.Kind) {
-	if kinds = readKinds(n); kinds == 0 && !n.Touched() {
-		n.Wrong("is an empty list", "name at least one kind, such as request or auth_failure")
+// readKinds returns how a list of kinds is read, each of these words.
+func readKinds(words []string) func(yaml.Node) edgeguard.Kind {
+	return func(n yaml.Node) (kinds edgeguard.Kind) {
+		empty := true
+		n.List(func(n yaml.Node) {
+			kind, _ := edgeguard.ParseKind(n.Choice(words...))
+			kinds, empty = kinds|kind, false
+		})
+		if empty && !n.Touched() {
+			n.Wrong("is an empty list", "name at least one kind, such as "+words[0])
+		}
+		return kinds
 	}
-	return kinds
-}
-
-func readKinds(n yaml.Node) (kinds edgeguard.Kind) {
-	n.List(func(n yaml.Node) {
-		kind, _ := edgeguard.ParseKind(n.Choice(edgeguard.Kinds()...))
-		kinds |= kind
-	})
-	return kinds
 }
 
 func readStatuses(n yaml.Node) (all []uint16) {
@@ -248,29 +242,6 @@ func (s *Sensors) checkTwice(n yaml.Node, file string) {
 			n.Wrong(fmt.Sprintf("%q is already followed", yaml.Clip(file)), "remove one of them")
 		}
 	}
-}
-
-// defaultPackets are the kinds that a capture counts by default: what is cheap to
-// see, and not every packet.
-const defaultPackets = edgeguard.KindHandshake | edgeguard.KindSYN
-
-func (p *Packet) keys() key.List {
-	return key.List{
-		key.Text("interface", &p.Interface, plain, "text", ""),
-		key.Of("kinds", &p.Kinds, readKinds, kindsText, "a list of kinds", ""),
-	}
-}
-
-func (p *Packet) entry() Entry { return Entry{source: source{p.Kinds, packetFields, 5}} }
-
-func readPacket(n yaml.Node) *Packet {
-	n.NotActedOn()
-	p := &Packet{Kinds: defaultPackets}
-	p.keys().Read(n)
-	if p.Interface == "" && !n.Touched("interface") {
-		n.Wrong("has no interface", "set interface, such as eth0")
-	}
-	return p
 }
 
 func kindsText(kinds edgeguard.Kind) string {

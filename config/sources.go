@@ -12,11 +12,8 @@ import (
 	"edgeguard/logline"
 )
 
-// What the sensors supply that are no logs.
-var (
-	authFields   = edgeguard.FieldHost | edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldAgent | edgeguard.FieldHeader | edgeguard.FieldReferer | edgeguard.FieldFetchSite
-	packetFields = edgeguard.FieldHost | edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldAgent | edgeguard.FieldPort
-)
+// authFields are what a proxy's question supplies.
+var authFields = edgeguard.FieldHost | edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldAgent | edgeguard.FieldHeader | edgeguard.FieldReferer | edgeguard.FieldFetchSite
 
 // logSource returns what lines of a log's format supply. A format that is found later,
 // or cannot be read, may be any of an access log: the node says what is wrong.

@@ -16,7 +16,7 @@ import (
 func TestPartsOrder(t *testing.T) {
 	want := strings.Fields(`
 alarms:check sweep:check
-auth:settle,report,check,stop spoe:settle,report,check,stop envoy:settle,report,check,stop logs:settle,report,check,stop
+auth:settle,report,check,stop spoe:settle,report,check,stop envoy:settle,report,check,stop logs:settle,report,check,stop packets:settle,report,check,stop
 haproxies:settle,report,check,stop crawlers:settle,report,stop
 uncounted:check dominant:seldom hidden:seldom flood:check site:check samples:seldom
 fleet:settle,again,report,check,stop held:check nodes:check unsigned:seldom claims:check room:check

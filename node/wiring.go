@@ -129,6 +129,7 @@ func (n *Node) wireSensors(s supervisor.Config, c *config.Config, teacher *hapro
 		doors: doorsSide(c.State, n.pipeline, n.clock), replaced: replacedSide(c.State, n.list),
 	}).in(c.State)
 	n.logs.logDeps = logDeps{n.pipeline, n.clock, n.alarms, n.options.Log, positions, n.store.cut.RLocker(), n.store.touch, n.uncounted.Uncounter}
+	packets := &packetGroup{logDeps: n.logs.logDeps, Group: supervisor.Group[*packetSource]{Config: s}}
 	asked := &listeners.Asked{
 		Deps: n.listens(), Pipeline: n.pipeline, Clock: n.clock, Uncounter: n.uncounted.Uncounter,
 		Observe: func(source string, counts bool, decide edgeguard.Decider) edgeguard.Decider {
@@ -150,6 +151,7 @@ func (n *Node) wireSensors(s supervisor.Config, c *config.Config, teacher *hapro
 		listening("spoe", s, asked.SPOE),
 		listening("envoy", s, asked.Envoy),
 		{name: "logs", settle: n.logs.Settle, report: n.logs.Report, check: n.logs.check, stop: n.logs.Stop},
+		{name: "packets", settle: packets.Settle, report: packets.Report, check: packets.check, stop: packets.Stop},
 		listening("haproxies", s, haproxies.Peers),
 		{name: "crawlers", settle: crawling.Settle, report: crawling.Report, stop: crawling.Stop}, // which events are a crawler's
 	}

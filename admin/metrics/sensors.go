@@ -20,6 +20,11 @@ var sensorParts = []part{
 		counter("late_answers_total", "Questions of proxies that were answered after the proxy had stopped waiting, at least.", "source", func(o admin.Source, to series) {
 			addIf(slices.Contains(asking, protocol(o.Name)), to, o.Late, o.Name)
 		}),
+		counter("packets_uncounted_total", "Packets of an interface that made no event: malformed, or dropped by the kernel because they were not read in time.", "source result", func(o admin.Source, to series) {
+			if protocol(o.Name) == "packets" {
+				addBy(to, by{{"malformed", o.Malformed}, {"dropped", o.Dropped}}, o.Name)
+			}
+		}),
 	),
 	each(theNode,
 		counter("uncounted_total", "Requests that were not counted, or only by some of the rules, by reason.", "source reason", func(s *scrape, to series) {
@@ -84,7 +89,10 @@ func sources(s *scrape) []admin.Source {
 	sums := make(map[string]admin.Source)
 	for _, o := range s.Sources {
 		sum := sums[o.Name]
-		sums[o.Name] = admin.Source{Name: o.Name, Events: sum.Events + o.Events, Late: sum.Late + o.Late}
+		sums[o.Name] = admin.Source{
+			Name: o.Name, Events: sum.Events + o.Events, Refused: sum.Refused + o.Refused, Late: sum.Late + o.Late,
+			Malformed: sum.Malformed + o.Malformed, Dropped: sum.Dropped + o.Dropped,
+		}
 	}
 	return slices.Collect(maps.Values(sums))
 }

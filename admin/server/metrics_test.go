@@ -32,7 +32,7 @@ func full(t testing.TB) (*node, server.Config) {
 	n.stats.Conditions = []string{"nft: exit status 1"}
 	n.stats.Events = admin.Totals{Decided: 10, Passed: 6, Shadowed: 1, Denied: 3, Served: 1, Spared: 2, Late: 1, Early: 1}
 	n.stats.Tables = admin.Tables{Keys: 5, Rings: 1, Expired: 2, Evicted: 1, Limit: 1 << 29, Used: 1 << 20, Parts: map[string]int64{"keys": 4096, "rings": 4096, "sketch": 100}}
-	n.stats.Sources = []admin.Source{{Name: "auth 127.0.0.1:9180", Events: 7, Refused: 4, Late: 2}, {Name: "log /var/log/nginx/access.log", Events: 3}, {Name: "log /var/log/nginx/access.log", Events: 3}}
+	n.stats.Sources = []admin.Source{{Name: "auth 127.0.0.1:9180", Events: 7, Refused: 4, Late: 2}, {Name: "log /var/log/nginx/access.log", Events: 3}, {Name: "log /var/log/nginx/access.log", Events: 3}, {Name: "packets eth0", Events: 9, Malformed: 1, Dropped: 8}}
 	n.stats.Decisions = []admin.Decisions{{Source: "auth 127.0.0.1:9180", Action: "deny", Rule: "site", Count: 3}, {Source: "auth 127.0.0.1:9180", Action: "deny", Rule: "site", Count: 1}, {Source: "auth 127.0.0.1:9180", Action: "pass", Count: 4}}
 	n.stats.Logs = []admin.Log{{Name: "/var/log/nginx/access.log", Parsed: 3, Skipped: 1, TurnedAway: 2, Served: 1, Late: 1, Behind: 100, Dropped: 5, LostBytes: 7, Rotations: 2, Truncations: 1, Gaps: 1}, {Name: "/var/log/nginx/access.log", Parsed: 1}}
 	n.stats.Enforcers = []admin.Enforcer{{Name: "nft", Intended: 3, Installed: 2, Withheld: 1, Updates: 4, Failures: 1, Failing: 1, Success: start, Packets: &admin.Packets{Dropped: 7, Passed: 2}}, {Name: "nft"}}

@@ -71,11 +71,6 @@ func (n Node) Touched(names ...string) bool { return n.f.Touched(n.path, names..
 // Thinned reports whether a list in a field of the value has a bad item.
 func (n Node) Thinned(name string) bool { return n.f.thinned[JoinPath(n.path, name)] }
 
-// NotActedOn warns of a section that is read and checked only.
-func (n Node) NotActedOn() {
-	n.Warn("is checked but has no effect in this version", "no change is needed")
-}
-
 // within counts the values read, aliases as often as they are used.
 func (n Node) within() bool {
 	if n.ast == nil {

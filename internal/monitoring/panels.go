@@ -222,6 +222,7 @@ var unshown = map[string]string{
 	"edgeguard_crawler_unasked_total":                        "those events are among the unknown claims",
 	"edgeguard_spoofed_floods_total":                         "edgeguard_spoofed_flood shows each while it lasts",
 	"edgeguard_site_failed_seconds":                          "edgeguard_site_fails shows each while it lasts",
+	"edgeguard_packets_uncounted_total":                      "the alarm sensor_loss says that the kernel dropped some",
 	"edgeguard_late_answers_total":                           "the alarm answered_late says that they are many",
 	"edgeguard_memory_bytes":                                 "the parts matter to developers",
 	"edgeguard_blocks_forgotten_total":                       "the alarm blocks_full says it",

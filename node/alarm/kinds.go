@@ -10,7 +10,9 @@ const (
 	// A log is not there yet.
 	LogMissing = "log_missing"
 	Loss       = "sensor_loss"
-	Silent     = "source_silent"
+	// An interface is not there, or may not be listened to.
+	Interface = "interface"
+	Silent    = "source_silent"
 	// Requests that are not counted: many of a source, or many of an address.
 	Uncounted        = "uncounted"
 	UncountedAddress = "uncounted_address"

@@ -20,7 +20,7 @@ var kinds = map[string]subjectOf{
 
 	Log: {admin.PartLogs, true}, LogMissing: {admin.PartLogs, false}, Silent: {admin.PartLogs, true}, Loss: {admin.PartLogs, false},
 
-	Listen: {admin.PartListeners, true}, Late: {admin.PartListeners, true}, HAProxy: {admin.PartListeners, false},
+	Listen: {admin.PartListeners, true}, Interface: {admin.PartListeners, true}, Late: {admin.PartListeners, true}, HAProxy: {admin.PartListeners, false},
 	HAProxyAway: {admin.PartListeners, true}, HAProxyTable: {admin.PartListeners, true},
 	AuthFull: {admin.PartListeners, false}, AdminFull: {admin.PartListeners, false}, SPOEFull: {admin.PartListeners, false},
 	EnvoyFull: {admin.PartListeners, false}, LAPIFull: {admin.PartListeners, false},

@@ -74,6 +74,7 @@ var untested = map[string]string{
 	"envoy-grpc":       "Debian has no package of Envoy",
 	"envoy-rls":        "Debian has no package of Envoy",
 	"crowdsec-bouncer": "test/bouncers runs Debian's bouncers, unpacked: their packages cannot be installed without a network",
+	"packet":           "the test of package node listens to an interface of a network of its own",
 	"plain":            "for programs of your own: test/recipes runs it",
 }
 

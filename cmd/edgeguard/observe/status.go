@@ -183,7 +183,7 @@ func drawSources(out io.Writer, colour bool, s *admin.Stats) {
 	t.Numbers(output.Plain, "bytes behind")
 	t.Texts(output.Plain, "last event")
 	for _, source := range s.Sources {
-		row := []string{source.Name, words.Number(source.Events), "", "", "", ""}
+		row := []string{source.Name, words.Number(source.Events), some(source.Malformed), some(source.Dropped), "", ""}
 		for i := range s.Logs {
 			if l := &s.Logs[i]; source.Name == "log "+l.Name {
 				if l.Files > 0 {

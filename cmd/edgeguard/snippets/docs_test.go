@@ -99,8 +99,8 @@ func TestUnits(t *testing.T) {
 				t.Fatal(err)
 			}
 			units := map[string]string{"edgeguard.service": "15"}
-			if name == "nftables" {
-				units["edgeguard.service"] = "18" // with CAP_NET_ADMIN
+			if name == "nftables" || name == "packet" {
+				units["edgeguard.service"] = "18" // with CAP_NET_ADMIN or CAP_NET_RAW
 			}
 			for _, p := range parts {
 				folder, file := filepath.Split(p.Path)
