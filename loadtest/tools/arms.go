@@ -32,6 +32,7 @@ var allArms = []*arm{
 	{name: "peers", what: "edgeguard, peers", base: "haproxy", needs: []string{"haproxy"}, start: peers, counted: received},
 	{name: "spoe", what: "edgeguard, SPOE", base: "haproxy", needs: []string{"haproxy"}, start: spoe},
 	{name: "haproxy-log", what: "edgeguard, HAProxy's log", base: "haproxy", needs: []string{"haproxy"}, start: haproxyLog, counted: logged},
+	{name: "haproxy-ring", what: "edgeguard, peers and HAProxy's log by a ring", base: "haproxy", needs: []string{"haproxy"}, start: haproxyRing, counted: logged},
 }
 
 // Arms returns the names of all arms, in the order of the result.

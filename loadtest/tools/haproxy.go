@@ -69,6 +69,26 @@ func peersNode() string {
 	return nodeAlone + fmt.Sprintf("\nhaproxy: {peers: [{listen: \"unix:$DIR/peers.sock\", user: %q}]}", strconv.Itoa(os.Getuid()))
 }
 
+// haproxyRing teaches HAProxy who is blocked by its peers protocol, and counts by its log.
+func haproxyRing(ctx context.Context, s *site) error {
+	err := s.startNode(ctx, strings.Replace(peersNode(), "}]}", ", count: false}]}", 1)+`
+sensors: {accesslog: [{listen: "unix:$DIR/log.sock", format: haproxy}]}`)
+	if err != nil {
+		return err
+	}
+	text, err := s.part("haproxy-peers", "proxy", snippets.Values{Peers: "unix:" + s.path("peers.sock"), Log: "unix:" + s.path("log.sock")})
+	if err != nil {
+		return err
+	}
+	if err := s.haproxy("", "", text); err != nil {
+		return err
+	}
+	return s.until(ctx, "has HAProxy connected", func() bool {
+		status, err := s.node.Status(ctx)
+		return err == nil && len(status.HAProxies) == 1 && len(status.HAProxies[0].HAProxies) == 1
+	})
+}
+
 // servePeers starts HAProxy and waits until it and edgeguard know each other: it dials once,
 // and then waits for seconds.
 func (s *site) servePeers(ctx context.Context) error {

@@ -45,7 +45,7 @@ func logged(ctx context.Context, s *site) (sum uint64, err error) {
 		return 0, err
 	}
 	for _, log := range status.Logs {
-		sum += log.Parsed + log.Dropped
+		sum += log.Parsed + max(log.Dropped, log.Lost)
 	}
 	return sum, nil
 }

@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -131,6 +132,18 @@ func (e *edge) send(requests []string) error {
 	return nil
 }
 
+// follows waits until few of the lines that were sent are on their way: they have room in HAProxy's
+// ring, which would drop others.
+func (e *edge) follows(sent int) {
+	for e.t.Context().Err() == nil {
+		s, err := e.admin.Status(e.t.Context())
+		if err == nil && len(s.Logs) == 1 && sent-int(s.Logs[0].Lines+s.Logs[0].Lost) < 3000 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
 // clients are those who ask: too few for the site to seem to fail.
 var clients = []netip.Addr{
 	netip.MustParseAddr("203.0.113.7"), netip.MustParseAddr("203.0.113.8"), netip.MustParseAddr("198.51.100.9"), netip.MustParseAddr("8.8.4.4"),
@@ -162,7 +175,7 @@ var (
 // request draws one for a client.
 func request(rnd *rand.Rand, c netip.Addr) string {
 	what := asked[rnd.IntN(len(asked))]
-	numbered := func(s string) string { return strings.ReplaceAll(s, "%d", fmt.Sprint(rnd.IntN(400))) }
+	numbered := func(s string) string { return strings.ReplaceAll(s, "%d", fmt.Sprint(rnd.IntN(8))) }
 	host, head := "shop.example", ""
 	if at, found := strings.CutPrefix(what.target, "http://"); found {
 		host, _, _ = strings.Cut(at, "/")
@@ -175,8 +188,13 @@ func request(rnd *rand.Rand, c netip.Addr) string {
 	return fmt.Sprintf("%s %s HTTP/1.1\r\nHost: %s\r\nX-Test-Client: %s\r\nX-Status: %d\r\nContent-Length: 0\r\n%s\r\n", what.method, numbered(what.target), host, c, what.status, head)
 }
 
-// counts are what each client counts for each rule.
-type counts map[netip.Addr]map[string]uint32
+// counts are what each client counts for each rule. Of many different values it is an estimate.
+type counts map[netip.Addr]map[string]count
+
+type count struct {
+	n        uint32
+	estimate bool
+}
 
 // replayed counts what HAProxy wrote into its file.
 func (e *edge) replayed() (all counts, events int) {
@@ -213,9 +231,9 @@ func (e *edge) replayed() (all counts, events int) {
 	}
 	all = counts{}
 	for _, addr := range clients {
-		all[addr] = map[string]uint32{}
+		all[addr] = map[string]count{}
 		for _, r := range d.Explain(time.Now(), addr).Rules {
-			all[addr][r.Rule] = r.Count
+			all[addr][r.Rule] = count{r.Count, r.Distinct != 0}
 		}
 	}
 	return all, events
@@ -230,9 +248,9 @@ func (e *edge) lived() counts {
 		if err != nil {
 			e.t.Fatal(err)
 		}
-		all[addr] = map[string]uint32{}
+		all[addr] = map[string]count{}
 		for _, r := range x.Rules {
-			all[addr][r.Rule] = r.Count
+			all[addr][r.Rule] = count{r.Count, r.Distinct != ""}
 		}
 	}
 	return all
@@ -255,6 +273,7 @@ func TestEveryRuleCounts(t *testing.T) {
 	}
 	const connections = 4
 	var all sync.WaitGroup
+	var sent atomic.Int64
 	for i := range connections {
 		rnd := rand.New(rand.NewPCG(1, uint64(i)))
 		all.Go(func() {
@@ -267,6 +286,7 @@ func TestEveryRuleCounts(t *testing.T) {
 					t.Error(err)
 					return
 				}
+				e.follows(int(sent.Add(int64(len(some)))))
 			}
 		})
 	}
@@ -293,8 +313,13 @@ func TestEveryRuleCounts(t *testing.T) {
 	sum := map[string]uint32{}
 	for addr, rules := range want {
 		for rule, n := range rules {
-			if sum[rule] += n; live[addr][rule] != n {
-				t.Errorf("%s of %v: %d, want %d", rule, addr, live[addr][rule], n)
+			sum[rule] += n.n
+			off, got := uint32(0), live[addr][rule].n
+			if n.estimate {
+				off = n.n / 20
+			}
+			if got+off < n.n || n.n+off < got {
+				t.Errorf("%s of %v: %d, want %d", rule, addr, got, n.n)
 			}
 		}
 	}
