@@ -37,6 +37,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// parts are the printed configs, by the names of the tests: the first of two is the snippet.
+var parts = map[string][2]string{"config": {"haproxy", "config"}, "file-config": {"haproxy", "file-config"}, "peers": {"haproxy-peers", "config"}}
+
 // TestRecipe runs each way of the recipe in namespaces of its own, so that the paths
 // are those that are printed. All of it ends with the first process of the namespace.
 func TestRecipe(t *testing.T) {
@@ -59,7 +62,7 @@ func TestRecipe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"config", "file-config"} {
+	for part := range parts {
 		t.Run(part, func(t *testing.T) {
 			c := exec.Command("unshare", append(space, os.Args[0], "-test.v", "-test.run", "^TestInside$/^"+part+"$")...)
 			c.Env = append(os.Environ(), binary+"="+edgeguard)
@@ -76,14 +79,15 @@ func TestInside(t *testing.T) {
 	if os.Getenv(binary) == "" {
 		t.Skip("TestRecipe runs this in namespaces")
 	}
-	for _, part := range []string{"config", "file-config"} {
+	for part := range parts {
 		t.Run(part, func(t *testing.T) { inside(t, part) })
 	}
 }
 
 // inside counts from HAProxy's log, and looks that an offender is refused, its
 // neighbour is not, and that the end of the block lets it in.
-func inside(t *testing.T, part string) {
+func inside(t *testing.T, name string) {
+	snippet, part := parts[name][0], parts[name][1]
 	for _, folder := range []string{"/run", "/var/lib", "/var/log"} {
 		run(t, "mount", "-t", "tmpfs", "tmpfs", folder)
 	}
@@ -95,21 +99,26 @@ func inside(t *testing.T, part string) {
 	folder(t, "/var/lib/edgeguard", user, user, 0o755)
 	folder(t, "/run/edgeguard", user, user, 0o755)
 	if part == "config" {
-		words := strings.Fields(text(t, "tmpfiles"))
-		folder(t, words[1], user, groupID(t, words[4]), mode(t, words[2]))
+		for line := range strings.Lines(text(t, snippet, "tmpfiles")) {
+			place(t, user, strings.Fields(line))
+		}
 	} else {
 		rsyslog(t)
 	}
 	config := "node: test\nlisten: {auth: [], admin: [\"unix:/run/edgeguard/admin.sock\"]}\nstate: /var/lib/edgeguard\n" +
-		"rules: [{name: attack, threshold: 5, guard: 1, match: {path: /attack}}]\n" + text(t, part)
+		"rules: [{name: attack, threshold: 5, guard: 1, match: {path: /attack}}]\n" + text(t, snippet, part)
 	file := write(t, "/run/edgeguard.yaml", config)
 	groups := []uint32{uint32(groupID(t, "adm"))}
-	if m := regexp.MustCompile(`SupplementaryGroups=(\S+)`).FindStringSubmatch(text(t, "dropin")); m != nil {
+	if m := regexp.MustCompile(`SupplementaryGroups=(\S+)`).FindStringSubmatch(text(t, snippet, "dropin")); m != nil {
 		groups = append(groups, uint32(groupID(t, m[1])))
 	}
 	start(t, &syscall.Credential{Uid: user, Gid: user, Groups: groups}, os.Getenv(binary), "serve", "--config", file)
-	until(t, "edgeguard wrote its list", func() bool { _, err := os.Stat("/var/lib/edgeguard/haproxy.acl"); return err == nil })
-	proxy(t)
+	ready := "/var/lib/edgeguard/haproxy.acl"
+	if snippet == "haproxy-peers" {
+		ready = "/var/lib/haproxy/edgeguard/log.sock"
+	}
+	until(t, "edgeguard made "+ready, func() bool { _, err := os.Stat(ready); return err == nil })
+	proxy(t, snippet)
 	for range 5 {
 		if got := ask("203.0.113.7", "/attack"); got != http.StatusNoContent {
 			t.Fatalf("under the limit: status %d", got)
@@ -126,7 +135,7 @@ func inside(t *testing.T, part string) {
 // proxy starts HAProxy with Debian's haproxy.cfg and the printed lines behind it. The
 // client is who a header names: the host's own addresses are never blocked. What
 // passes is answered with 204.
-func proxy(t *testing.T) {
+func proxy(t *testing.T, snippet string) {
 	stock, err := os.ReadFile(debianConfig)
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +144,7 @@ func proxy(t *testing.T) {
 		t.Fatalf("%s has no chroot: it is not Debian's", debianConfig)
 	}
 	const bind = "    bind :80\n"
-	lines := text(t, "proxy")
+	lines := text(t, snippet, "proxy")
 	if !strings.Contains(lines, bind) {
 		t.Fatalf("the recipe has no %q", bind)
 	}
@@ -216,9 +225,9 @@ func run(t *testing.T, args ...string) {
 	}
 }
 
-func text(t *testing.T, part string) string {
+func text(t *testing.T, snippet, part string) string {
 	t.Helper()
-	s, err := snippets.Text("haproxy", part, snippets.Values{})
+	s, err := snippets.Text(snippet, part, snippets.Values{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,6 +240,21 @@ func write(t *testing.T, path, text string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// place does what a line of tmpfiles.d says; user stands for edgeguard.
+func place(t *testing.T, user int, words []string) {
+	t.Helper()
+	switch {
+	case words[0] == "L":
+		if err := os.Symlink(words[6], words[1]); err != nil {
+			t.Fatal(err)
+		}
+	case words[0] == "d" && words[3] == "root":
+		folder(t, words[1], 0, 0, mode(t, words[2]))
+	case words[0] == "d":
+		folder(t, words[1], user, groupID(t, words[4]), mode(t, words[2]))
+	}
 }
 
 func folder(t *testing.T, path string, uid, gid int, mode os.FileMode) {
@@ -278,7 +302,7 @@ func TestUnitIsTight(t *testing.T) {
 		t.Fatal(err)
 	}
 	joined := strings.ReplaceAll(string(unit), "/usr/bin/edgeguard", "/bin/true")
-	own := strings.TrimPrefix(text(t, "dropin"), "[Service]\n")
+	own := strings.TrimPrefix(text(t, "haproxy", "dropin"), "[Service]\n")
 	joined = strings.Replace(joined, "\n[Install]", fmt.Sprintf("\n%s\n[Install]", own), 1)
 	file := write(t, filepath.Join(t.TempDir(), "edgeguard.service"), joined)
 	out, err := exec.Command("systemd-analyze", "security", "--offline=true", "--no-pager", file).CombinedOutput()
