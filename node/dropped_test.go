@@ -78,3 +78,37 @@ frontend f
 	}
 	http.DefaultClient.CloseIdleConnections()
 }
+
+// A log of HAProxy without the headers that a rule asks for is an alarm, and one that no rule asks
+// more of is none.
+func TestHAProxyLogWithoutHeaders(t *testing.T) {
+	t.Parallel()
+	dir := shortDir(t)
+	u := newNode(t, dir, `
+sensors: {accesslog: [{listen: "unix:$DIR/log", format: haproxy}, {listen: "unix:$DIR/other", format: haproxy, emit: [response]}]}
+rules: [{name: all, threshold: 1000}, {name: agents, threshold: 1000, when: 'agent == ""'}]
+`).start()
+	line := `203.0.113.7:5 [20/Feb/2016:00:00:45.000] f b/s 0/0/0/0/0 200 5 - - ---- 0/0/0/0/0 0/0 {h||a} "GET / HTTP/1.1"` + "\n"
+	for _, log := range []string{"other", "log"} {
+		var c net.Conn
+		u.eventually("the node listens", func() bool {
+			var err error
+			c, err = net.Dial("unix", filepath.Join(dir, log))
+			return err == nil
+		})
+		if _, err := c.Write([]byte(strings.Repeat(line, 200))); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Close()
+	}
+	u.eventually("all lines are read", func() bool {
+		logs := u.view().Stats().Logs
+		return logs[0].Parsed == 200 && logs[1].Parsed == 200
+	})
+	u.eventually("it is an alarm", func() bool {
+		return strings.Contains(u.log.String(), "/log: no line of it has agent, and rules that ask for that count nothing of it")
+	})
+	if strings.Contains(u.log.String(), "/other: no line of it") {
+		t.Error(u.log.String())
+	}
+}

@@ -84,7 +84,7 @@ func (d logDeps) logSources(c *config.Config, connections int) []*logSource {
 		if l.File == "" {
 			s.name = l.Listen.String()
 		}
-		if h := c.Enforce.HAProxy; h != nil && l.Listen.Network == "unixgram" && l.Format == "haproxy" {
+		if h := c.Enforce.HAProxy; h != nil && l.Listen.Network == "unixgram" && l.Format == haproxyLog {
 			s.stats = h.Socket
 		}
 		if l.IsPattern() {
@@ -194,10 +194,27 @@ func (s *logSource) Run(ctx context.Context, ready func()) error {
 			}
 		},
 	}
+	if s.config.Format == haproxyLog {
+		live.Needs = func() edgeguard.Field { return s.needs() & format.Fields() }
+	}
 	if s.config.File != "" {
 		return s.follow(ctx, live, ready)
 	}
 	return s.receive(ctx, live, ready)
+}
+
+// haproxyLog is the format whose lines have some fields by one log-format only.
+const haproxyLog = "haproxy"
+
+// needs returns what the rules in force ask of the log's events.
+func (s *logSource) needs() (fields edgeguard.Field) {
+	c := s.pipeline.Current().Config
+	for i := range c.Rules.Meters {
+		if m := &c.Rules.Meters[i]; m.Kind&s.config.Emit != 0 {
+			fields |= m.Fields()
+		}
+	}
+	return fields
 }
 
 // follow follows a file from where it was last read.

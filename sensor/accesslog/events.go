@@ -23,7 +23,9 @@ type inlet struct {
 	forgeable bool
 	parsing   parsing
 	troubles  troubles
-	misses    uint64 // lines skipped since the last event
+	misses    uint64          // lines skipped since the last event
+	known     edgeguard.Field // of any event so far
+	had       int             // events, until that says something
 
 	mu    sync.Mutex // guards stats
 	stats LiveStats
@@ -136,11 +138,34 @@ func (in *inlet) tell(now time.Time, p *page) {
 	in.live.Uncounted(now, p.Uncounted)
 }
 
+// enoughEvents is after how many events without a field it is said that they lack it: a client may
+// leave out some.
+const enoughEvents = 100
+
+// judgeFields says so when no line has what rules ask for.
+func (in *inlet) judgeFields(events []edgeguard.Event) {
+	if in.live.Needs == nil {
+		return
+	}
+	for i := range events {
+		in.known |= events[i].Known
+	}
+	in.had = min(in.had+len(events), enoughEvents)
+	lack := in.live.Needs() &^ in.known
+	switch {
+	case lack == 0:
+		in.troubles.set(atFields, nil)
+	case in.had == enoughEvents:
+		in.troubles.set(atFields, fmt.Errorf("%s: no line of it has %v, and rules that ask for that count nothing of it: have the server write it, HAProxy as edgeguard snippets haproxy-peers prints it", in.name, lack))
+	}
+}
+
 // judge says so when the lines are not of the format.
 func (in *inlet) judge(p *page) {
 	if len(p.Events) > 0 {
 		in.misses = 0
 		in.troubles.set(atFormat, nil)
+		in.judgeFields(p.Events)
 		return
 	}
 	before := in.misses

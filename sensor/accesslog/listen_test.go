@@ -265,3 +265,23 @@ func TestListenApart(t *testing.T) {
 		}
 	}
 }
+
+// It is said while no line has what rules ask for.
+func TestListenLacksFields(t *testing.T) {
+	path := socketPath(t)
+	needs := edgeguard.FieldAgent | edgeguard.FieldPath
+	l := listen(t, &heard{}, ListenConfig{Live: Live{Format: format("haproxy"), Decide: func(time.Time, []edgeguard.Event) {}, Needs: func() edgeguard.Field { return needs }}, Address: "unix:" + path})
+	c := dial(t, "unix", path)
+	line := func(captured string) string {
+		return `203.0.113.7:5 [20/Feb/2016:00:00:45.000] f b/s 0/0/0/0/0 200 5 - - ---- 0/0/0/0/0 0/0 ` + captured + `"GET / HTTP/1.1"` + "\n"
+	}
+	send(t, c, strings.Repeat(line("{h|r|a} "), enoughEvents-1))
+	program.Eventually(t, "the lines have come", func() bool { return l.Stats().Events == enoughEvents-1 })
+	if err := l.Stats().Err; err != nil {
+		t.Errorf("too early: %v", err)
+	}
+	send(t, c, line(""))
+	program.Eventually(t, "it is said", func() bool { err := l.Stats().Err; return err != nil && strings.Contains(err.Error(), "no line of it has agent,") })
+	send(t, c, line("edgeguard{h||a} "))
+	program.Eventually(t, "it has ended", func() bool { return l.Stats().Err == nil })
+}

@@ -37,7 +37,9 @@ type Live struct {
 	// Uncounted, if set, receives after Decide the batch's requests that are not
 	// counted, or only by some of the rules.
 	Uncounted edgeguard.Uncounter
-	// Trouble, if set, is called when something goes wrong (at "file", "format",
+	// Needs, if set, returns what rules ask of a line, so that it is said when no line has it.
+	Needs func() edgeguard.Field
+	// Trouble, if set, is called when something goes wrong (at "file", "format", "fields",
 	// "socket" or "connections"), and with nil when it is well again; never
 	// twice in a row the same. It must not call back.
 	Trouble func(at string, err error)

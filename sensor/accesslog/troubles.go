@@ -12,6 +12,7 @@ import (
 const (
 	atFile        = "file"
 	atFormat      = "format"
+	atFields      = "fields"
 	atSocket      = "socket"
 	atConnections = "connections"
 )
