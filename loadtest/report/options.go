@@ -42,7 +42,7 @@ func groups() []group {
 	return []group{
 		instructionsGroup(), addGroup(), decideGroup(), rulesGroup(), memoryGroup(), distinctGroup(), logGroup(), captureGroup(), packetsGroup(),
 		edgesGroup(), haproxyPeersGroup(), envoyGroup(), kernelGroup(), crossingGroup(), redisGroup(), blocksGroup(),
-		listsGroup(), decisionsGroup(), bouncersGroup(), consoleGroup(), eventsGroup(),
+		listsGroup(), decisionsGroup(), bouncersGroup(), consoleGroup(), attacksGroup(), eventsGroup(),
 	}
 }
 
