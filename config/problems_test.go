@@ -676,6 +676,9 @@ func TestUnasked(t *testing.T) {
 		{"match: {path: /a, status: 401}", list + log + "listen: {envoy: {address: '127.0.0.1:1'}}\n", "", ""},
 		{"when: status == 401", log + auth, "when reads the status", "move the status to match"},
 		{"match: {status: 401}, key: {with: [node]}", "sensors: {accesslog: {file: /tmp/a, format: json}}\n" + auth, "no proxy that asks about a request reports node", "leave that out"},
+		{"key: {address: none}, everybody: true", log + auth, "", ""},
+		{"key: {address: none}, everybody: true", log + "listen: {auth: {address: '127.0.0.1:1', emit: nothing}}\n", "its key has no address", "emit: nothing"},
+		{"key: {address: none}, everybody: true", log + "listen: {auth: []}\n", "no listener says that a proxy asks", "set action: shadow"},
 		{"match: {kind: auth_failure}", "sensors: {accesslog: {file: /tmp/a, format: sshd}}\n" + auth, "no proxy asks about auth_failure events", "set action: block"},
 	} {
 		parsed, err := config.Parse("f", []byte("rules: [{name: a, threshold: 50, action: deny, "+c.rule+"}]\n"+c.rest))

@@ -50,8 +50,17 @@ func (v *ruling) askRules(l *listed, look bool) {
 	var room [rules.Sets * setWords]uint64
 	for i := range asked.Matches(l.event, look, l.event.Addr.Is6() && !l.d.config.Past, room[:]) {
 		of := &asked.Rules[i]
+		if of.Everybody && !l.asksOfItself() {
+			continue
+		}
 		v.askRule(l, &l.d.meters[of.Meter], of)
 	}
+}
+
+// asksOfItself reports whether a node asks whether it refused the request of an answer where it
+// counted that: such a line is no request.
+func (o *occasion) asksOfItself() bool {
+	return o.audience == forNode && (o.d.config.Past || o.event.Kind&edgeguard.KindRequest == 0)
 }
 
 // mayAsk reports whether askRules may have something to say of an event that is counted.
@@ -91,7 +100,7 @@ func (v *ruling) askKey(l *listed, m *meter, i int, text []byte) {
 	if r.OnFleetLoss == rules.LossClosed && l.d.lost.Load() {
 		v.denyWithoutFleet(i)
 	}
-	seen := count{count: m.proven.Count(l.event.Addr, with, slot)}
+	seen := count{count: m.proven.Count(m.heldUnder(l.event.Addr), with, slot)}
 	if m.fleet && r.Scope == rules.ScopeFleet {
 		seen.rest = l.restOf(m, text, slot, seen.count)
 		seen = seen.inScope(r.Scope)
@@ -122,7 +131,7 @@ func (v *ruling) refuse(l *listed, m *meter, table *shard.Table, with string, ac
 // restOf returns what the rest of the fleet counted of a key, as far as this node knows.
 func (o *occasion) restOf(m *meter, text []byte, slot, own uint32) uint32 {
 	question := o.d.questions.borrow()
-	question.op = shard.Op{Addr: o.event.Addr, Now: slot, Slot: slot}
+	question.op = shard.Op{Addr: m.heldUnder(o.event.Addr), Now: slot, Slot: slot}
 	question.op.With = unsafetext.String(append(question.text[:0], text...))
 	rest := o.d.config.Rest(m.index, &question.op, own)
 	o.d.questions.giveBack(question)

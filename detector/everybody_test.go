@@ -121,6 +121,30 @@ func TestEverybodyIsNotAsked(t *testing.T) {
 	}
 }
 
+// TestEverybodyRefusedVisitor: what such a rule has a visitor told is no evidence against the visitor,
+// where the node counted the request itself; where the log counts it, the answer is the site's.
+func TestEverybodyRefusedVisitor(t *testing.T) {
+	all := byPath()
+	all.Match.Kind = []string{"request"}
+	set := compile(t, all, rules.Spec{Name: "refusals", Match: rules.Match{Status: []string{"429"}}, Threshold: 100, Action: edgeguard.ActionShadow})
+	for _, c := range []struct {
+		kinds edgeguard.Kind
+		want  uint32
+	}{{edgeguard.KindResponse, 0}, {edgeguard.KindRequest | edgeguard.KindResponse, 1}} {
+		d := newDetector(t, set, nil, nil)
+		for i := range 9 {
+			ev := visit(addressOf(i), "/a", epoch)
+			d.Decide(epoch, &ev)
+		}
+		line := answered("203.0.113.8", "GET", "/a", 429, epoch)
+		line.Kind, line.Verified, line.TurnedAway = c.kinds, c.kinds, true
+		d.Decide(epoch, &line)
+		if n, _ := d.Count(epoch, &line, 1); n != c.want {
+			t.Errorf("a line of %v counts %d, want %d", c.kinds, n, c.want)
+		}
+	}
+}
+
 // TestEverybodyIsNoAddress: what is said of addresses leaves the count alone: unblocks of all of
 // IPv4, of no address, of the widest network; and a client that has the address of its key.
 func TestEverybodyIsNoAddress(t *testing.T) {

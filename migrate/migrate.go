@@ -139,7 +139,9 @@ func (r *Draft) remark() {
 	if strings.Contains(r.Spec.When, "lower(") || strings.Contains(r.Spec.When, "(?i)") {
 		r.NoteDecision("Letters are compared in any case as Unicode has it: here the Kelvin sign (U+212A) counts as k, too.")
 	}
-	if slices.ContainsFunc(r.Spec.Key.With, func(part string) bool { return strings.HasPrefix(part, "header:") || strings.HasPrefix(part, "cookie:") }) {
+	if slices.ContainsFunc(r.Spec.Key.With, func(part string) bool {
+		return strings.HasPrefix(part, "header:") || strings.HasPrefix(part, "cookie:")
+	}) {
 		r.NoteDecision("Headers come from a proxy that asks edgeguard, and are in no access log: `edgeguard replay` with one counts nothing by this rule.")
 	}
 }

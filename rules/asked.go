@@ -25,10 +25,12 @@ type UnansweredRule struct {
 	Answers bool
 	// Wide says that it denies only the IPv6 networks around its keys, which it blocks.
 	Wide bool
+	// Everybody says that its key has no address. Such a rule refuses only what it counts itself, so
+	// that a node asks of it only which answers were its own refusals.
+	Everybody bool
 }
 
-// newUnanswered finds the rules of a set that can be asked. Those without an address refuse only
-// what they count themselves: a client that is refused by what is not counted could not end it.
+// newUnanswered finds the rules of a set that can be asked.
 func newUnanswered(s *Set) *Unanswered {
 	a := new(Unanswered)
 	for i := range s.Rules {
@@ -36,10 +38,10 @@ func newUnanswered(s *Set) *Unanswered {
 		m := &s.Meters[r.Meter]
 		key := r.Action == edgeguard.ActionDeny
 		wide := slices.ContainsFunc(r.Widths, func(w Width) bool { return w.Action == edgeguard.ActionDeny && w.Asked })
-		if _, ok := m.Askable(); !ok || m.Everybody || !key && !wide {
+		if _, ok := m.Askable(); !ok || !key && !wide {
 			continue
 		}
-		a.Rules = append(a.Rules, UnansweredRule{i, r.Meter, m.CountsAnswers(), !key})
+		a.Rules = append(a.Rules, UnansweredRule{i, r.Meter, m.CountsAnswers(), !key, m.Everybody})
 		a.terms.Meters = append(a.terms.Meters, m.withoutAnswer())
 	}
 	a.terms.index = newIndex(a.terms.Meters)

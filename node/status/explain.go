@@ -24,6 +24,9 @@ func (s *Status) Explain(now time.Time, addr netip.Addr) admin.Explanation {
 		out.Block = &s.Active([]edgeguard.Block{s.Outward(e.Block)})[0]
 	}
 	for i := range e.Rules {
+		if !e.Rules[i].Key.Prefix.IsValid() {
+			continue // what everybody counts says nothing of an address
+		}
 		count := ruleCount(g.Config.Rules, &e.Rules[i])
 		count.Scope = scope(g.Config, i)
 		out.Rules = append(out.Rules, count)
@@ -36,7 +39,7 @@ func (s *Status) Glance(now time.Time, addr netip.Addr) (standing string, counts
 	g := s.from.Current()
 	e := g.Detector.Glance(s.from.Clock.Local(now), addr)
 	for i := range e.Rules {
-		if !e.Rules[i].Unsearched {
+		if !e.Rules[i].Unsearched && e.Rules[i].Key.Prefix.IsValid() {
 			counts = append(counts, ruleCount(g.Config.Rules, &e.Rules[i]))
 		}
 	}

@@ -38,7 +38,7 @@ func (s *Status) Figures(now time.Time, k watch.Key) watch.Figures {
 // only rules count that count all of it as one.
 func pick(rules []detector.RuleExplanation, k watch.Key, blockedBy string) int {
 	fits := func(r *detector.RuleExplanation) bool {
-		return !r.Unsearched && (k.Prefix.IsSingleIP() || r.Key.Prefix == k.Prefix)
+		return !r.Unsearched && r.Key.Prefix.IsValid() && (k.Prefix.IsSingleIP() || r.Key.Prefix == k.Prefix)
 	}
 	for _, name := range []string{k.Rule, blockedBy} {
 		if name != "" {
