@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -90,8 +92,13 @@ func TestNginxNames(t *testing.T) {
 func TestNginxFindsNames(t *testing.T) {
 	t.Parallel()
 	_, front, folder := newNginxNames(t)
+	findsNames(t, folder, newAsker(t, front), netip.Addr.StringExpanded)
+}
+
+// findsNames fails unless each of many addresses is refused exactly while its name is there.
+func findsNames(t *testing.T, folder string, asks func(client string) int, text func(netip.Addr) string) {
+	t.Helper()
 	dice := rand.New(rand.NewPCG(7, 9))
-	asks := newAsker(t, front)
 	for i := range 3000 {
 		a := randomAddr(dice, i)
 		name := a.String()
@@ -103,16 +110,35 @@ func TestNginxFindsNames(t *testing.T) {
 		if err := os.Link(filepath.Join(folder, ".edgeguard"), file); err != nil && !os.IsExist(err) {
 			t.Fatal(err)
 		}
-		if got := asks(a.StringExpanded()); got != 429 {
+		if got := asks(text(a)); got != 429 {
 			t.Fatalf("%s is %s, and gets %d", a, name, got)
 		}
 		if err := os.Remove(file); err != nil {
 			t.Fatal(err)
 		}
-		if got := asks(a.String()); got != 204 {
+		if got := asks(text(a)); got != 204 {
 			t.Fatalf("%s without its name gets %d", a, got)
 		}
 	}
+}
+
+// Caddy, too, finds each name, and refuses who is blocked.
+func TestCaddyNames(t *testing.T) {
+	t.Parallel()
+	need(t, "caddy", "caddy")
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	t.Cleanup(backend.Close)
+	front := program.Address(t)
+	r, folder := newNames(t, "caddy-names", "/var/log/caddy/edgeguard.log", "$DIR/edgeguard.log", ":80 {", front[strings.LastIndexByte(front, ':'):]+" {\nbind 127.0.0.1")
+	r.values.Backend = strings.TrimPrefix(backend.URL, "http://")
+	env := []string{"HOME=" + r.dir, "XDG_DATA_HOME=" + r.dir, "XDG_CONFIG_HOME=" + r.dir}
+	asHeader := strings.ReplaceAll(r.part("proxy"), "{remote_host}", "{header.X-Forwarded-For}") // of any client
+	r.run(front, env, "caddy", "run", "--adapter", "caddyfile", "--config", r.write("Caddyfile", "{\nadmin off\n}\n"+asHeader))
+	findsNames(t, folder, newAsker(t, front), netip.Addr.String)
+	r.must("blocks", "add", "203.0.113.9", "--for", "1h", "--reason", "test")
+	r.node.Until("a block is in force", func() bool { return get(front, "/", "203.0.113.9") == 429 })
+	r.must("blocks", "remove", "203.0.113.9")
+	r.node.Until("a lift is in force", func() bool { return get(front, "/", "203.0.113.9") == 204 })
 }
 
 // What docs/operations.md says of nginx: its cache of files keeps blocks and lifts from being in

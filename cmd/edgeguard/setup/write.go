@@ -169,5 +169,5 @@ func (w *writing) next(sources []setup.Source) {
 
 // recipes are the snippets by which each proxy, or the kernel before it, refuses.
 var recipes = map[string][]string{
-	"nginx": {"nginx-names", "nginx", "nginx-geo"}, "haproxy": {"haproxy"}, "caddy": {"caddy"}, "traefik": {"traefik"}, "apache": {"nft"}, setup.GivenLog: {"nft"},
+	"nginx": {"nginx-names", "nginx", "nginx-geo"}, "haproxy": {"haproxy"}, "caddy": {"caddy-names", "caddy"}, "traefik": {"traefik"}, "apache": {"nft"}, setup.GivenLog: {"nft"},
 }
