@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
-	"time"
 )
 
 // A scenario is what one box is booted for.
@@ -15,7 +14,6 @@ type scenario struct {
 }
 
 var scenarios = []scenario{
-	{"nginx-geo by the page", []string{"install", "nginx-geo"}, nginxGeo},
 	{"setup by the page", []string{"install", "setup"}, setup},
 	{"edgeguard.socket", []string{"install"}, socket},
 	{"README.md installs the package", []string{"readme"}, readme},
@@ -35,19 +33,6 @@ const architecture = runtime.GOARCH
 // rules are limits that a test reaches soon: one with a block that outlasts the
 // test, and one with a short block. Requests for other pages count nothing.
 const rules = `[{name: long, match: {path: "/long*"}, threshold: 100, block_for: 1h}, {name: short, match: {path: "/short*"}, threshold: 10, block_for: 12s}]`
-
-// nginxGeo is docs/operations.md from an empty box to its first refused request.
-func nginxGeo(b *box) {
-	begun := time.Now()
-	b.follow("install", edit{"amd64", architecture})
-	b.run("rm /etc/nginx/sites-enabled/default")
-	b.follow("nginx-geo", edit{"[{name: site, threshold: 2000}]", rules}, edit{"mode: monitor", "mode: enforce"},
-		edit{"# …", "listen 80; root /var/www/html;"})
-	p := proof{server: "nginx", rotate: "/etc/logrotate.d/nginx"}
-	b.offends(offender, "/long", p)
-	b.t.Logf("from a system with the package at hand to the first refused request: %d commands and files, %.0f s", b.done, time.Since(begun).Seconds())
-	b.proves(p)
-}
 
 // setup is docs/operations.md's way to a first config: nginx's log is counted.
 func setup(b *box) {

@@ -15,15 +15,13 @@ type step struct {
 	where     string // page:line of its fence
 	scenarios []string
 	lang      string
-	path      string // of the file to write; else the text is run
-	text      string
+	text      string // is run
 	reason    string // why it is not tested
 }
 
 var (
 	fence = regexp.MustCompile("^( *)```(.*)$")
-	mark  = regexp.MustCompile(`^<!-- box: (?:no, (.+)|([a-z0-9-]+(?:,[a-z0-9-]+)*)(?: (/\S+))?) -->$`)
-	named = regexp.MustCompile(`^# (/\S+)$`)
+	mark  = regexp.MustCompile(`^<!-- box: (?:no, (.+)|([a-z0-9-]+(?:,[a-z0-9-]+)*)) -->$`)
 )
 
 // stepsOf returns the blocks of a page. Each must have a mark: a scenario, or the
@@ -36,7 +34,7 @@ func stepsOf(page, text string) ([]step, error) {
 		bare := strings.TrimSpace(line)
 		switch found := fence.FindStringSubmatch(line); {
 		case open != nil && bare == "```":
-			steps, open = append(steps, parts(*open)...), nil
+			steps, open = append(steps, *open), nil
 		case open != nil:
 			open.text += strings.TrimPrefix(line, indent) + "\n"
 		case found != nil:
@@ -59,32 +57,13 @@ func stepsOf(page, text string) ([]step, error) {
 func (s *step) marked(comment string) error {
 	found := mark.FindStringSubmatch(comment)
 	if found == nil {
-		return fmt.Errorf("the mark above the block is %q: write <!-- box: NAME -->, <!-- box: NAME /a/path --> or <!-- box: no, REASON -->", comment)
+		return fmt.Errorf("the mark above the block is %q: write <!-- box: NAME --> or <!-- box: no, REASON -->", comment)
 	}
-	s.reason, s.path = found[1], found[3]
+	s.reason = found[1]
 	if found[2] != "" {
 		s.scenarios = strings.Split(found[2], ",")
 	}
 	return nil
-}
-
-// parts returns a block with several files, each below "# /its/path", as one
-// step for each file.
-func parts(s step) []step {
-	first, _, _ := strings.Cut(s.text, "\n")
-	if s.path != "" || !named.MatchString(first) {
-		return []step{s}
-	}
-	var files []step
-	for line := range strings.Lines(s.text) {
-		if found := named.FindStringSubmatch(strings.TrimSpace(line)); found != nil {
-			file := s
-			file.path, file.text = found[1], ""
-			files = append(files, file)
-		}
-		files[len(files)-1].text += line
-	}
-	return files
 }
 
 // pages are those whose blocks are followed.
@@ -151,8 +130,6 @@ func TestReadmeRunsInACheckout(t *testing.T) {
 func TestStepsOf(t *testing.T) {
 	const page = "text\n\n" +
 		"   <!-- box: one,two -->\n   ```sh\n   echo a\n     echo b\n   ```\n" +
-		"<!-- box: one /etc/a.yaml -->\n\n```yaml\n# a: 1\n```\n" +
-		"<!-- box: one -->\n```ini\n# /etc/b\n[B]\n\n# /etc/c\n[C]\n```\n" +
 		"<!-- box: no, it needs a fleet -->\n```sh\nrm x\n```\n" +
 		"<!-- box: two -->\n```\nbare <!-- box: one -->\n```\n"
 	steps, err := stepsOf("p.md", page)
@@ -161,15 +138,12 @@ func TestStepsOf(t *testing.T) {
 	}
 	var got []string
 	for _, s := range steps {
-		got = append(got, fmt.Sprintf("%s|%s|%s|%s|%q|%s", s.where, strings.Join(s.scenarios, "+"), s.lang, s.path, s.text, s.reason))
+		got = append(got, fmt.Sprintf("%s|%s|%s|%q|%s", s.where, strings.Join(s.scenarios, "+"), s.lang, s.text, s.reason))
 	}
 	want := []string{
-		`p.md:4|one+two|sh||"echo a\n  echo b\n"|`,
-		`p.md:10|one|yaml|/etc/a.yaml|"# a: 1\n"|`,
-		`p.md:14|one|ini|/etc/b|"# /etc/b\n[B]\n\n"|`,
-		`p.md:14|one|ini|/etc/c|"# /etc/c\n[C]\n"|`,
-		`p.md:22||sh||"rm x\n"|it needs a fleet`,
-		`p.md:26|two|||"bare <!-- box: one -->\n"|`,
+		`p.md:4|one+two|sh|"echo a\n  echo b\n"|`,
+		`p.md:9||sh|"rm x\n"|it needs a fleet`,
+		`p.md:13|two||"bare <!-- box: one -->\n"|`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"edgeguard/cmd/edgeguard/snippets"
 )
@@ -89,6 +90,7 @@ func TestEverySnippet(t *testing.T) {
 
 // run installs a way, proves it and removes it.
 func (w way) run(b *box) {
+	begun := time.Now()
 	b.site(w)
 	switch {
 	case strings.HasPrefix(w.counts, "{"):
@@ -103,6 +105,7 @@ func (w way) run(b *box) {
 	b.checks(w)
 	p := proof{server: w.server, rotate: w.rotate, drops: w.drops, forgets: w.teach, asks: w.asks}
 	b.offends(offender, "/long", p)
+	b.t.Logf("from a system with the package at hand to the first refused request: %d commands, %.0f s", b.done, time.Since(begun).Seconds())
 	if w.teach {
 		b.taught(p)
 	}
