@@ -91,6 +91,8 @@ type Block struct {
 	// Lifted marks a tombstone: the block or allowance was taken back, and older
 	// records must not bring it back.
 	Lifted bool
+	// Batch is the change of many that made it, 0 if none did; Count and Limit are 0 then, or it is.
+	Batch BatchID
 	// Version orders changes of one prefix between nodes: the greater wins.
 	Version uint64
 }

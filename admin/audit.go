@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+
+	"edgeguard"
 )
 
 // Audit is one manual action, whether it succeeded or not. Requests that were
@@ -15,13 +17,15 @@ type Audit struct {
 	User string    `json:"user,omitempty"`
 	Role string    `json:"role,omitempty"`
 	Way  string    `json:"way,omitempty"`
-	// Action is "block", "import", "extend", "unblock", "unblock many", "restore", "restore many", "confirm", "allow", "disallow",
+	// Action is "block", "import", "import allowances", "extend", "unblock", "unblock many", "disallow many", "restore", "restore many", "confirm", "allow", "disallow",
 	// "add client", "remove client", "threshold", "end overlay", "add candidate", "remove candidate", "sign",
 	// "reload", "login", "logout", "login link" or "end sessions".
 	Action string `json:"action"`
 	Target string `json:"target,omitempty"` // the prefix as asked for, the rule, or which blocks; empty for "sign" and "reload"
 	Detail string `json:"detail,omitempty"` // the end and the reason; old and new threshold
 	Result string `json:"result"`           // "ok", or the problem
+	// Batch is the name of what an import made.
+	Batch edgeguard.BatchID `json:"batch,omitempty"`
 	// Prefixes are those of a change of many.
 	Prefixes []netip.Prefix `json:"prefixes,omitempty"`
 	// Undo is the command that takes it back, if there is one.
@@ -57,7 +61,15 @@ func undoOf(a *Audit) string {
 			return "edgeguard overlay clear --fleet " + a.Target
 		}
 		return "edgeguard overlay clear " + a.Target
-	case "import", "confirm":
+	case importBlocks:
+		if a.Batch != 0 {
+			return "edgeguard blocks remove --batch " + a.Batch.String()
+		}
+	case importAllowances:
+		if a.Batch != 0 {
+			return "edgeguard allow remove --batch " + a.Batch.String()
+		}
+	case "confirm":
 		if n := len(a.Prefixes); n > 0 && n <= 20 {
 			return "edgeguard blocks remove " + strings.Trim(fmt.Sprint(a.Prefixes), "[]")
 		}

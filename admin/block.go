@@ -24,6 +24,8 @@ type Block struct {
 	Since   time.Time     `json:"since"`
 	Until   time.Time     `json:"until"`
 	Proxied bool          `json:"proxied,omitempty"` // learned from behind a trusted proxy
+	// Batch is the import that it is of.
+	Batch edgeguard.BatchID `json:"batch,omitempty"`
 }
 
 // NewBlock returns a block as the API shows it. Of its reason, which another node may have
@@ -31,7 +33,7 @@ type Block struct {
 func NewBlock(b edgeguard.Block) Block {
 	return Block{
 		Prefix: b.Prefix, Rule: b.Rule, Owner: edgeguard.Owner(b.Rule), Reason: safetext.Strip(b.Reason), Origin: b.Origin,
-		Count: b.Count, Limit: b.Limit, Since: b.Since.UTC(), Until: b.Until.UTC(), Proxied: b.Proxied,
+		Count: b.Count, Limit: b.Limit, Since: b.Since.UTC(), Until: b.Until.UTC(), Proxied: b.Proxied, Batch: b.Batch,
 	}
 }
 

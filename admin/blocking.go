@@ -58,7 +58,7 @@ func (c *Changes) planBlock(request *BlockRequest) (edgeguard.Block, *call.Probl
 func (c *Changes) Restore(by access.Caller, was, left Block, force bool) (made Block, p *call.Problem) {
 	p = c.audited(by, Audit{Action: "restore", Target: was.Prefix.String()}, func(record *Audit) *call.Problem {
 		b := edgeguard.Block{Prefix: was.Prefix, Rule: was.Rule, Reason: was.Reason, Count: was.Count, Limit: was.Limit,
-			Since: was.Since, Until: was.Until, Proxied: was.Proxied}
+			Since: was.Since, Until: was.Until, Proxied: was.Proxied, Batch: was.Batch}
 		now, active := exact(c.view.reader.Find(c.view.reader.Now(), b.Prefix), b.Prefix)
 		if active != left.Prefix.IsValid() || active && !isStill(now, left) {
 			return call.NewProblem(http.StatusConflict, "prefix", b.Prefix.String()+" was changed since", "look at it, and change it as it is now")
@@ -95,7 +95,7 @@ func (c *Changes) planExtension(prefix string, request *ExtendRequest) (b edgegu
 	if b.Until, p = call.Until(c.view.reader.Now(), request.For, request.Until, 0); p != nil {
 		return b, p
 	}
-	b.Rule = edgeguard.ManualRule // or the rule's next crossing would undo it
+	b.Rule, b.Batch = edgeguard.ManualRule, 0 // or the rule's next crossing would undo it, or the end of an import
 	if request.Reason != "" {
 		b.Reason = request.Reason
 	}

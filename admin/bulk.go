@@ -2,6 +2,8 @@ package admin
 
 import (
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"net/http"
 	"time"
 
@@ -11,29 +13,35 @@ import (
 )
 
 const (
-	// MostBulk is the most blocks of a request. Ten thousand longest reasons would not fit
-	// into its body.
-	MostBulk = 5000
+	// MostBulk is the most entries of a request.
+	MostBulk = 100_000
+
+	// The actions of imports in an audit.
+	importBlocks     = "import"
+	importAllowances = "import allowances"
 )
 
-// BulkEntry asks for one block.
+// BulkEntry asks for one block, or one allowance.
 type BulkEntry struct {
 	// Prefix is an address or a prefix without host bits.
 	Prefix string `json:"prefix"`
-	// For or Until is how long or until when; an hour if neither is given.
+	// For or Until is how long or until when; if neither is given an hour, and of an allowance
+	// until it is removed.
 	For    string    `json:"for,omitempty"`
 	Until  time.Time `json:"until,omitzero"`
 	Reason string    `json:"reason,omitempty"`
-	// Owner names another program whose block it is.
+	// Owner names another program whose block it is. An allowance has none.
 	Owner string `json:"owner,omitempty"`
 }
 
-// BulkRequest asks for many blocks. None can be forced.
+// BulkRequest asks for many blocks, or many allowances. None can be forced.
 type BulkRequest struct {
 	Blocks []BulkEntry `json:"blocks"`
 	// Spent is the part of the last five minutes' requests that the blocks of the
 	// import's earlier requests newly refuse: see Done.
 	Spent float64 `json:"spent,omitempty"`
+	// Batch is that of the answer to the import's earlier request, where one does not hold all.
+	Batch edgeguard.BatchID `json:"batch,omitempty"`
 	// DryRun changes nothing, and says what would be done.
 	DryRun bool `json:"dry_run,omitempty"`
 }
@@ -59,6 +67,8 @@ type BulkDone struct {
 	Added   int          `json:"added"`
 	Stays   int          `json:"stays"`
 	Refused int          `json:"refused"`
+	// Batch is the name of those that were added, by which they can be taken back together.
+	Batch edgeguard.BatchID `json:"batch,omitempty"`
 	// Spent is the part of the last five minutes' requests that all blocks of the
 	// import so far newly refuse, to be sent with its next request. A block that would
 	// raise it above fleet.confirm_share is refused.
@@ -67,26 +77,33 @@ type BulkDone struct {
 
 // BulkImporter is what an import needs of a node.
 type BulkImporter interface {
-	// Import puts a block in force as an operator's that is not forced, or only tries
-	// to if try is set. It refuses one that with the spent share would refuse too much,
+	// Import puts a block or an allowance in force as an operator's that is not forced, or only
+	// tries to if try is set. It refuses a block that with the spent share would refuse too much,
 	// and returns the share that the block newly refuses.
 	Import(b edgeguard.Block, spent float64, try bool) (edgeguard.Block, float64, error)
 }
 
-// Import makes many blocks. One record of the audit is about all of them.
-func (c *Changes) Import(by access.Caller, request *BulkRequest) (done BulkDone, p *call.Problem) {
-	p = c.audited(by, Audit{Action: "import"}, func(record *Audit) *call.Problem {
+// Import makes many blocks, or with allow many allowances. One record of the audit is about all of
+// them.
+func (c *Changes) Import(by access.Caller, request *BulkRequest, allow bool) (done BulkDone, p *call.Problem) {
+	p = c.audited(by, Audit{Action: ImportAction(allow)}, func(record *Audit) *call.Problem {
 		if n := len(request.Blocks); n == 0 || n > MostBulk {
 			return call.NewProblem(http.StatusBadRequest, "blocks", fmt.Sprintf("has %d blocks", n), fmt.Sprintf("send 1 to %d", MostBulk))
 		}
 		if !(request.Spent >= 0 && request.Spent <= 1) {
 			return call.NewProblem(http.StatusBadRequest, "spent", "is not from 0 to 1", "send that of the answer before")
 		}
-		done = c.importAll(request)
+		if request.Batch == 0 {
+			request.Batch = edgeguard.BatchID(1 + rand.Uint32N(math.MaxUint32))
+		}
+		done = c.importAll(request, allow)
 		record.Detail = fmt.Sprintf("%d added, %d stay, %d refused", done.Added, done.Stays, done.Refused)
 		if request.DryRun {
 			record.Detail += ", dry run"
 			return nil
+		}
+		if done.Added > 0 {
+			done.Batch, record.Batch, record.Target = request.Batch, request.Batch, "batch "+request.Batch.String()
 		}
 		for _, one := range done.Results {
 			if p, ok := keyPrefix(one.Prefix); ok && one.Result == BulkAdded {
@@ -98,19 +115,30 @@ func (c *Changes) Import(by access.Caller, request *BulkRequest) (done BulkDone,
 	return done, p
 }
 
+// ImportAction returns what the audit calls an import of allowances, or of blocks.
+func ImportAction(allow bool) string {
+	if allow {
+		return importAllowances
+	}
+	return importBlocks
+}
+
 // importAll makes the blocks of a request one after the other.
-func (c *Changes) importAll(request *BulkRequest) BulkDone {
+func (c *Changes) importAll(request *BulkRequest, allow bool) BulkDone {
 	done := BulkDone{Results: make([]BulkResult, 0, len(request.Blocks)), Spent: request.Spent}
 	for i := range request.Blocks {
 		e := &request.Blocks[i]
 		one := BulkResult{Prefix: call.Clip(e.Prefix), Result: BulkAdded}
-		stays, share, p := c.importOne(e, done.Spent, request.DryRun)
+		stays, share, p := c.importOne(e, edgeguard.Block{Batch: request.Batch, Allow: allow}, done.Spent, request.DryRun)
 		switch {
 		case p != nil:
 			one.Result, one.Detail, one.Fix = BulkRefused, p.Detail, p.Fix
 			done.Refused++
 		case stays != nil:
-			one.Result, one.Detail = BulkStays, fmt.Sprintf("blocked by %s until %s", stays.Rule, stays.Until.UTC().Format(time.RFC3339))
+			one.Result, one.Detail = BulkStays, fmt.Sprintf("blocked by %s %s", stays.Rule, lasts(stays.Until))
+			if allow {
+				one.Detail = "allowed " + lasts(stays.Until)
+			}
 			done.Stays++
 		default:
 			done.Added++
@@ -121,15 +149,20 @@ func (c *Changes) importAll(request *BulkRequest) BulkDone {
 	return done
 }
 
-// importOne makes one block, and returns the share of requests that it newly refuses; or the
-// block that stays.
-func (c *Changes) importOne(e *BulkEntry, spent float64, try bool) (stays *edgeguard.Block, share float64, p *call.Problem) {
+// importOne makes one of a kind, and returns the share of requests that it newly refuses; or what
+// stays.
+func (c *Changes) importOne(e *BulkEntry, kind edgeguard.Block, spent float64, try bool) (stays *edgeguard.Block, share float64, p *call.Problem) {
 	now := c.view.reader.Now()
-	b, p := planEntry(now, e)
+	b, p := planEntry(now, e, kind.Allow)
 	if p != nil {
 		return nil, 0, p
 	}
-	if old, ok := c.view.reader.Exact(now, b.Prefix); ok && keeps(&old, &b) {
+	b.Batch, b.Allow = kind.Batch, kind.Allow
+	old, ok := c.view.reader.Exact(now, b.Prefix)
+	if b.Allow {
+		old, ok = c.view.reader.ExactAllowance(now, b.Prefix)
+	}
+	if ok && keeps(&old, &b) {
 		return &old, 0, nil
 	}
 	made, share, err := c.operator.Import(b, spent, try)
@@ -146,13 +179,18 @@ func (c *Changes) importOne(e *BulkEntry, spent float64, try bool) (stays *edgeg
 }
 
 // planEntry makes a block of an entry.
-func planEntry(now time.Time, e *BulkEntry) (b edgeguard.Block, p *call.Problem) {
-	b = edgeguard.Block{Reason: e.Reason, Since: now}
+func planEntry(now time.Time, e *BulkEntry, allow bool) (b edgeguard.Block, p *call.Problem) {
+	b = edgeguard.Block{Reason: e.Reason, Since: now, Until: edgeguard.Forever}
 	if b.Prefix, p = call.ParsePrefix("prefix", e.Prefix); p != nil {
 		return b, p
 	}
-	if b.Until, p = call.Until(now, e.For, e.Until, call.DefaultFor); p != nil {
-		return b, p
+	if !allow || e.For != "" || !e.Until.IsZero() {
+		if b.Until, p = call.Until(now, e.For, e.Until, call.DefaultFor); p != nil {
+			return b, p
+		}
+	}
+	if allow && e.Owner != "" {
+		return b, call.NewProblem(http.StatusBadRequest, "owner", "an allowance has no owner", "leave it out")
 	}
 	if b.Rule, p = OwnerRule(e.Owner, false); p != nil {
 		return b, p

@@ -71,7 +71,7 @@ func NewEvents(node string, log *eventlog.Log, unit func(rule, origin string) wo
 // a change of many are not kept one by one, but for what they refused: the change lists them.
 func (e *Events) Block(now time.Time, b edgeguard.Block, ended *blocklist.Ended, imported bool) {
 	if b.Allow {
-		e.allowance(now, b)
+		e.allowance(now, b, imported)
 		return
 	}
 	shown := NewBlock(b)
@@ -100,12 +100,17 @@ func (e *Events) Block(now time.Time, b edgeguard.Block, ended *blocklist.Ended,
 	e.keep(eventlog.Blocks, event, b.Rule, b.Prefix)
 }
 
-func (e *Events) allowance(now time.Time, b edgeguard.Block) {
+func (e *Events) allowance(now time.Time, b edgeguard.Block, imported bool) {
 	shown, kind := NewAllowance(b), EventAllow
 	if b.Lifted {
 		kind = EventDisallow
 	}
-	e.keep(eventlog.Blocks, Event{Time: now.UTC(), Kind: kind, Allowance: &shown}, b.Rule, b.Prefix)
+	event := Event{Time: now.UTC(), Kind: kind, Allowance: &shown}
+	if imported {
+		e.send(event, func() uint64 { return e.log.Newest() })
+		return
+	}
+	e.keep(eventlog.Blocks, event, b.Rule, b.Prefix)
 }
 
 // Alarm publishes an alarm, or its end. What was told so since it began is not kept again.

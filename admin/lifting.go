@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,15 +19,17 @@ import (
 
 // The actions of changes of many blocks in an audit.
 const (
-	unblockMany = "unblock many"
-	restoreMany = "restore many"
+	unblockMany  = "unblock many"
+	disallowMany = "disallow many"
+	restoreMany  = "restore many"
 )
 
-// BulkLifter is what a change that lifts many blocks needs of a node.
+// BulkLifter is what a change that lifts many blocks or allowances needs of a node.
 type BulkLifter interface {
 	// UnblockMany takes back those of the blocks that are still the same, by rule and version, or
 	// only tries to if try is set. What one had replaced is in force again, unless goes says of
-	// it that it is to go, too. What rules had counted is cleared for the blocks that they made.
+	// it that it is to go, too; such a one is forgotten where it is not in force, either. What rules
+	// had counted is cleared for the blocks that they made.
 	UnblockMany(blocks []edgeguard.Block, goes func(*edgeguard.Block) bool, reason string, try bool) []blocklist.Lifted
 
 	// PutBack puts one in force again, if nothing has happened to its prefix since: else
@@ -43,6 +46,8 @@ type BulkLifted struct {
 	Changed int `json:"changed,omitempty"`
 	// More says that more blocks match: one request lifts 100,000.
 	More bool `json:"more,omitempty"`
+	// Blocked of them stay blocked, inside a wider block or by a list of others.
+	Blocked int `json:"blocked,omitempty"`
 	// Rules is how many of the lifted were made by each rule.
 	Rules map[string]int `json:"rules,omitempty"`
 
@@ -50,7 +55,7 @@ type BulkLifted struct {
 	what   string
 }
 
-// UnblockMany lifts the blocks of a selection, or only says what that would do. One record of
+// UnblockMany lifts the blocks or the allowances of a selection, or only says what that would do. One record of
 // the audit is about all of them.
 func (c *Changes) UnblockMany(ctx context.Context, by access.Caller, s *Selection, reason string, try bool) (done BulkLifted, p *call.Problem) {
 	lift := func(record *Audit) *call.Problem {
@@ -67,6 +72,9 @@ func (c *Changes) UnblockMany(ctx context.Context, by access.Caller, s *Selectio
 		done.Changed, done.More = len(found)-done.Lifted, more
 		for i := range done.lifted {
 			record.Prefixes = append(record.Prefixes, done.lifted[i].Was.Prefix)
+			if done.lifted[i].Left.Lifted && c.view.isInside(done.lifted[i].Was.Prefix) {
+				done.Blocked++
+			}
 		}
 		record.Detail = fmt.Sprintf("%d lifted: %s", done.Lifted, why)
 		if done.Restored > 0 {
@@ -80,7 +88,15 @@ func (c *Changes) UnblockMany(ctx context.Context, by access.Caller, s *Selectio
 		}
 		return done, p
 	}
-	return done, c.audited(by, Audit{Action: unblockMany, Target: call.Clip(s.String())}, lift)
+	return done, c.audited(by, Audit{Action: s.Action(), Target: call.Clip(s.String())}, lift)
+}
+
+// isInside reports whether a wider block than one of exactly this prefix is in force, or an imported
+// one.
+func (v *View) isInside(p netip.Prefix) bool {
+	now := v.reader.Now()
+	wider := func(b edgeguard.Block) bool { return b.Prefix != p }
+	return slices.ContainsFunc(v.reader.Find(now, p), wider) || len(v.reader.ImportedAround(now, p)) > 0
 }
 
 func newBulkLifted(lifted []blocklist.Lifted, what string) BulkLifted {

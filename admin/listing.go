@@ -44,6 +44,7 @@ type BlockFilter struct {
 	Family, MadeBy string // "ipv4" or "ipv6"; a word of MadeBy on Node
 	Node           string
 	Proxied        *bool
+	Batch          edgeguard.BatchID
 	Since          time.Time    // only blocks made after it
 	Within         netip.Prefix // only blocks inside it
 	Contains       netip.Addr   // only blocks that contain it
@@ -70,6 +71,7 @@ func (f *BlockFilter) wants(b *edgeguard.Block) bool {
 		(f.Family == "" || b.Prefix.Addr().Is4() == (f.Family == "ipv4")) &&
 		(f.MadeBy == "" || makerOf(b, f.Node) == f.MadeBy) &&
 		(f.Proxied == nil || b.Proxied == *f.Proxied) &&
+		(f.Batch == 0 || b.Batch == f.Batch) &&
 		(f.Since.IsZero() || b.Since.After(f.Since)) &&
 		(!f.Within.IsValid() || f.Within.Bits() <= b.Prefix.Bits() && f.Within.Contains(b.Prefix.Addr()))
 }
@@ -77,7 +79,7 @@ func (f *BlockFilter) wants(b *edgeguard.Block) bool {
 // Known returns how many blocks match, where the list knows it without a walk: count
 // returns how many have something in common.
 func (f *BlockFilter) Known(count func(having func(blocklist.Common) bool) (int, bool)) (n int, ok bool) {
-	if f.Proxied != nil || !f.Since.IsZero() || f.Within.IsValid() || f.Contains.IsValid() {
+	if f.Proxied != nil || f.Batch != 0 || !f.Since.IsZero() || f.Within.IsValid() || f.Contains.IsValid() {
 		return 0, false
 	}
 	return count(func(k blocklist.Common) bool {

@@ -15,7 +15,7 @@ import (
 // API's and the pages'.
 
 // filterNames are the parameters that say which blocks are meant.
-var filterNames = []string{"rule", "owner", "origin", "prefix", "contains", "family", "made_by", "proxied", "since_after"}
+var filterNames = []string{"rule", "owner", "origin", "prefix", "contains", "family", "made_by", "proxied", "since_after", "batch"}
 
 // ReadBlockFilter reads the parameters of a list of blocks.
 func ReadBlockFilter(r *http.Request) (f BlockFilter, limit int, p *call.Problem) {
@@ -66,7 +66,19 @@ func readFilter(q call.Query) (f BlockFilter, p *call.Problem) {
 		yes := text == "true"
 		f.Proxied = &yes
 	}
+	if f.Batch, p = readBatch(q["batch"]); p != nil {
+		return f, p
+	}
 	return f, readPlaces(q, &f)
+}
+
+// readBatch reads the name of a batch, or nothing.
+func readBatch(text string) (edgeguard.BatchID, *call.Problem) {
+	b, ok := edgeguard.ParseBatchID(text)
+	if text != "" && !ok {
+		return 0, call.NewProblem(http.StatusBadRequest, "batch", strconv.Quote(call.Clip(text))+" is not a name of a batch", "use one that an import printed: see the changes")
+	}
+	return b, nil
 }
 
 // OwnerRule returns the Rule of an owner's blocks, and without an owner that of an

@@ -28,10 +28,24 @@ type Selection struct {
 	// Nil says nothing.
 	Rules    []string
 	Prefixes []netip.Prefix
+	// Allow says that allowances are meant, and no blocks.
+	Allow bool
 	// Attack is the ID of the attack whose blocks they are.
 	Attack string
 	// Seen is when somebody saw what matches: only blocks that were made until then. Zero is now.
 	Seen time.Time
+}
+
+// ReadAllowances reads the parameters of a selection of allowances, which is a batch.
+func ReadAllowances(r *http.Request, others ...string) (s Selection, q call.Query, p *call.Problem) {
+	s.Allow = true
+	if q, p = call.ReadQuery(r, append(others, "batch")...); p == nil {
+		s.Batch, p = readBatch(q["batch"])
+	}
+	if p == nil && s.Batch == 0 {
+		p = call.NewProblem(http.StatusBadRequest, "batch", "is missing", "name the batch of an import")
+	}
+	return s, q, p
 }
 
 // ReadSelection reads the parameters of a selection, and others by their names. One of a selection
@@ -70,6 +84,7 @@ func (s *Selection) String() string {
 	say(s.Origin != "", "made by "+s.Origin)
 	say(s.MadeBy != "", "made "+s.MadeBy)
 	say(s.Family != "", s.Family)
+	say(s.Batch != 0, "of batch "+s.Batch.String())
 	say(s.Proxied != nil, "proxied or not")
 	say(s.Within.IsValid(), "inside "+s.Within.String())
 	say(s.Contains.IsValid(), "that contain "+s.Contains.String())
@@ -79,7 +94,18 @@ func (s *Selection) String() string {
 	if len(parts) == 0 {
 		return everyBlock
 	}
+	if s.Allow {
+		return "allowances " + strings.Join(parts, ", ")
+	}
 	return "blocks " + strings.Join(parts, ", ")
+}
+
+// Action returns what the audit calls a change that takes these back.
+func (s *Selection) Action() string {
+	if s.Allow {
+		return disallowMany
+	}
+	return unblockMany
 }
 
 // IsAll reports whether nothing is left out.
@@ -112,6 +138,14 @@ func (v *View) selected(s *Selection, most int) (all []edgeguard.Block, more boo
 			all = append(all, *b)
 		}
 		return !more
+	}
+	if s.Allow {
+		for b := range v.reader.Allowances(now) {
+			if !add(&b) {
+				break
+			}
+		}
+		return all, more
 	}
 	if s.Prefixes != nil {
 		s.Prefixes = slices.Compact(slices.SortedFunc(slices.Values(s.Prefixes), netip.Prefix.Compare))

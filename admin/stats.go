@@ -286,7 +286,7 @@ type Silenced struct {
 
 // String says it with the command that lifts them.
 func (s Silenced) String() string {
-	return fmt.Sprintf("rule %s blocks no more, and %s in force until the end: to lift all, edgeguard blocks remove --rule %[1]s --all",
+	return fmt.Sprintf("rule %s blocks no more, and %s in force until the end: to lift all, edgeguard blocks remove --rule %[1]s",
 		s.Rule, words.Plural(s.Blocks, "block of it stays", "blocks of it stay"))
 }
 

@@ -54,6 +54,9 @@ type Reader interface {
 	// takes no lock.
 	Exact(now time.Time, prefix netip.Prefix) (edgeguard.Block, bool)
 
+	// ExactAllowance is Exact for an allowance made at run time.
+	ExactAllowance(now time.Time, prefix netip.Prefix) (edgeguard.Block, bool)
+
 	// Held returns the blocks of the fleet that await confirmation, in the order
 	// of their prefixes.
 	Held() []HeldBlock

@@ -25,7 +25,7 @@ const (
 
 	recordFormat = 1
 	recordHead   = 1 + 8 + 1 + 8 + 1 + 8 // format, version, allow, until, lifted, since
-	recordTail   = 4 + 4 + 1 + 1 + 4     // count, limit, forced, proxied, retention
+	recordTail   = 4 + 4 + 1 + 1 + 4     // count or batch, limit, forced, proxied, retention
 	recordOrder  = 8 + 1 + 8 + 1         // version to lifted, which mostly decide
 	recordLeast  = recordHead + 3 + recordTail
 )
@@ -66,7 +66,7 @@ func (r *Record) Encode() (string, error) {
 		}
 		out = append(append(out, s...), 0)
 	}
-	out = binary.BigEndian.AppendUint32(out, b.Count)
+	out = binary.BigEndian.AppendUint32(out, b.Marked())
 	out = binary.BigEndian.AppendUint32(out, b.Limit)
 	out = append(out, oneIf(r.Forced), oneIf(b.Proxied))
 	return string(binary.BigEndian.AppendUint32(out, uint32(r.Retention/time.Second))), nil
@@ -130,8 +130,7 @@ func (r *Record) decode(b []byte) error {
 		flags[i] = x == 1
 	}
 	r.Block.Allow, r.Block.Lifted, r.Forced, r.Block.Proxied = flags[0], flags[1], flags[2], flags[3]
-	r.Block.Count = binary.BigEndian.Uint32(rest)
-	r.Block.Limit = binary.BigEndian.Uint32(rest[4:])
+	r.Block.Unmark(binary.BigEndian.Uint32(rest), binary.BigEndian.Uint32(rest[4:]))
 	r.Retention = time.Duration(binary.BigEndian.Uint32(rest[10:])) * time.Second
 	return nil
 }

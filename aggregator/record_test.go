@@ -48,6 +48,10 @@ func TestRecordReadsWhatItWrote(t *testing.T) {
 	if got, err := DecodeRecord("203.0.113.45/32", mustEncode(t, want)); err != nil || got != want {
 		t.Errorf("an allowance without an end: got %+v, %v\nwant %+v", got, err, want)
 	}
+	want.Block.Count, want.Block.Limit, want.Block.Batch = 0, 0, 4711
+	if got, err := DecodeRecord("203.0.113.45/32", mustEncode(t, want)); err != nil || got != want {
+		t.Errorf("one of an import: got %+v, %v\nwant %+v", got, err, want)
+	}
 	want = sampleRecord()
 	if end := RecordEnd(s); end != want.Block.Until.Unix()+300 {
 		t.Errorf("ends at %d", end)

@@ -49,7 +49,7 @@ func compare(a, b *entry) int {
 		strings.Compare(x.Rule, y.Rule),
 		strings.Compare(x.Origin, y.Origin),
 		strings.Compare(x.Reason, y.Reason),
-		cmp.Compare(x.Count, y.Count),
+		cmp.Compare(x.Marked(), y.Marked()),
 		cmp.Compare(x.Limit, y.Limit),
 		compareBool(a.trust.has(forced), b.trust.has(forced)),
 	)

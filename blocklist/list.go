@@ -58,17 +58,17 @@ type List struct {
 	view      atomic.Pointer[view] // nil while there is nothing to find
 	retention time.Duration
 
-	mu            sync.Mutex              // guards all below, and storing view
-	current       view                    // what was published last
-	blocks        *blockTable             // the blocks in force, in order
-	walks         int                     // under way through a table that blocks is or was
-	exempt        []netip.Prefix          // the prefixes of view.exempt, as the filter has them
-	remembered    map[netip.Prefix]*entry // tombstones, and blocks and allowances that have ended
-	expiries      expiries                // the blocks and allowances
-	ended, lifted expiries                // of those in remembered
-	newest        arrivals                // the blocks in force
-	replaced      map[netip.Prefix]*entry // those in whose place they stand
-	replacements  uint64                  // changes of replaced
+	mu            sync.Mutex                // guards all below, and storing view
+	current       view                      // what was published last
+	blocks        *blockTable               // the blocks in force, in order
+	walks         int                       // under way through a table that blocks is or was
+	exempt        []netip.Prefix            // the prefixes of view.exempt, as the filter has them
+	remembered    map[netip.Prefix]*entry   // tombstones, and blocks and allowances that have ended
+	expiries      expiries                  // the blocks and allowances
+	ended, lifted expiries                  // of those in remembered
+	newest        arrivals                  // the blocks in force
+	replaced      map[netip.Prefix][]*entry // those in whose place they stand
+	replacements  uint64                    // changes of replaced
 	texts         texts
 	budget        budget
 	elsewhere     ledger
@@ -82,7 +82,7 @@ func New(c Config) *List {
 	l := &List{
 		retention:  c.Retention,
 		remembered: make(map[netip.Prefix]*entry),
-		replaced:   make(map[netip.Prefix]*entry),
+		replaced:   make(map[netip.Prefix][]*entry),
 		newest:     newArrivals(),
 		texts:      make(texts),
 		budget:     newBudget(c.Most),

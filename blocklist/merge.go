@@ -115,7 +115,7 @@ func (l *List) liftEntry(e *entry, ok bool, now time.Time, reason, origin string
 	tombstone = Tombstone(e.block, now, reason, origin)
 	if owner := edgeguard.Owner(e.block.Rule); keep && owner != "" {
 		tombstone.Rule = e.block.Rule
-	} else if keep && e.block.Rule == edgeguard.ManualRule {
+	} else if keep && e.block.Rule == edgeguard.ManualRule && !e.block.Allow {
 		tombstone.Rule = edgeguard.OwnerRule(edgeguard.ManualRule) // an owner's forgets nothing: see [edgeguard.Block.Forgets]
 	}
 	l.replace(e, &entry{block: tombstone, trust: l.trustOfOwn(e.trust & forced)}, now) // forced, or no other node would accept a wide one

@@ -2,14 +2,19 @@ package blocklist
 
 import (
 	"iter"
+	"net/netip"
+	"slices"
 	"time"
 
 	"edgeguard"
 )
 
-// A block that another took the place of, as an import does of a rule's, is remembered as long
-// as the other stands: who takes that back can put the first in force again. Only the last
-// one is, and none that the same rule made.
+// What another record took the place of, as an import's block does of a rule's, is remembered as
+// long as the other stands: who takes that back can put the first in force again. The last few
+// are, of each maker one: a rule, or a change of many. An allowance remembers only as one of many.
+
+// mostReplaced is how many are remembered of one prefix.
+const mostReplaced = 4
 
 // Lifted is a block that was taken back, and what it left: its tombstone, or in force again the
 // block that it had replaced.
@@ -19,55 +24,101 @@ type Lifted struct {
 	trust trust // of Was
 }
 
-// succeeds notes which block e replaces. It needs the lock.
+// isByMakerOf reports whether one rule, operator or change of many made both.
+func (e *entry) isByMakerOf(other *entry) bool {
+	return e.block.Rule == other.block.Rule && e.block.Batch == other.block.Batch
+}
+
+// succeeds notes which record e replaces. It needs the lock.
 func (l *List) succeeds(e, old *entry, now time.Time) {
-	if old != nil && !old.remembered && old.block.Rule != e.block.Rule && old.binds(now, false) {
-		l.replaced[e.block.Prefix] = old
+	if old == nil || old.remembered || old.isByMakerOf(e) || !old.binds(now, false) {
+		return
+	}
+	under := slices.DeleteFunc(l.replaced[e.block.Prefix], func(x *entry) bool { return x.isByMakerOf(e) || x.isByMakerOf(old) })
+	under = append(under, old)
+	l.remains(e.block.Prefix, under[max(0, len(under)-mostReplaced):])
+}
+
+// remains sets which records stood before the present one of a prefix. It needs the lock.
+func (l *List) remains(p netip.Prefix, under []*entry) {
+	if len(under) > 0 {
+		l.replaced[p] = under
+		l.replacements++
+	} else if _, ok := l.replaced[p]; ok {
+		delete(l.replaced, p)
 		l.replacements++
 	}
 }
 
-// unsucceed forgets which block stood before the present one of a prefix. It needs the lock.
-func (l *List) unsucceed(e *entry) {
-	if _, ok := l.replaced[e.block.Prefix]; ok {
-		delete(l.replaced, e.block.Prefix)
-		l.replacements++
-	}
-}
-
-// Replaced returns the block that the one of b's prefix replaced, if it would still be in force.
-func (l *List) Replaced(b *edgeguard.Block, now time.Time) (was edgeguard.Block, ok bool) {
+// ForgetReplaced forgets the records that another took the place of and that are to go: else they
+// would come back when that is lifted.
+func (l *List) ForgetReplaced(goes func(*edgeguard.Block) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e := l.replaced[b.Prefix]; e != nil && e.binds(now, false) {
-		return e.block, true
+	for p, under := range l.replaced {
+		if slices.ContainsFunc(under, func(e *entry) bool { return goes(&e.block) }) {
+			l.remains(p, slices.DeleteFunc(under, func(e *entry) bool { return goes(&e.block) }))
+		}
 	}
-	return was, false
 }
 
-// LiftSame takes back a block if it is still the very one given, by its rule and version. The
-// block that it replaced is in force again, unless goes says that it is to go, too.
+// same returns the record that is b's, by its rule and version, if it is still in force, and the
+// one to stand again when it is taken back, nil if none is, with what remains below that. It needs
+// the lock.
+func (l *List) same(b *edgeguard.Block, goes func(*edgeguard.Block) bool, now time.Time) (e, next *entry, under []*entry) {
+	e = l.recordOf(b.Prefix)
+	if e == nil || e.remembered || !e.binds(now, false) || e.block.Version != b.Version || e.block.Rule != b.Rule {
+		return nil, nil, nil
+	}
+	under = l.replaced[b.Prefix]
+	for i := len(under) - 1; i >= 0; i-- {
+		old := under[i]
+		if !old.binds(now, false) || goes(&old.block) {
+			continue
+		}
+		next = &entry{block: old.block, trust: l.trustOfOwn(old.trust &^ elsewhere)}
+		if l.checkExempt(next) == nil && (e.block.Allow || l.checkAllowance(next, now) == nil) {
+			return e, next, under[:i]
+		}
+	}
+	return e, nil, nil
+}
+
+// LiftSame takes back a block or an allowance if it is still the very one given, by its rule and
+// version. What it replaced is in force again, unless goes says that it is to go, too.
 // As with an owner that takes back its own, no node forgets a count unless a rule made the block.
 func (l *List) LiftSame(b edgeguard.Block, goes func(*edgeguard.Block) bool, now time.Time, reason, origin string) (x Lifted, ok bool) {
 	l.mu.Lock()
 	defer l.unlockAndNotify()
-	e, ok := l.blocks.Get(b.Prefix)
-	if !ok || !e.binds(now, false) || e.block.Version != b.Version || e.block.Rule != b.Rule {
+	e, next, under := l.same(&b, goes, now)
+	if e == nil {
 		return x, false
 	}
 	x.Was, x.trust = e.block, e.trust
-	if old := l.replaced[b.Prefix]; old != nil && old.binds(now, false) && !goes(&old.block) {
-		next := &entry{block: old.block, trust: l.trustOfOwn(old.trust &^ elsewhere)}
-		next.block.Since, next.block.Origin = now.Round(0).UTC(), origin
-		next.block.Version = ahead(e.block.Version, aheadBlock)
-		if l.checkExempt(next) == nil && l.checkAllowance(next, now) == nil {
-			l.replace(e, next, now)
-			l.unsucceed(next)
-			x.Left = next.block
-			return x, true
-		}
+	if next == nil {
+		x.Left, _ = l.liftEntry(e, true, now, reason, origin, true)
+		return x, true
 	}
-	x.Left, _ = l.liftEntry(e, true, now, reason, origin, true)
+	next.block.Since, next.block.Origin = now.Round(0).UTC(), origin
+	next.block.Version = ahead(e.block.Version, aheadBlock)
+	l.replace(e, next, now)
+	l.remains(b.Prefix, under)
+	x.Left = next.block
+	return x, true
+}
+
+// WouldLift returns what LiftSame would do, and changes nothing.
+func (l *List) WouldLift(b edgeguard.Block, goes func(*edgeguard.Block) bool, now time.Time) (x Lifted, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e, next, _ := l.same(&b, goes, now)
+	if e == nil {
+		return x, false
+	}
+	x = Lifted{Was: e.block, Left: edgeguard.Block{Prefix: b.Prefix, Lifted: true}}
+	if next != nil {
+		x.Left = next.block
+	}
 	return x, true
 }
 
@@ -104,8 +155,8 @@ func (l *List) Replacements() uint64 {
 func (l *List) ReplacedRecords() iter.Seq2[edgeguard.Block, Trust] {
 	l.mu.Lock()
 	all := make([]*entry, 0, len(l.replaced))
-	for _, e := range l.replaced {
-		all = append(all, e)
+	for _, under := range l.replaced {
+		all = append(all, under...)
 	}
 	l.mu.Unlock()
 	return func(yield func(edgeguard.Block, Trust) bool) {
@@ -123,16 +174,15 @@ func (l *List) RestoreReplaced(b edgeguard.Block, t Trust) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e := &entry{block: normalize(b), trust: t.compact(), due: nanos(b.Until)}
-	if l.checkPrefix(e) == nil && !b.Lifted && !b.Allow {
-		l.replaced[e.block.Prefix] = e
+	if under := l.replaced[e.block.Prefix]; l.checkPrefix(e) == nil && !b.Lifted && len(under) < mostReplaced {
+		l.replaced[e.block.Prefix] = append(under, e)
 	}
 }
 
-// settleReplaced forgets the blocks in whose place no other stands. It needs the lock.
+// settleReplaced forgets the records in whose place no other stands. It needs the lock.
 func (l *List) settleReplaced() {
-	for p, old := range l.replaced {
-		if e := l.current.index.exact(p); e == nil || e.block.Rule == old.block.Rule {
-			delete(l.replaced, p)
-		}
+	for p, under := range l.replaced {
+		e := l.recordOf(p)
+		l.remains(p, slices.DeleteFunc(under, func(old *entry) bool { return e == nil || e.remembered || old.isByMakerOf(e) }))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -114,11 +115,20 @@ func TestReplacedLeavesNothing(t *testing.T) {
 		b := byRule(rules[rng.IntN(len(rules))], time.Duration(1+rng.IntN(600))*time.Second)
 		b.Prefix = netip.PrefixFrom(netip.AddrFrom4([4]byte{172, 16, 0, byte(rng.IntN(60))}), 32)
 		b.Since, b.Until = now, now.Add(b.Until.Sub(epoch))
+		if b.Rule == edgeguard.ManualRule {
+			b.Count, b.Batch, b.Allow = 0, edgeguard.BatchID(rng.IntN(8)), rng.IntN(4) == 0
+		}
+		goes := func(x *edgeguard.Block) bool { return x.Batch == b.Batch }
 		switch rng.IntN(6) {
 		case 0:
-			if held := l.BlockOf(now, b.Prefix); held != nil {
-				l.LiftSame(*held, stays, now, "", "n1")
+			if e := l.recordOf(b.Prefix); e != nil {
+				would, ok := l.WouldLift(e.block, goes, now)
+				x, did := l.LiftSame(e.block, goes, now, "", "n1")
+				if ok != did || would.Left.Lifted != x.Left.Lifted || did && !x.Left.Lifted && (would.Left.Rule != x.Left.Rule || goes(&x.Left)) {
+					t.Fatalf("%+v, %v, and it would be %+v, %v", x, did, would, ok)
+				}
 			}
+			l.ForgetReplaced(goes)
 		case 1:
 			l.Lift(b.Prefix, now, "", "n1")
 		case 2:
@@ -128,9 +138,10 @@ func TestReplacedLeavesNothing(t *testing.T) {
 			_, _, _ = l.Add(b, false, now)
 		}
 		most = max(most, len(l.replaced))
-		for p, old := range l.replaced {
-			if e := l.current.index.exact(p); e == nil || e.block.Rule == old.block.Rule {
-				t.Fatalf("%s: %+v is remembered beside %+v", p, old.block, e)
+		for p, under := range l.replaced {
+			e := l.recordOf(p)
+			if e == nil || e.remembered || len(under) > mostReplaced || slices.ContainsFunc(under, e.isByMakerOf) {
+				t.Fatalf("%s: %d are remembered beside %+v", p, len(under), e)
 			}
 		}
 	}
@@ -153,5 +164,69 @@ func TestPutBackOfWhatHasEnded(t *testing.T) {
 	}
 	if b := l.BlockOf(now, p); b == nil || *b != x.Left {
 		t.Errorf("%+v is in force", b)
+	}
+}
+
+// batched is a block, or an allowance, that is one of many.
+func batched(n edgeguard.BatchID, d time.Duration, allow bool) edgeguard.Block {
+	b := byRule(edgeguard.ManualRule, d)
+	b.Count, b.Batch, b.Allow = 0, n, allow
+	return b
+}
+
+// Imports over each other and over a rule's block are taken back in any order, and each leaves what
+// is not its own.
+func TestBatchesAreTakenBackInAnyOrder(t *testing.T) {
+	const h = time.Hour
+	for name, c := range map[string]struct {
+		of   []edgeguard.Block
+		back []edgeguard.BatchID
+		want []string // what stands after each, as its rule and its batch
+	}{
+		"the last first":        {[]edgeguard.Block{byRule("site", h), batched(1, 2*h, false), batched(2, 3*h, false)}, []edgeguard.BatchID{2, 1}, []string{"manual 1", "site "}},
+		"the first first":       {[]edgeguard.Block{byRule("site", h), batched(1, 2*h, false), batched(2, 3*h, false)}, []edgeguard.BatchID{1, 2}, []string{"manual 2", "site "}},
+		"one by hand below":     {[]edgeguard.Block{byRule(edgeguard.ManualRule, h), batched(1, 2*h, false)}, []edgeguard.BatchID{1}, []string{"manual "}},
+		"one by hand above":     {[]edgeguard.Block{batched(1, h, false), byRule(edgeguard.ManualRule, 2*h)}, []edgeguard.BatchID{1}, []string{"manual "}},
+		"a rule's above":        {[]edgeguard.Block{batched(1, h, false), byRule("site", 2*h)}, []edgeguard.BatchID{1}, []string{"site "}},
+		"allowed, over a block": {[]edgeguard.Block{byRule("site", h), batched(1, h, true)}, []edgeguard.BatchID{1}, []string{"site "}},
+		"allowed twice":         {[]edgeguard.Block{byRule("site", h), batched(1, h, true), batched(2, 2*h, true)}, []edgeguard.BatchID{2, 1}, []string{"manual 1", "site "}},
+		"allowed twice, first":  {[]edgeguard.Block{byRule("site", h), batched(1, h, true), batched(2, 2*h, true)}, []edgeguard.BatchID{1, 2}, []string{"manual 2", "site "}},
+	} {
+		for restarted := range 2 {
+			l, p := New(Config{}), netip.MustParsePrefix(somewhere)
+			for _, b := range c.of {
+				mustAdd(t, l, b, epoch)
+			}
+			for i, n := range c.back {
+				if restarted == 1 {
+					next := New(Config{})
+					for b, trust := range l.ReplacedRecords() {
+						next.RestoreReplaced(b, trust)
+					}
+					next.Restore(l.Records(), epoch)
+					l = next
+				}
+				goes := func(b *edgeguard.Block) bool { return b.Batch == n }
+				for b := range l.Records() {
+					if goes(&b) {
+						l.LiftSame(b, goes, epoch, "", "n1")
+					}
+				}
+				l.ForgetReplaced(goes)
+				got := "nothing"
+				if e := l.recordOf(p); e != nil && !e.remembered {
+					got = e.block.Rule + " " + e.block.Batch.String()
+				}
+				if got != c.want[i] {
+					t.Errorf("%s, restarted %d: after %d %q stands, want %q", name, restarted, n, got, c.want[i])
+				}
+			}
+			goes := func(*edgeguard.Block) bool { return false }
+			if b := l.BlockOf(epoch, p); b != nil {
+				if x, ok := l.LiftSame(*b, goes, epoch, "", "n1"); ok && !x.Left.Lifted && x.Left.Batch != 0 {
+					t.Errorf("%s: what was taken back stands again: %+v", name, x.Left)
+				}
+			}
+		}
 	}
 }

@@ -56,9 +56,14 @@ func (l *List) sweepOne(now time.Time, spared *entry) bool {
 // is not nil: a reader finds the one or the other.
 func (l *List) stand(e, old *entry, now time.Time) {
 	l.makeRoom(e, old, now)
+	was, under := old, l.replaced[e.block.Prefix]
 	old = l.makeWay(old, e)
 	if e.block.Allow {
 		l.allow(e, old)
+		if e.block.Batch != 0 {
+			l.remains(e.block.Prefix, under)
+			l.succeeds(e, was, now)
+		}
 		return
 	}
 	l.order(e)
@@ -166,10 +171,10 @@ func (l *List) remove(e *entry) {
 	if e.remembered {
 		return
 	}
+	l.remains(e.block.Prefix, nil)
 	if e.block.Allow {
 		l.current.allowances = l.current.allowances.DeletePersist(e.block.Prefix)
 	} else {
-		l.unsucceed(e)
 		l.disorder(e)
 		l.current.index.remove(e)
 		l.budget.leave(e)

@@ -41,6 +41,9 @@ func (o *operator) UnblockMany(blocks []edgeguard.Block, goes func(*edgeguard.Bl
 			}
 		}
 	}
+	if !try {
+		o.list.ForgetReplaced(goes)
+	}
 	return lifted
 }
 
@@ -48,15 +51,9 @@ func (o *operator) UnblockMany(blocks []edgeguard.Block, goes func(*edgeguard.Bl
 func (o *operator) wouldLift(blocks []edgeguard.Block, goes func(*edgeguard.Block) bool) (all []blocklist.Lifted) {
 	now := o.clock.Now()
 	for i := range blocks {
-		b := o.list.BlockOf(now, blocks[i].Prefix)
-		if b == nil || b.Version != blocks[i].Version || b.Rule != blocks[i].Rule {
-			continue
+		if x, ok := o.list.WouldLift(blocks[i], goes, now); ok {
+			all = append(all, x)
 		}
-		left := edgeguard.Block{Prefix: b.Prefix, Lifted: true}
-		if was, ok := o.list.Replaced(b, now); ok && !goes(&was) {
-			left = was
-		}
-		all = append(all, blocklist.Lifted{Was: *b, Left: left})
 	}
 	return all
 }

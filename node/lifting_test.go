@@ -1,6 +1,9 @@
 package node
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -51,6 +54,60 @@ func TestImportIsTakenBack(t *testing.T) {
 	}
 	if e := u.past("kind=change"); len(e) != 2 || e[1].Change.Action != "unblock many" || len(e[1].Change.Prefixes) != 3 || e[1].Change.Detail != "3 lifted, of which 1 had replaced a block that is in force again: wrong file" {
 		t.Errorf("%+v", e)
+	}
+}
+
+// An import of which something changed is taken back by its name after a restart: what is no longer
+// its own stays, and an allowance of one gives back the block that it ended.
+func TestBatchIsTakenBack(t *testing.T) {
+	t.Parallel()
+	u := newNode(t, shortDir(t), oneLog).start()
+	const attacker = "203.0.113.9"
+	for range 310 {
+		u.request(attacker)
+	}
+	entries := func(all ...string) (r admin.BulkRequest) {
+		for _, prefix := range all {
+			r.Blocks = append(r.Blocks, admin.BulkEntry{Prefix: prefix, For: "2h"})
+		}
+		return r
+	}
+	first, err := u.desk().Import(t.Context(), entries(attacker, "198.51.100.1", "198.51.100.2"))
+	second, err2 := u.desk().Import(t.Context(), admin.BulkRequest{Blocks: []admin.BulkEntry{{Prefix: "198.51.100.1", For: "9h"}, {Prefix: "198.51.100.3"}}})
+	allowed, err3 := u.desk().ImportAllowances(t.Context(), entries("198.51.100.3"))
+	if err := errors.Join(err, err2, err3); err != nil || first.Added != 3 || second.Added != 2 || allowed.Added != 1 {
+		t.Fatalf("%+v, %+v, %+v, %v", first, second, allowed, err)
+	}
+	u.stop()
+	u = newNode(t, u.folder, oneLog).start()
+	stand := func() (all []string) {
+		for b := range u.list.All(u.clock.Now()) {
+			all = append(all, b.Prefix.Addr().String()+" "+b.Rule)
+		}
+		return all
+	}
+	for _, c := range []struct {
+		batch          edgeguard.BatchID
+		lift           func(context.Context, client.Filter, string, bool) (admin.BulkLifted, error)
+		lifted, before int
+		want           string
+	}{
+		{first.Batch, u.desk().UnblockMany, 2, 1, "[198.51.100.1 manual 203.0.113.9 site]"},
+		{allowed.Batch, u.desk().DisallowMany, 1, 1, "[198.51.100.1 manual 198.51.100.3 manual 203.0.113.9 site]"},
+		{second.Batch, u.desk().UnblockMany, 2, 0, "[203.0.113.9 site]"},
+	} {
+		of := client.Filter{Batch: c.batch.String()}
+		would, err := c.lift(t.Context(), of, "", true)
+		done, err2 := c.lift(t.Context(), of, "", false)
+		if err := errors.Join(err, err2); err != nil || done.Lifted != c.lifted || done.Restored != c.before || would.Lifted != done.Lifted || would.Restored != done.Restored || fmt.Sprint(stand()) != c.want {
+			t.Errorf("%+v, and it would be %+v, %v: %s, want %s", done, would, err, stand(), c.want)
+		}
+		if again, err := c.lift(t.Context(), of, "", false); err != nil || again.Lifted != 0 {
+			t.Errorf("again: %+v, %v", again, err)
+		}
+	}
+	if kinds := u.past("kind=block,allow,unblock,disallow"); len(kinds) != 1 { // the attacker's first; the rest is in the changes
+		t.Errorf("%+v", kinds)
 	}
 }
 

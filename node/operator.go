@@ -59,7 +59,10 @@ func (o *operator) block(b edgeguard.Block, force bool) (edgeguard.Block, error)
 
 // Import implements [admin.BulkImporter].
 func (o *operator) Import(b edgeguard.Block, spent float64, try bool) (edgeguard.Block, float64, error) {
-	share, limit := o.quarantine.RefusedShare(o.clock.Now(), o.pipeline.Current().Detector, b.Prefix)
+	var share, limit float64
+	if !b.Allow {
+		share, limit = o.quarantine.RefusedShare(o.clock.Now(), o.pipeline.Current().Detector, b.Prefix)
+	}
 	if limit < 1 && share > 0 && spent+share > limit {
 		return b, 0, &admin.TooMuchError{Prefix: b.Prefix, Share: spent + share, Limit: limit, Together: spent > 0}
 	}
@@ -69,8 +72,13 @@ func (o *operator) Import(b edgeguard.Block, spent float64, try bool) (edgeguard
 		local.Since, local.Until = o.clock.Local(b.Since), o.clock.Local(b.Until)
 		err = o.list.Check(local, o.clock.Now())
 	} else {
+		o.room()
 		o.listing.Store(b.Prefix, nil)
-		b, err = o.block(b, false)
+		if b.Allow {
+			b, err = o.Allow(b, false)
+		} else {
+			b, err = o.block(b, false)
+		}
 		o.listing.Delete(b.Prefix)
 	}
 	if err != nil {

@@ -293,7 +293,7 @@ func (n *Node) changed(b edgeguard.Block) {
 // allowance were in force, or are again.
 func (n *Node) allowanceChanged(b edgeguard.Block) {
 	expired := !b.Lifted && !n.clock.Now().Before(b.Until)
-	n.journal.add(entry{block: &b, expired: expired})
+	n.journal.add(entry{block: &b, expired: expired, imported: n.admin.operator.imports(&b)})
 	n.store.touch()
 	if !expired { // a node that knows the allowance knows its end
 		n.fleet.Publish(b)

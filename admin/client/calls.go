@@ -19,13 +19,14 @@ type Filter struct {
 	Owner        string // another program whose blocks are meant
 	Prefix       string // blocks inside it
 	Contains     string // an address: blocks that hold it
+	Batch        string // the import that made them
 	Attack       string // an attack whose blocks are removed; no list takes it
 }
 
 // query is the filter as the API reads it.
 func (f *Filter) query() url.Values {
 	query := url.Values{}
-	for name, value := range map[string]string{"rule": f.Rule, "owner": f.Owner, "origin": f.Origin, "prefix": f.Prefix, "contains": f.Contains, "attack": f.Attack} {
+	for name, value := range map[string]string{"rule": f.Rule, "owner": f.Owner, "origin": f.Origin, "prefix": f.Prefix, "batch": f.Batch, "contains": f.Contains, "attack": f.Attack} {
 		if value != "" {
 			query.Set(name, value)
 		}
@@ -69,6 +70,11 @@ func (c *Client) Import(ctx context.Context, r admin.BulkRequest) (admin.BulkDon
 	return ask[admin.BulkDone](ctx, c, http.MethodPost, "/api/v1/blocks/import", nil, r)
 }
 
+// ImportAllowances requests many allowances, and returns a result for each.
+func (c *Client) ImportAllowances(ctx context.Context, r admin.BulkRequest) (admin.BulkDone, error) {
+	return ask[admin.BulkDone](ctx, c, http.MethodPost, "/api/v1/allow/import", nil, r)
+}
+
 // Unblock removes the block of exactly this prefix, resets the counts of its
 // addresses, and returns what was lifted.
 func (c *Client) Unblock(ctx context.Context, prefix, reason string) (admin.Block, error) {
@@ -82,13 +88,23 @@ func (c *Client) UnblockMany(ctx context.Context, f Filter, reason string, try b
 	if len(query) == 0 {
 		query.Set("all", "true")
 	}
+	return c.lift(ctx, "/api/v1/blocks", query, reason, try)
+}
+
+// DisallowMany is UnblockMany for the allowances of a batch.
+func (c *Client) DisallowMany(ctx context.Context, f Filter, reason string, try bool) (admin.BulkLifted, error) {
+	return c.lift(ctx, "/api/v1/allow", f.query(), reason, try)
+}
+
+// lift takes back what a query matches at a path.
+func (c *Client) lift(ctx context.Context, path string, query url.Values, reason string, try bool) (admin.BulkLifted, error) {
 	if reason != "" {
 		query.Set("reason", reason)
 	}
 	if try {
 		query.Set("dry_run", "true")
 	}
-	return ask[admin.BulkLifted](ctx, c, http.MethodDelete, "/api/v1/blocks", query, nil)
+	return ask[admin.BulkLifted](ctx, c, http.MethodDelete, path, query, nil)
 }
 
 // UnblockOwned removes the block of exactly this prefix that an owner made on the node,

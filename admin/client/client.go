@@ -26,9 +26,9 @@ import (
 	"edgeguard/internal/unixsocket"
 )
 
-// maxAnswer is the largest answer that is read, in bytes: a page of a thousand
-// blocks is a tenth of it.
-const maxAnswer = 8 << 20
+// maxAnswer is the largest answer that is read, in bytes: the results of the longest import are
+// half of it.
+const maxAnswer = 64 << 20
 
 // answerTime is how long one answer may take. Streams have no such bound.
 const answerTime = 30 * time.Second

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/call"
+	"edgeguard/admin/client"
 	"edgeguard/admin/server"
 )
 
@@ -98,22 +100,121 @@ func TestImportIsBounded(t *testing.T) {
 	c := s.overUnix(t)
 	many := make([]admin.BulkEntry, admin.MostBulk+1)
 	for i := range many {
-		many[i] = admin.BulkEntry{Prefix: fmt.Sprintf("203.0.%d.%d", i>>8, i&255), Reason: strings.Repeat("<", call.MaxReason)}
+		many[i] = admin.BulkEntry{Prefix: fmt.Sprintf("203.%d.%d.%d", i>>16, i>>8&255, i&255)}
 	}
 	if done, err := c.Import(t.Context(), admin.BulkRequest{Blocks: many[1:]}); err != nil || done.Added != admin.MostBulk {
-		t.Errorf("the most, with the longest reasons: %d added, %v", done.Added, err)
+		t.Errorf("the most: %d added, %v", done.Added, err)
+	}
+	long := slices.Clone(many[:24_000])
+	for i := range long {
+		long[i].Reason = strings.Repeat("<", call.MaxReason)
+	}
+	if done, err := c.Import(t.Context(), admin.BulkRequest{Blocks: long[:20_000]}); err != nil || done.Added != 20_000 {
+		t.Errorf("the longest reasons: %d added, %v", done.Added, err)
 	}
 	for name, r := range map[string]admin.BulkRequest{
-		"none": {}, "too many": {Blocks: many}, "a share below 0": {Blocks: many[:1], Spent: -1}, "a share above 1": {Blocks: many[:1], Spent: 1.1},
+		"none": {}, "too large": {Blocks: long}, "too many": {Blocks: many}, "a share below 0": {Blocks: many[:1], Spent: -1}, "a share above 1": {Blocks: many[:1], Spent: 1.1},
 	} {
-		if _, err := c.Import(t.Context(), r); status(err) != http.StatusBadRequest {
+		want := http.StatusBadRequest
+		if name == "too large" {
+			want = http.StatusRequestEntityTooLarge
+		}
+		if _, err := c.Import(t.Context(), r); status(err) != want {
 			t.Errorf("%s: %v", name, err)
 		}
 		if a := s.lastAudit(); a.Action != "import" || a.Result == "ok" {
-			t.Errorf("%s: audit: %+v", name, a)
+			t.Errorf("%s: audit: %s %s", name, a.Action, a.Result)
 		}
 	}
 	if got, _ := s.write(t, http.MethodPost, "/api/v1/blocks/import", `{"blocks":[{"prefix":"203.0.113.1","force":true}]}`); got != http.StatusBadRequest {
 		t.Errorf("force: %d", got)
+	}
+}
+
+// An import has a name: what is still of it is listed and taken back by that, and its record says
+// how. Allowances are the same.
+func TestImportIsTakenBackByItsName(t *testing.T) {
+	n := newNode()
+	s := serve(t, n, server.Config{})
+	c := s.overUnix(t)
+	request := admin.BulkRequest{Blocks: []admin.BulkEntry{{Prefix: "203.0.113.1", For: "2h"}, {Prefix: "203.0.113.2"}, {Prefix: "203.0.113.3"}}}
+	first, err := c.Import(t.Context(), request)
+	a := s.lastAudit()
+	if err != nil || first.Batch == 0 || a.Batch != first.Batch || a.Undo != "edgeguard blocks remove --batch "+first.Batch.String() || a.Target != "batch "+first.Batch.String() {
+		t.Fatalf("%+v, %v: %+v", first, err, a)
+	}
+	again, err := c.Import(t.Context(), request)
+	if a = s.lastAudit(); err != nil || again.Batch != 0 || a.Undo != "" {
+		t.Errorf("nothing was added: %+v, %v; %+v", again, err, a)
+	}
+	request.Batch, request.Blocks = first.Batch, []admin.BulkEntry{{Prefix: "203.0.113.4"}}
+	if more, err := c.Import(t.Context(), request); err != nil || more.Batch != first.Batch {
+		t.Errorf("it goes on as %+v, %v", more, err)
+	}
+	if _, err := c.Import(t.Context(), admin.BulkRequest{Blocks: []admin.BulkEntry{{Prefix: "203.0.113.5"}}}); err != nil {
+		t.Error(err)
+	}
+	n.mustBlock(t, "203.0.112.0/23", "site", "n1")
+	if got, _ := s.write(t, http.MethodPatch, "/api/v1/blocks/203.0.113.2", `{"for":"5h"}`); got != http.StatusOK {
+		t.Errorf("extended: %d", got)
+	}
+	of := client.Filter{Batch: first.Batch.String()}
+	var listed []string
+	for b, err := range c.Blocks(t.Context(), of) {
+		if listed = append(listed, b.Prefix.String()); err != nil || b.Batch != first.Batch {
+			t.Errorf("%+v, %v", b, err)
+		}
+	}
+	if got := strings.Join(listed, " "); got != "203.0.113.1/32 203.0.113.3/32 203.0.113.4/32" {
+		t.Errorf("listed: %s", got)
+	}
+	before := n.list.Len()
+	would, err := c.UnblockMany(t.Context(), of, "", true)
+	if err != nil || would.Lifted != 3 || would.Blocked != 3 || n.list.Len() != before {
+		t.Errorf("%+v, %v", would, err)
+	}
+	done, err := c.UnblockMany(t.Context(), of, "wrong file", false)
+	if err != nil || done.Lifted != 3 || done.Blocked != 3 || n.list.Len() != before-3 {
+		t.Errorf("%+v, %v", done, err)
+	}
+	if a := s.lastAudit(); a.Action != "unblock many" || a.Target != "blocks of batch "+first.Batch.String() {
+		t.Errorf("%+v", a)
+	}
+	if got, _ := s.write(t, http.MethodDelete, "/api/v1/blocks?batch=ZZ", ""); got != http.StatusBadRequest {
+		t.Errorf("no name of a batch: %d", got)
+	}
+}
+
+// Allowances are imported and taken back as blocks are, and the node's others stay.
+func TestAllowancesAreImported(t *testing.T) {
+	n := newNode()
+	s := serve(t, n, server.Config{})
+	c := s.overUnix(t)
+	if _, err := c.Allow(t.Context(), admin.AllowRequest{Prefix: "203.0.113.9"}); err != nil {
+		t.Fatal(err)
+	}
+	n.mustBlock(t, "203.0.113.1/32", "site", "n1")
+	request := admin.BulkRequest{Blocks: []admin.BulkEntry{{Prefix: "203.0.113.1"}, {Prefix: "203.0.113.2", For: "2h"}, {Prefix: "203.0.113.9", For: "2h"}, {Prefix: "8.0.0.0/7"}, {Prefix: "203.0.113.3", Owner: "x"}, {Prefix: "x"}}}
+	want := "203.0.113.1 added\n203.0.113.2 added\n203.0.113.9 stays\n8.0.0.0/7 refused\n203.0.113.3 refused\nx refused"
+	done, err := c.ImportAllowances(t.Context(), request)
+	if a := s.lastAudit(); err != nil || results(done) != want || done.Batch == 0 || a.Action != "import allowances" || a.Undo != "edgeguard allow remove --batch "+done.Batch.String() {
+		t.Fatalf("%+v, %v\n%s\n%+v", done, err, results(done), a)
+	}
+	if a, ok := n.ExactAllowance(start, netip.MustParsePrefix("203.0.113.1/32")); !ok || !a.Until.Equal(edgeguard.Forever) || n.list.Len() != 0 {
+		t.Errorf("%+v, %v; %d blocks", a, ok, n.list.Len())
+	}
+	of := client.Filter{Batch: done.Batch.String()}
+	if lifted, err := c.UnblockMany(t.Context(), of, "", false); err != nil || lifted.Lifted != 0 {
+		t.Errorf("no block is of it: %+v, %v", lifted, err)
+	}
+	lifted, err := c.DisallowMany(t.Context(), of, "", false)
+	if a := s.lastAudit(); err != nil || lifted.Lifted != 2 || lifted.Restored != 1 || a.Action != "disallow many" || a.Target != "allowances of batch "+done.Batch.String() {
+		t.Errorf("%+v, %v; %+v", lifted, err, a)
+	}
+	if b := n.list.BlockOf(start, netip.MustParsePrefix("203.0.113.1/32")); b == nil || b.Rule != "site" {
+		t.Errorf("in place of the allowance: %+v", b)
+	}
+	if list, err := c.Allowances(t.Context()); err != nil || len(list) != 2 {
+		t.Errorf("%+v, %v", list, err)
 	}
 }

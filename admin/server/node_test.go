@@ -172,6 +172,11 @@ func (n *node) Exact(now time.Time, prefix netip.Prefix) (b edgeguard.Block, ok 
 	return b, false
 }
 
+func (n *node) ExactAllowance(now time.Time, prefix netip.Prefix) (edgeguard.Block, bool) {
+	b, ok := n.list.Allowance(now, prefix)
+	return b, ok && b.Prefix == prefix
+}
+
 func (n *node) Block(b edgeguard.Block, force bool) (edgeguard.Block, error) {
 	b.Origin = "n1"
 	if !force && b.Prefix == crowded {
@@ -197,7 +202,7 @@ func (n *node) Import(b edgeguard.Block, spent float64, try bool) (edgeguard.Blo
 	if try {
 		return b, share, n.list.Check(b, start)
 	}
-	b, err := n.Block(b, false)
+	b, err := n.Block(b, false) // or an allowance
 	return b, share, err
 }
 

@@ -84,7 +84,7 @@ func TestPast(t *testing.T) {
 // A page of changes with long lists is bounded in bytes, and none is left out of the next ones.
 func TestPastOfLongLists(t *testing.T) {
 	s := serve(t, newNode(), server.Config{})
-	list := make([]netip.Prefix, admin.MostBulk)
+	list := make([]netip.Prefix, 5000)
 	for i := range list {
 		list[i] = netip.MustParsePrefix(fmt.Sprintf("2001:db8:%x:4444:5555:6666:7777:8888/128", i))
 	}

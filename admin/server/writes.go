@@ -77,10 +77,21 @@ func (s writes) removeBlock(w http.ResponseWriter, r *http.Request) *call.Proble
 // removeBlocks lifts the blocks of a selection.
 func (s writes) removeBlocks(w http.ResponseWriter, r *http.Request) *call.Problem {
 	selection, q, p := admin.ReadSelection(r, "reason", "dry_run")
+	return s.removeMany(w, r, &selection, q, p)
+}
+
+// removeAllowances takes back the allowances of a batch.
+func (s writes) removeAllowances(w http.ResponseWriter, r *http.Request) *call.Problem {
+	selection, q, p := admin.ReadAllowances(r, "reason", "dry_run")
+	return s.removeMany(w, r, &selection, q, p)
+}
+
+// removeMany takes back what a selection has, if its parameters are right.
+func (s writes) removeMany(w http.ResponseWriter, r *http.Request, selection *admin.Selection, q call.Query, p *call.Problem) *call.Problem {
 	if p = cmp.Or(p, q.OneOf("dry_run", "true", "false")); p != nil {
-		return s.Audited(access.CallerOf(r), "unblock many", "", func(*string) *call.Problem { return p })
+		return s.Audited(access.CallerOf(r), selection.Action(), "", func(*string) *call.Problem { return p })
 	}
-	lifted, p := s.UnblockMany(r.Context(), access.CallerOf(r), &selection, q["reason"], q["dry_run"] == "true")
+	lifted, p := s.UnblockMany(r.Context(), access.CallerOf(r), selection, q["reason"], q["dry_run"] == "true")
 	return answered(w, http.StatusOK, lifted, p)
 }
 

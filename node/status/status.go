@@ -127,6 +127,12 @@ func (s *Status) Exact(now time.Time, prefix netip.Prefix) (edgeguard.Block, boo
 	return edgeguard.Block{}, false
 }
 
+// ExactAllowance implements admin.Reader.
+func (s *Status) ExactAllowance(now time.Time, prefix netip.Prefix) (edgeguard.Block, bool) {
+	b, ok := s.from.List.Allowance(s.from.Clock.Local(now), prefix) // the longest
+	return s.Outward(b), ok && b.Prefix == prefix
+}
+
 // heldKind returns what a held record is.
 func heldKind(b *edgeguard.Block) string {
 	switch {

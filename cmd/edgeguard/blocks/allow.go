@@ -18,7 +18,7 @@ import (
 func AllowCommand(e *command.Env) *cobra.Command {
 	list := allowListCommand(e)
 	c := &cobra.Command{
-		Use:   "allow [list|add|remove]",
+		Use:   "allow [list|add|remove|import]",
 		Short: "Show and change which addresses are never blocked",
 		Long: `allow lists, adds and removes allowances: addresses that are never blocked, by
 the config's allowlist or by an allowance made at run time. An allowance reaches
@@ -27,11 +27,11 @@ survives restarts. Without a subcommand, allow lists.`,
 		Example: `  edgeguard allow
   edgeguard allow add 192.0.2.0/24 --for 30d --reason office
   edgeguard allow remove 192.0.2.0/24`,
-		Args: command.NoOther("list, add or remove"),
+		Args: command.NoOther("list, add, remove or import"),
 		RunE: list.RunE,
 	}
 	c.Flags().AddFlagSet(list.Flags())
-	c.AddCommand(list, allowAddCommand(e), allowRemoveCommand(e))
+	c.AddCommand(list, allowAddCommand(e), allowRemoveCommand(e), allowImportCommand(e))
 	return c
 }
 
@@ -107,17 +107,29 @@ func allowAddCommand(e *command.Env) *cobra.Command {
 }
 
 func allowRemoveCommand(e *command.Env) *cobra.Command {
-	var reason string
+	r := removal{env: e, one: oneAllowance, many: allAllowances, lift: (*client.Client).DisallowMany}
 	c := &cobra.Command{
-		Use:     "remove PREFIX",
-		Short:   "Remove an allowance made at run time",
-		Example: `  edgeguard allow remove 192.0.2.0/24 --reason "they moved out"`,
-		Args:    command.OneArgument("the address or prefix that is allowed"),
+		Use:   "remove PREFIX | --batch NAME",
+		Short: "Remove an allowance made at run time, or those of an import",
+		Long: `remove takes back an allowance that was made at run time, or with --batch those that
+are still an import's, as one change, after a question that says how many. A block or an
+allowance that one of these had replaced is in force again.`,
+		Example: `  edgeguard allow remove 192.0.2.0/24 --reason "they moved out"
+  edgeguard allow remove --batch 1x8k3qz`,
+		Args: func(c *cobra.Command, args []string) error {
+			if r.of.Batch != "" {
+				return command.NoArguments(c, args)
+			}
+			return r.only(c, args, "the address or prefix that is allowed, or --batch")
+		},
 	}
 	e.JSONFlag(c, "print JSON, one object")
-	c.Flags().StringVar(&reason, "reason", "", "`TEXT` for the log")
+	r.flags(c)
 	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, args []string) error {
-		removed, err := node.Disallow(ctx, args[0], reason)
+		if r.of.Batch != "" {
+			return r.run(ctx, node)
+		}
+		removed, err := node.Disallow(ctx, args[0], r.reason)
 		return command.Show(e, removed, err, func(e *command.Env, a *admin.Allowance) {
 			fmt.Fprintf(e.Stdout, "the allowance of %s is removed\n", output.Prefix(a.Prefix))
 		})

@@ -5,7 +5,6 @@ package blocks
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -61,6 +60,7 @@ func blocksListCommand(e *command.Env) *cobra.Command {
 	f.StringVar(&filter.Origin, "origin", "", "only blocks made by the node `NAME`")
 	f.StringVar(&filter.Prefix, "prefix", "", "only blocks inside this `PREFIX`")
 	f.StringVar(&filter.Contains, "contains", "", "only blocks that contain this `ADDRESS`")
+	f.StringVar(&filter.Batch, "batch", "", "only blocks of the import `NAME`")
 	f.IntVar(&rows, "rows", 0, "show at most `N`, 0 for all")
 	e.JSONFlag(c, "print JSON, one object per line")
 	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, _ []string) error {
@@ -236,9 +236,8 @@ func sayAdded(ctx context.Context, e *command.Env, node *client.Client, b *admin
 }
 
 func blocksRemoveCommand(e *command.Env) *cobra.Command {
-	var reason string
-	var of client.Filter
-	var all, dryRun bool
+	r := removal{env: e, one: oneBlock, many: manyBlocks, lift: (*client.Client).UnblockMany}
+	var all bool
 	c := &cobra.Command{
 		Use:   "remove [PREFIX...]",
 		Short: "Remove blocks and reset the counts of their addresses",
@@ -247,60 +246,46 @@ addresses, on all nodes of a fleet. It stops at the first prefix that is not blo
 With --owner it takes back the block that this program made through this
 node, and resets nothing; another block stays, and that is no error.
 
-With --all it takes back every block that --rule, --owner (through this node), --prefix
-and --attack match, or without these every one: as one change. A block that one of them had
-replaced, as an import does a rule's, is in force again. Counts restart at 0 for the
-blocks that rules made, and for no others. --dry-run says what that would be.`,
+Without a prefix it takes back every block that --batch, --rule, --owner (through this
+node), --prefix and --attack match, or with --all every one: as one change, after a
+question that says how many. A block that one of them had replaced, as an import does a
+rule's, is in force again. Counts restart at 0 for the blocks that rules made, and
+for no others.`,
 		Example: `  edgeguard blocks remove 203.0.113.9
   edgeguard blocks remove 2001:db8:1:2::/64 --reason "customer called"
-  edgeguard blocks remove --all --rule scan --dry-run
-  edgeguard blocks remove --all --prefix 203.0.113.0/24`,
-		Args: func(c *cobra.Command, args []string) error { return removed(c, &of, all, dryRun, args) },
-		PreRunE: func(*cobra.Command, []string) error {
-			if all {
+  edgeguard blocks remove --batch 1x8k3qz
+  edgeguard blocks remove --rule scan --dry-run
+  edgeguard blocks remove --prefix 203.0.113.0/24 --yes`,
+		Args: func(c *cobra.Command, args []string) error { return r.checkBlocks(c, all, args) },
+		PreRunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
 				return nil
 			}
-			return notOwned(e, of.Owner)
+			return notOwned(e, r.of.Owner)
 		},
 	}
 	noWait := noWaitFlag(c)
 	e.JSONFlag(c, "print JSON, one object")
-	c.Flags().StringVar(&reason, "reason", "", "`TEXT` for the log")
-	c.Flags().StringVar(&of.Rule, "rule", "", "with --all, only blocks of the rule `NAME`")
-	c.Flags().StringVar(&of.Prefix, "prefix", "", "with --all, only blocks inside this `PREFIX`")
-	c.Flags().StringVar(&of.Attack, "attack", "", "with --all, only blocks of the attack `ID`: see edgeguard attacks")
-	c.Flags().StringVar(&of.Owner, "owner", "", "only what the program `NAME` made through this node, and keep the counts")
-	c.Flags().BoolVar(&all, "all", false, "remove all blocks that the other flags match")
-	c.Flags().BoolVar(&dryRun, "dry-run", false, "with --all, change nothing, and say what would be removed")
+	r.flags(c)
+	c.Flags().StringVar(&r.of.Rule, "rule", "", "all blocks of the rule `NAME`")
+	c.Flags().StringVar(&r.of.Prefix, "prefix", "", "all blocks inside this `PREFIX`")
+	c.Flags().StringVar(&r.of.Attack, "attack", "", "all blocks of the attack `ID`: see edgeguard attacks")
+	c.Flags().StringVar(&r.of.Owner, "owner", "", "only what the program `NAME` made through this node, and keep the counts")
+	c.Flags().BoolVar(&all, "all", false, "every block")
 	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, args []string) error {
 		switch {
-		case all:
-			return removeAll(ctx, e, node, of, reason, dryRun)
-		case of.Owner != "":
-			return removeOwned(ctx, e, node, args[0], of.Owner, reason)
+		case len(args) == 0:
+			return r.removeBlocks(ctx, node)
+		case r.of.Owner != "":
+			return removeOwned(ctx, e, node, args[0], r.of.Owner, r.reason)
 		}
 		for _, prefix := range args {
-			if err := removeBlock(ctx, e, node, prefix, reason, !*noWait); err != nil {
+			if err := removeBlock(ctx, e, node, prefix, r.reason, !*noWait); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-}
-
-// removed checks which blocks are to be removed.
-func removed(c *cobra.Command, of *client.Filter, all, dryRun bool, args []string) error {
-	switch {
-	case !all && (of.Rule != "" || of.Prefix != "" || of.Attack != "" || dryRun):
-		return command.Usage(errors.New("remove: --rule, --prefix, --attack and --dry-run require --all: to remove one block, name its prefix alone"))
-	case of.Rule != "" && of.Owner != "":
-		return command.Usage(errors.New("remove: --rule and --owner: use one of them"))
-	case all:
-		return command.NoArguments(c, args)
-	case len(args) > 1 && of.Owner == "":
-		return nil
-	}
-	return command.OneArgument("the address or prefix that is blocked")(c, args)
 }
 
 // removeBlock takes back one block, and says what came of it.
@@ -337,13 +322,18 @@ func sendsOn(ctx context.Context, node *client.Client, text string) string {
 
 // sayAfter says where an unblock is not in force yet, and whether it will last.
 func sayAfter(ctx context.Context, e *command.Env, node *client.Client, again string, prefix netip.Prefix) {
+	sayLingers(ctx, e, node)
+	if again != "" {
+		fmt.Fprintf(e.Stdout, "%s To let it in whatever it does: edgeguard allow add %s\n", again, output.Prefix(prefix))
+	}
+}
+
+// sayLingers says where an unblock is not in force yet.
+func sayLingers(ctx context.Context, e *command.Env, node *client.Client) {
 	if status, err := node.Status(ctx); err == nil {
 		if text := status.Lingers(); text != "" {
 			fmt.Fprintln(e.Stdout, safetext.Strip(text))
 		}
-	}
-	if again != "" {
-		fmt.Fprintf(e.Stdout, "%s To let it in whatever it does: edgeguard allow add %s\n", again, output.Prefix(prefix))
 	}
 }
 

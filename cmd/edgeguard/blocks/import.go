@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/call"
 	"edgeguard/admin/client"
@@ -23,9 +24,10 @@ import (
 // mostShown is how many wrong lines, and how many refused blocks, are printed one by one.
 const mostShown = 20
 
-// importer imports one file.
+// importer imports one file of blocks, or of allowances.
 type importer struct {
 	env      *command.Env
+	allow    bool
 	file     string // as messages name it
 	format   string
 	defaults admin.BulkEntry
@@ -41,12 +43,13 @@ type importer struct {
 
 // imported is what became of a file's entries.
 type imported struct {
-	Added   int           `json:"added"`
-	Stays   int           `json:"stays"`
-	Refused []refusedLine `json:"refused"`
-	Ended   int           `json:"ended"`
-	Wrong   int           `json:"wrong_lines"`
-	DryRun  bool          `json:"dry_run,omitempty"`
+	Batch   edgeguard.BatchID `json:"batch,omitempty"`
+	Added   int               `json:"added"`
+	Stays   int               `json:"stays"`
+	Refused []refusedLine     `json:"refused"`
+	Ended   int               `json:"ended"`
+	Wrong   int               `json:"wrong_lines"`
+	DryRun  bool              `json:"dry_run,omitempty"`
 }
 
 // refusedLine is a block that the node refuses.
@@ -65,24 +68,48 @@ or ;, a CSV table with the names of its columns (prefix, until, for, owner, reas
 in the first line, or JSON as export writes it. Nothing is sent if a line is wrong.
 Where a block is in force that ends no sooner, it stays. What is protected, too wide,
 or would refuse too many requests with the others, is refused and named, and the rest
-goes on. Without an owner, the blocks are an operator's.`,
+goes on. Without an owner, the blocks are an operator's.
+
+What was added has a name, by which it is taken back: edgeguard blocks remove --batch.`,
 		Example: `  edgeguard blocks import drop.txt --for 30d --reason "Spamhaus DROP" --dry-run
   edgeguard blocks export | ssh edge-2 edgeguard blocks import -`,
-		Args: command.OneArgument("a file, or - for the standard input"),
-		PreRunE: func(c *cobra.Command, args []string) error {
-			if err := in.check(time.Now()); err != nil {
-				return command.Usage(fmt.Errorf("import: %w", err))
-			}
-			return in.open(args[0], c.InOrStdin(), time.Now())
-		},
+	}
+	c.Flags().StringVar(&in.defaults.For, "for", "1h", "how long, as `TIME` such as 12h or 30d, where a line has no end")
+	c.Flags().StringVar(&in.defaults.Owner, "owner", "", "block for the program `NAME` where a line has no owner")
+	return in.command(c)
+}
+
+func allowImportCommand(e *command.Env) *cobra.Command {
+	in := importer{env: e, allow: true}
+	c := &cobra.Command{
+		Use:   "import FILE | -",
+		Short: "Never block the addresses and prefixes of a file",
+		Long: `import allows what a file lists, which is as one of blocks: an address or prefix a line,
+or a table, or JSON. Nothing is sent if a line is wrong. Where an allowance is in force
+that ends no sooner, it stays. What is too wide is refused and named, and the rest goes on.
+
+What was added has a name, by which it is taken back: edgeguard allow remove --batch.`,
+		Example: `  edgeguard allow import offices.txt --reason offices
+  edgeguard allow import monitors.csv --for 90d --dry-run`,
+	}
+	c.Flags().StringVar(&in.defaults.For, "for", "", "how long, as `TIME` such as 12h or 30d, where a line has no end (default until removed)")
+	return in.command(c)
+}
+
+// command makes c import a file.
+func (in *importer) command(c *cobra.Command) *cobra.Command {
+	c.Args = command.OneArgument("a file, or - for the standard input")
+	c.PreRunE = func(c *cobra.Command, args []string) error {
+		if err := in.check(time.Now()); err != nil {
+			return command.Usage(fmt.Errorf("import: %w", err))
+		}
+		return in.open(args[0], c.InOrStdin(), time.Now())
 	}
 	in.noWait = noWaitFlag(c)
-	e.JSONFlag(c, "print JSON, one object")
+	in.env.JSONFlag(c, "print JSON, one object")
 	f := c.Flags()
 	f.StringVar(&in.format, "format", "", "`FORMAT` of the file: plain, csv or json (default by its first bytes)")
-	f.StringVar(&in.defaults.For, "for", "1h", "how long, as `TIME` such as 12h or 30d, where a line has no end")
-	f.StringVar(&in.defaults.Owner, "owner", "", "block for the program `NAME` where a line has no owner")
-	f.StringVar(&in.defaults.Reason, "reason", "", "`TEXT` shown with the block where a line has no reason")
+	f.StringVar(&in.defaults.Reason, "reason", "", "`TEXT` shown with each, where a line has no reason")
 	f.BoolVar(&in.dryRun, "dry-run", false, "change nothing, and say what would be done")
 	f.BoolVar(&in.skipBad, "skip-bad", false, "report wrong lines, and import the others")
 	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, _ []string) error { return in.run(ctx, node) })
@@ -104,7 +131,7 @@ func (in *importer) check(now time.Time) error {
 func checked(now time.Time, e admin.BulkEntry) error {
 	_, p := call.ParsePrefix("prefix", e.Prefix)
 	if p == nil {
-		_, p = call.Until(now, e.For, e.Until, 0)
+		_, p = call.Until(now, e.For, e.Until, call.DefaultFor)
 	}
 	if p == nil {
 		_, p = admin.OwnerRule(e.Owner, false)
@@ -188,7 +215,7 @@ func (in *importer) run(ctx context.Context, node *client.Client) error {
 		fmt.Fprintln(in.env.Stderr, line)
 	}
 	if n := len(in.done.Refused); n+in.done.Wrong > 0 {
-		return fmt.Errorf("%s refused, %s", words.Plural(n, "block", "blocks"), words.Plural(in.done.Wrong, "wrong line", "wrong lines"))
+		return fmt.Errorf("%s refused, %s", words.Plural(n, "entry", "entries"), words.Plural(in.done.Wrong, "wrong line", "wrong lines"))
 	}
 	return nil
 }
@@ -196,23 +223,41 @@ func (in *importer) run(ctx context.Context, node *client.Client) error {
 // send sends the blocks, one request after the other.
 func (in *importer) send(ctx context.Context, node *client.Client) error {
 	spent, sent := 0.0, 0
-	for batch := range slices.Chunk(in.blocks, admin.MostBulk) {
-		done, err := node.Import(ctx, admin.BulkRequest{Blocks: batch, Spent: spent, DryRun: in.dryRun})
+	put := node.Import
+	if in.allow {
+		put = node.ImportAllowances
+	}
+	for sent < len(in.blocks) {
+		some := fitting(in.blocks[sent:])
+		done, err := put(ctx, admin.BulkRequest{Blocks: some, Spent: spent, Batch: in.done.Batch, DryRun: in.dryRun})
 		if err != nil {
 			return err
 		}
-		if len(done.Results) != len(batch) {
-			return fmt.Errorf("the node answered %d results for %d blocks", len(done.Results), len(batch))
+		if len(done.Results) != len(some) {
+			return fmt.Errorf("the node answered %d results for %d entries", len(done.Results), len(some))
 		}
+		in.done.Batch = cmp.Or(in.done.Batch, done.Batch)
 		for i, one := range done.Results {
 			if one.Result == admin.BulkRefused {
 				in.done.Refused = append(in.done.Refused, refusedLine{in.lines[sent+i], one})
 			}
 		}
 		in.done.Added, in.done.Stays = in.done.Added+done.Added, in.done.Stays+done.Stays
-		spent, sent = done.Spent, sent+len(batch)
+		spent, sent = done.Spent, sent+len(some)
 	}
 	return nil
+}
+
+// fitting returns the first of the entries, as many as one request may have.
+func fitting(all []admin.BulkEntry) []admin.BulkEntry {
+	const most, other = 30 << 20, 150 // bytes of a request, and those of an entry's other fields
+	size := 0
+	for i := range all {
+		if size += other + len(all[i].Prefix) + 6*len(all[i].Reason); size > most || i == admin.MostBulk {
+			return all[:i]
+		}
+	}
+	return all
 }
 
 // print prints the first refused blocks and the summary.
@@ -229,6 +274,17 @@ func (in *importer) print() {
 		fmt.Fprintln(in.env.Stdout)
 	}
 	fmt.Fprintln(in.env.Stdout, in.summary())
+	if in.done.Batch != 0 {
+		fmt.Fprintf(in.env.Stdout, "batch %s; to take it back: edgeguard %s remove --batch %s\n", in.done.Batch, in.kind(), in.done.Batch)
+	}
+}
+
+// kind is the command of what is imported.
+func (in *importer) kind() string {
+	if in.allow {
+		return "allow"
+	}
+	return "blocks"
 }
 
 // summary counts what became of the entries.

@@ -8,9 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
+	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/cmd/edgeguard/doctor"
 	"edgeguard/cmd/edgeguard/snippets"
 	"edgeguard/internal/atomicfile"
@@ -82,13 +81,12 @@ func (w *writing) agreed(question string, yes bool) error {
 	if w.options.yes {
 		return fmt.Errorf("%s differs from what setup would write, so it is not replaced: look at `edgeguard setup --dry-run`, and add --replace to replace it", w.options.config)
 	}
-	fmt.Fprintf(w.env.Stdout, "\n%s [y/N] ", question)
-	answer, err := w.answers.ReadString('\n')
-	if err != nil && answer == "" {
-		fmt.Fprintln(w.env.Stdout)
+	fmt.Fprintln(w.env.Stdout)
+	agreed, err := command.Ask(w.env.Stdout, w.answers, question)
+	switch {
+	case err != nil:
 		return fmt.Errorf("no answer, so %w: use --yes in scripts", errDeclined)
-	}
-	if !slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))) {
+	case !agreed:
 		return errDeclined
 	}
 	return nil
