@@ -67,6 +67,7 @@ node Node.crossed: the text about a front door, which is an address
 node/fleetlink peer.Over: HasAddress keeps it from quarantine and evidence
 node/fleetlink peer.Settled: HasAddress keeps it from quarantine
 node/fleetlink peer.Weighs: says no
+node/pipeline Pipeline.crossed: is of crossings that block, which such a rule cannot
 node/status Status.Explain: leaves it out of what an address counts
 node/status Status.Glance: the same
 node/status Status.Inside: CountsAddresses says no
