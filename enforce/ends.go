@@ -37,9 +37,13 @@ func (e *Ends) Soonest() (until time.Time, ok bool) {
 
 // Rebuild makes the ends again, if most are of the past.
 func (e *Ends) Rebuild(set map[netip.Prefix]time.Time) {
-	if len(*e) <= 2*len(set)+1000 {
-		return
+	if len(*e) > 2*len(set)+1000 {
+		e.Fill(set)
 	}
+}
+
+// Fill makes the ends those of a set.
+func (e *Ends) Fill(set map[netip.Prefix]time.Time) {
 	*e = (*e)[:0]
 	for p, until := range set {
 		*e = append(*e, end{until, p})

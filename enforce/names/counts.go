@@ -3,7 +3,6 @@ package names
 import (
 	"encoding/binary"
 	"fmt"
-	"iter"
 	"net/netip"
 	"time"
 
@@ -54,24 +53,12 @@ func parseName(text string) (n name, ok bool) {
 	return n, n.String() == text
 }
 
-// size is how many names a prefix has that Fits.
+// size is how many names a prefix has that Fits. They are neighbours.
 func size(p netip.Prefix) int {
 	if p.Addr().Is4() {
 		return 1 << (32 - p.Bits())
 	}
 	return 1 << (nameV6 - p.Bits())
-}
-
-// namesOf returns the names of a prefix that Fits.
-func namesOf(p netip.Prefix) iter.Seq[name] {
-	first := nameOf(p.Addr())
-	return func(yield func(name) bool) {
-		for i := range name(size(p)) {
-			if !yield(first + i) {
-				return
-			}
-		}
-	}
 }
 
 // counts knows which names are to be there: those with an owner, a prefix in force that has
@@ -80,47 +67,58 @@ type counts struct {
 	most   int
 	set    map[netip.Prefix]time.Time
 	owners map[name]uint8
-	left   map[netip.Prefix]time.Time // for which there was no room
+	left   map[netip.Prefix]struct{} // for which there was no room
 	ends   enforce.Ends
 }
 
-func newCounts(most int) counts {
-	return counts{most: most, set: make(map[netip.Prefix]time.Time), owners: make(map[name]uint8), left: make(map[netip.Prefix]time.Time)}
+func newCounts(most, room int) counts {
+	return counts{most: most, set: make(map[netip.Prefix]time.Time, room), owners: make(map[name]uint8, room), left: make(map[netip.Prefix]struct{})}
 }
 
 // replace makes entries all that is in force. Single names come first, so that a wide list
 // of others takes no room from them.
 func (c *counts) replace(entries []enforce.Entry) {
-	*c = newCounts(c.most)
+	*c = newCounts(c.most, len(entries))
+	var fresh []name // is compared with the folder
 	for _, single := range []bool{true, false} {
 		for _, e := range entries {
 			if Fits(e.Prefix) && (size(e.Prefix) == 1) == single {
-				c.add(nil, e)
+				fresh, _ = c.put(fresh[:0], e)
 			}
 		}
 	}
+	c.ends.Fill(c.set)
 }
 
 // add puts an entry in force, and the names that have their first owner at the end of fresh.
 func (c *counts) add(fresh []name, e enforce.Entry) []name {
+	fresh, in := c.put(fresh, e)
+	if in {
+		c.ends.PushEnd(e.Until, e.Prefix)
+		c.ends.Rebuild(c.set)
+	}
+	return fresh
+}
+
+// put is add without the end. It reports whether there was room.
+func (c *counts) put(fresh []name, e enforce.Entry) (_ []name, in bool) {
 	_, known := c.set[e.Prefix]
 	if !known && len(c.owners)+size(e.Prefix) > c.most {
-		c.left[e.Prefix] = e.Until
-		return fresh
+		c.left[e.Prefix] = struct{}{}
+		return fresh, false
 	}
 	delete(c.left, e.Prefix)
 	c.set[e.Prefix] = e.Until
-	c.ends.PushEnd(e.Until, e.Prefix)
-	c.ends.Rebuild(c.set)
 	if known {
-		return fresh
+		return fresh, true
 	}
-	for n := range namesOf(e.Prefix) {
-		if c.owners[n]++; c.owners[n] == 1 {
-			fresh = append(fresh, n)
+	first := nameOf(e.Prefix.Addr())
+	for i := range name(size(e.Prefix)) {
+		if c.owners[first+i]++; c.owners[first+i] == 1 {
+			fresh = append(fresh, first+i)
 		}
 	}
-	return fresh
+	return fresh, true
 }
 
 // remove is the opposite of add: it puts the names that have lost their last owner at the
@@ -131,10 +129,11 @@ func (c *counts) remove(gone []name, p netip.Prefix) []name {
 		return gone
 	}
 	delete(c.set, p)
-	for n := range namesOf(p) {
-		if c.owners[n]--; c.owners[n] == 0 {
-			delete(c.owners, n)
-			gone = append(gone, n)
+	first := nameOf(p.Addr())
+	for i := range name(size(p)) {
+		if c.owners[first+i]--; c.owners[first+i] == 0 {
+			delete(c.owners, first+i)
+			gone = append(gone, first+i)
 		}
 	}
 	return gone

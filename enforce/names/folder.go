@@ -55,7 +55,7 @@ type Folder struct {
 }
 
 // New returns a folder that is not opened before the first Replace.
-func New(c Config) *Folder { return &Folder{config: c, names: newCounts(c.Most)} }
+func New(c Config) *Folder { return &Folder{config: c, names: newCounts(c.Most, 0)} }
 
 var (
 	_ enforce.Incremental = (*Folder)(nil)
@@ -198,7 +198,7 @@ const pageEntries = 4096
 // compare returns the names that are missing, and those that are there and should not, or are
 // no files. It needs the lock.
 func (f *Folder) compare() (missing, wrong []name, err error) {
-	d, err := f.place.Open(".")
+	d, err := os.Open(filepath.Dir(f.place.Path)) // a folder of a Root asks for each file
 	if err != nil {
 		return nil, nil, err
 	}
@@ -296,7 +296,7 @@ func Clear(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	f := &Folder{config: Config{Path: path}, place: place, names: newCounts(0)}
+	f := &Folder{config: Config{Path: path}, place: place, names: newCounts(0, 0)}
 	defer f.release()
 	if _, err := place.Lstat(seed); err != nil {
 		return fmt.Errorf("%s: %w", path, enforce.ErrNotOurs)

@@ -431,3 +431,42 @@ func TestClear(t *testing.T) {
 	}
 	wantFiles(t, path, "203.0.113.7")
 }
+
+// BenchmarkFolder is what 100,000 names take: to fill the folder, to compare it with what is in
+// force, and one change among them.
+func BenchmarkFolder(b *testing.B) {
+	var list []enforce.Entry
+	for i := range 100_000 {
+		a := netip.AddrFrom4([4]byte{100, byte(i >> 16), byte(i >> 8), byte(i)})
+		list = append(list, enforce.Entry{Prefix: netip.PrefixFrom(a, 32), Until: time.Now().Add(time.Hour)})
+	}
+	path := folder(b)
+	f := opens(b, path)
+	replace := func(list []enforce.Entry) {
+		if err := f.Replace(b.Context(), time.Now(), list); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.Run("fill", func(b *testing.B) {
+		for b.Loop() {
+			b.StopTimer()
+			replace(nil)
+			b.StartTimer()
+			replace(list)
+		}
+	})
+	replace(list)
+	b.Run("compare", func(b *testing.B) {
+		for b.Loop() {
+			replace(list)
+		}
+	})
+	b.Run("change", func(b *testing.B) {
+		one := entries("203.0.113.7/32")
+		for b.Loop() {
+			if err := errors.Join(f.Apply(b.Context(), time.Now(), one, nil), f.Apply(b.Context(), time.Now(), nil, []netip.Prefix{one[0].Prefix})); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -27,6 +27,7 @@ var allArms = []*arm{
 	{name: "forward-auth", what: "edgeguard, auth_request", base: "nginx", needs: []string{"nginx"}, start: forwardAuth},
 	{name: "cached-pass", what: "edgeguard, cached pass", base: "nginx", needs: []string{"nginx"}, start: cachedPass, counted: logged},
 	{name: "log", what: "edgeguard, log and geo list", base: "nginx", needs: []string{"nginx"}, start: nginxGeo, counted: logged},
+	{name: "names", what: "edgeguard, log and names", base: "nginx", needs: []string{"nginx"}, start: nginxNames, counted: logged},
 	{name: "haproxy", what: "HAProxy alone", needs: []string{"haproxy"}, start: haproxyAlone},
 	{name: "stick-table", what: "HAProxy stick table", base: "haproxy", needs: []string{"haproxy"}, start: stickTable},
 	{name: "peers", what: "edgeguard, peers", base: "haproxy", needs: []string{"haproxy"}, start: peers, counted: received},

@@ -128,14 +128,22 @@ func forwardAuth(ctx context.Context, s *site) error {
 const followedLog = `
 sensors: {accesslog: [{file: $DIR/access.log, format: combined}]}`
 
+// inMemory makes a folder on a tmpfs, which goes with the site.
+func (s *site) inMemory() (string, error) {
+	dir, err := os.MkdirTemp("/dev/shm", "edgeguard-tools")
+	if err != nil {
+		return "", err
+	}
+	release := s.release
+	s.release = func() { release(); _ = os.RemoveAll(dir) }
+	return dir, os.Chmod(dir, 0o755) // a worker of nginx may be somebody else
+}
+
 func cachedPass(ctx context.Context, s *site) error {
-	// The snippet wants the folder on a tmpfs.
-	cache, err := os.MkdirTemp("/dev/shm", "edgeguard-tools")
+	cache, err := s.inMemory()
 	if err != nil {
 		return err
 	}
-	release := s.release
-	s.release = func() { release(); _ = os.RemoveAll(cache) }
 	err = s.startNode(ctx, `listen: {auth: [{address: "unix:$DIR/auth.sock", emit: nothing}], admin: ["unix:$DIR/admin.sock"]}`+followedLog)
 	if err != nil {
 		return err
@@ -144,20 +152,37 @@ func cachedPass(ctx context.Context, s *site) error {
 }
 
 func nginxGeo(ctx context.Context, s *site) error {
-	err := s.startNode(ctx, nodeAlone+followedLog+fmt.Sprintf(`
-enforce: {files: [{file: $DIR/nginx-geo.conf, format: nginx-geo, reload: [%s, -p, $DIR, -c, $DIR/nginx.conf, -s, reload]}]}`, s.nginxPath()))
+	return s.refusingNginx(ctx, "nginx-geo", "", "enforce: {files: ["+s.geoList()+"}]}")
+}
+
+func nginxNames(ctx context.Context, s *site) error {
+	dir, err := s.inMemory()
 	if err != nil {
+		return err
+	}
+	names := dir + "/names"
+	return s.refusingNginx(ctx, "nginx-names", names, "enforce: {names: {folder: "+names+"}, files: ["+s.geoList()+", holds: wide}]}")
+}
+
+// geoList is the list of nginx's geo block, as its entry begins.
+func (s *site) geoList() string {
+	return fmt.Sprintf("{file: $DIR/nginx-geo.conf, format: nginx-geo, reload: [%s, -p, $DIR, -c, $DIR/nginx.conf, -s, reload]", s.nginxPath())
+}
+
+// refusingNginx is nginx as a snippet has it that refuses by what edgeguard writes.
+func (s *site) refusingNginx(ctx context.Context, snippet, names, enforce string) error {
+	if err := s.startNode(ctx, nodeAlone+followedLog+"\n"+enforce); err != nil {
 		return err
 	}
 	if err := s.until(ctx, "writes nginx-geo.conf", func() bool { _, err := os.Stat(s.path("nginx-geo.conf")); return err == nil }); err != nil {
 		return err
 	}
-	v := snippets.Values{State: s.dir}
-	http, err := snippets.Text("nginx-geo", "proxy", v)
+	v := snippets.Values{State: s.dir, Names: names}
+	http, err := snippets.Text(snippet, "proxy", v)
 	if err != nil {
 		return err
 	}
-	server, err := snippets.Text("nginx-geo", "server", v)
+	server, err := snippets.Text(snippet, "server", v)
 	if err != nil {
 		return err
 	}

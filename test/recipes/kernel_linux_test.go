@@ -47,7 +47,7 @@ func netns(t *testing.T, addresses ...string) []string {
 	return inside
 }
 
-func command(t *testing.T, inside []string, args ...string) string {
+func command(t testing.TB, inside []string, args ...string) string {
 	t.Helper()
 	args = append(append([]string(nil), inside...), args...)
 	out, err := exec.Command(args[0], args[1:]...).CombinedOutput()

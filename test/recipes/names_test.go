@@ -1,24 +1,28 @@
 package recipes
 
 import (
+	"bufio"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"edgeguard/internal/program"
 )
 
 // newNames returns a running node with the printed lines of a recipe that refuses by a
 // folder of names, and the folder.
-func newNames(t *testing.T, name string, swaps ...string) (r *recipe, folder string) {
+func newNames(t testing.TB, name string, swaps ...string) (r *recipe, folder string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "edgeguard")
 	if err != nil {
@@ -39,7 +43,7 @@ func newNames(t *testing.T, name string, swaps ...string) (r *recipe, folder str
 }
 
 // newNginxNames starts nginx beside it.
-func newNginxNames(t *testing.T) (r *recipe, front, folder string) {
+func newNginxNames(t testing.TB) (r *recipe, front, folder string) {
 	t.Helper()
 	need(t, "nginx", "nginx-light")
 	front = program.Address(t)
@@ -96,10 +100,14 @@ func TestNginxFindsNames(t *testing.T) {
 }
 
 // findsNames fails unless each of many addresses is refused exactly while its name is there.
-func findsNames(t *testing.T, folder string, asks func(client string) int, text func(netip.Addr) string) {
+func findsNames(t *testing.T, folder string, asks func(path, client string) int, text func(netip.Addr) string) {
 	t.Helper()
 	dice := rand.New(rand.NewPCG(7, 9))
-	for i := range 3000 {
+	n := 3000
+	if os.Getenv("EDGEGUARD_ADDRESSES") != "" { // as many as docs/ways.md says
+		n = 200_000
+	}
+	for i := range n {
 		a := randomAddr(dice, i)
 		name := a.String()
 		if a.Is6() {
@@ -110,13 +118,13 @@ func findsNames(t *testing.T, folder string, asks func(client string) int, text 
 		if err := os.Link(filepath.Join(folder, ".edgeguard"), file); err != nil && !os.IsExist(err) {
 			t.Fatal(err)
 		}
-		if got := asks(text(a)); got != 429 {
+		if got := asks("/", text(a)); got != 429 {
 			t.Fatalf("%s is %s, and gets %d", a, name, got)
 		}
 		if err := os.Remove(file); err != nil {
 			t.Fatal(err)
 		}
-		if got := asks(text(a)); got != 204 {
+		if got := asks("/", text(a)); got != 204 {
 			t.Fatalf("%s without its name gets %d", a, got)
 		}
 	}
@@ -182,7 +190,7 @@ func TestNginxMissesNames(t *testing.T) {
 
 // randomAddr is IPv4, or IPv6 with groups that are often 0: those are what texts differ in.
 func randomAddr(dice *rand.Rand, i int) netip.Addr {
-	if i%4 == 0 {
+	if i%2 == 0 {
 		return netip.AddrFrom4([4]byte{byte(1 + dice.IntN(222)), byte(dice.Uint32()), byte(dice.Uint32()), byte(dice.Uint32())})
 	}
 	var b [16]byte
@@ -203,4 +211,183 @@ func randomAddr(dice *rand.Rand, i int) netip.Addr {
 		b[0], b[1] = 0, byte(1+dice.IntN(255))
 	}
 	return netip.AddrFrom16(b)
+}
+
+// BenchmarkCrossing is the time from the request that crosses the limit to the first refusal,
+// of one client on one connection at about 1,000 requests a second, and how many more pass
+// meanwhile; and the time from "block the network" to the first refusal inside it.
+func BenchmarkCrossing(b *testing.B) {
+	for _, one := range []struct {
+		name, log string
+		blocks    int // beforehand
+	}{{"unbuffered", "combined;", 0}, {"flush=50ms", "combined buffer=64k flush=50ms;", 0}, {"unbuffered-90000", "combined;", 90_000}} {
+		b.Run(one.name, func(b *testing.B) {
+			r, front, folder := newNginxNames(b)
+			conf, err := os.ReadFile(r.node.Path("nginx.conf"))
+			if err != nil {
+				b.Fatal(err)
+			}
+			r.write("nginx.conf", strings.Replace(string(conf), "combined;", one.log, 1))
+			if out, err := exec.Command("nginx", "-c", r.node.Path("nginx.conf"), "-s", "reload").CombinedOutput(); err != nil {
+				b.Fatalf("%v: %s", err, out)
+			}
+			if one.blocks > 0 {
+				var list strings.Builder
+				for i := range one.blocks {
+					fmt.Fprintf(&list, "198.%d.%d.%d\n", 51+i>>16, i>>8&255, i&255)
+				}
+				r.must("blocks", "import", r.write("list.txt", list.String()), "--for", "1h")
+				r.node.Until("all are in the folder", func() bool { names, _ := os.ReadDir(folder); return len(names) > one.blocks })
+			}
+			time.Sleep(time.Second) // the old worker is gone: nothing is measured yet
+			asks := newAsker(b, front)
+			var took []time.Duration
+			var more []int
+			for i := range b.N {
+				client := fmt.Sprintf("8.8.%d.%d", i/250, 1+i%250)
+				for range 5 {
+					asks("/attack", client)
+				}
+				began, passed := time.Now(), -1
+				for status := 204; status != 429; passed++ {
+					status = asks("/attack", client)
+					time.Sleep(time.Millisecond)
+				}
+				took, more = append(took, time.Since(began)), append(more, passed)
+			}
+			slices.Sort(took)
+			slices.Sort(more)
+			b.ReportMetric(took[len(took)/2].Seconds()*1000, "p50-ms")
+			b.ReportMetric(took[len(took)*99/100].Seconds()*1000, "p99-ms")
+			b.ReportMetric(float64(more[len(more)/2]), "more")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+	b.Run("network", func(b *testing.B) {
+		r, front, _ := newNginxNames(b)
+		asks := newAsker(b, front)
+		var took []time.Duration
+		for i := range b.N {
+			network := fmt.Sprintf("198.51.%d.", i%200)
+			began := time.Now()
+			r.must("blocks", "add", network+"0/24", "--for", "1h", "--reason", "test")
+			for asks("/", network+"255") != 429 {
+				time.Sleep(time.Millisecond)
+			}
+			took = append(took, time.Since(began))
+		}
+		slices.Sort(took)
+		b.ReportMetric(took[len(took)/2].Seconds()*1000, "p50-ms-with-the-command")
+		b.ReportMetric(took[len(took)*99/100].Seconds()*1000, "p99-ms")
+		b.ReportMetric(0, "ns/op")
+	})
+}
+
+// BenchmarkNamesCost is what a request that passes takes of nginx's processor time: without a
+// test, and with one of an empty folder, and of one with 100,000 names. All servers are of
+// one nginx, and take turns.
+func BenchmarkNamesCost(b *testing.B) {
+	r, _, folder := newNginxNames(b)
+	full := filepath.Join(filepath.Dir(folder), "full")
+	if err := os.Mkdir(full, 0o755); err != nil {
+		b.Fatal(err)
+	}
+	for i := range 100_000 {
+		a := netip.AddrFrom4([4]byte{100, byte(i >> 16), byte(i >> 8), byte(i)})
+		name := a.String()
+		if i%2 == 1 {
+			name = fmt.Sprintf("2001:db8:%x:%x::", i>>8, i&0xff)
+		}
+		if err := os.Link(filepath.Join(folder, ".edgeguard"), filepath.Join(full, name)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	const site = "location / { return 204; }"
+	test := r.part("server")
+	servers := []struct{ name, address, client, text string }{
+		{"plain", program.Address(b), "8.8.8.8", site},
+		{"empty-v4", program.Address(b), "8.8.8.8", test + site},
+		{"empty-v6", program.Address(b), "2001:db8:1:2:3:4:5:6", test + site},
+		{"full-v4", program.Address(b), "8.8.8.8", strings.ReplaceAll(test, folder, full) + site},
+		{"full-v6", program.Address(b), "2001::7:1:2:3:4", strings.ReplaceAll(test, folder, full) + site},
+	}
+	var conf strings.Builder
+	for _, s := range servers {
+		fmt.Fprintf(&conf, "server { listen %s; access_log off; %s }\n", s.address, s.text)
+	}
+	r.write("conf.d/cost.conf", conf.String())
+	if out, err := exec.Command("nginx", "-c", r.node.Path("nginx.conf"), "-s", "reload").CombinedOutput(); err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+	r.node.Until("nginx serves them", func() bool { return get(servers[4].address, "/", "8.8.8.8") == 204 })
+	time.Sleep(time.Second) // the old worker is gone
+	took := make([][]float64, len(servers))
+	for range b.N {
+		for i, s := range servers {
+			took[i] = append(took[i], workerTime(b, r, func(n int) { pipelined(b, s.address, s.client, n) }))
+		}
+	}
+	slices.Sort(took[0])
+	plain := took[0][len(took[0])/2]
+	for i, s := range servers {
+		slices.Sort(took[i])
+		b.ReportMetric(took[i][len(took[i])/2]-plain*float64(min(i, 1)), "µs-"+s.name)
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// workerTime returns the processor time of nginx's worker for one of many requests, in
+// microseconds.
+func workerTime(t testing.TB, r *recipe, ask func(n int)) float64 {
+	t.Helper()
+	pid, err := os.ReadFile(r.node.Path("nginx.pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	main := strings.TrimSpace(string(pid))
+	children, err := os.ReadFile("/proc/" + main + "/task/" + main + "/children")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spent := func() (ns float64) {
+		for _, child := range strings.Fields(string(children)) {
+			text, err := os.ReadFile("/proc/" + child + "/schedstat")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var one float64
+			if _, err := fmt.Sscan(string(text), &one); err != nil {
+				t.Fatal(err)
+			}
+			ns += one
+		}
+		return ns
+	}
+	const n = 20_000
+	before := spent()
+	ask(n)
+	return (spent() - before) / n / 1000
+}
+
+// pipelined asks n times on one connection, a hundred at a time.
+func pipelined(t testing.TB, server, client string, n int) {
+	t.Helper()
+	connection, err := net.Dial("tcp", server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = connection.Close() }()
+	batch := []byte(strings.Repeat("GET / HTTP/1.1\r\nHost: site\r\nX-Forwarded-For: "+client+"\r\n\r\n", 100))
+	answers := bufio.NewReader(connection)
+	for range n / 100 {
+		if _, err := connection.Write(batch); err != nil {
+			t.Fatal(err)
+		}
+		for range 100 {
+			response, err := http.ReadResponse(answers, nil)
+			if err != nil || response.StatusCode != http.StatusNoContent {
+				t.Fatal(response, err)
+			}
+		}
+	}
 }

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 
 // recipe is a snippet whose state folder is the test's, and a node with its config.
 type recipe struct {
-	t      *testing.T
+	t      testing.TB
 	name   string
 	dir    string // the test's
 	node   *program.Process
@@ -52,7 +52,7 @@ state: $DIR/state
 rules: [{name: attack, threshold: 5, guard: 1, match: {path: /attack}}]
 `
 
-func newRecipe(t *testing.T, name string, swaps ...string) *recipe {
+func newRecipe(t testing.TB, name string, swaps ...string) *recipe {
 	t.Helper()
 	r := &recipe{t: t, name: name, swaps: swaps}
 	r.node = program.NewNode(t, base)
@@ -280,7 +280,7 @@ http {
 }
 
 // newAsker returns what get does on one connection, for many questions.
-func newAsker(t *testing.T, server string) func(client string) (status int) {
+func newAsker(t testing.TB, server string) func(path, client string) (status int) {
 	t.Helper()
 	connection, err := net.Dial("tcp", server)
 	if err != nil {
@@ -288,8 +288,8 @@ func newAsker(t *testing.T, server string) func(client string) (status int) {
 	}
 	t.Cleanup(func() { _ = connection.Close() })
 	answers := bufio.NewReader(connection)
-	return func(client string) int {
-		fmt.Fprintf(connection, "GET / HTTP/1.1\r\nHost: site\r\nX-Forwarded-For: %s\r\n\r\n", client)
+	return func(path, client string) int {
+		fmt.Fprintf(connection, "GET %s HTTP/1.1\r\nHost: site\r\nX-Forwarded-For: %s\r\n\r\n", path, client)
 		response, err := http.ReadResponse(answers, nil)
 		if err != nil {
 			t.Fatal(err)
