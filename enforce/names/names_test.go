@@ -454,12 +454,14 @@ func BenchmarkFolder(b *testing.B) {
 			b.StartTimer()
 			replace(list)
 		}
+		inMs(b)
 	})
 	replace(list)
 	b.Run("compare", func(b *testing.B) {
 		for b.Loop() {
 			replace(list)
 		}
+		inMs(b)
 	})
 	b.Run("change", func(b *testing.B) {
 		one := entries("203.0.113.7/32")
@@ -470,3 +472,5 @@ func BenchmarkFolder(b *testing.B) {
 		}
 	})
 }
+
+func inMs(b *testing.B) { b.ReportMetric(b.Elapsed().Seconds()*1000/float64(b.N), "ms") }

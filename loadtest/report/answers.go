@@ -91,7 +91,7 @@ func seconds(s float64) string {
 
 // block is how soon a block is in force.
 func (r *Report) block() section {
-	s := section{Question: "How fast does a block reach everybody?", Table: &grid{Head: quoted}, Command: "go run ./loadtest report -only tools,crossing,kernel" + r.full()}
+	s := section{Question: "How fast does a block reach everybody?", Table: &grid{Head: quoted}, Command: "go run ./loadtest report -only tools,crossing,kernel,names" + r.full()}
 	s.Says = []string{"From the request that crosses the limit, of that client. limit_req is a bucket that leaks: it has no such request, and lets pass what has leaked since the first. From a log or a table a block comes when that is read, and in a fleet when the count is pushed."}
 	if t := r.Parts.Tools; t != nil {
 		for i := range t.Arms {

@@ -41,7 +41,7 @@ type Options struct {
 func groups() []group {
 	return []group{
 		instructionsGroup(), addGroup(), decideGroup(), rulesGroup(), memoryGroup(), distinctGroup(), logGroup(), captureGroup(), packetsGroup(),
-		edgesGroup(), haproxyPeersGroup(), envoyGroup(), kernelGroup(), crossingGroup(), redisGroup(), blocksGroup(),
+		edgesGroup(), haproxyPeersGroup(), envoyGroup(), kernelGroup(), namesGroup(), crossingGroup(), redisGroup(), blocksGroup(),
 		listsGroup(), decisionsGroup(), bouncersGroup(), consoleGroup(), attacksGroup(), eventsGroup(),
 	}
 }

@@ -120,7 +120,7 @@ func TestQuestionsQuoteFigures(t *testing.T) {
 			}
 		}
 	}
-	if want := map[question]int{fastQuestion: 11, blockQuestion: 4, redisQuestion: 9, ruleQuestion: 12}; !maps.Equal(quotes, want) {
+	if want := map[question]int{fastQuestion: 11, blockQuestion: 5, redisQuestion: 9, ruleQuestion: 12}; !maps.Equal(quotes, want) {
 		t.Errorf("%v figures are quoted, want %v", quotes, want)
 	}
 }
