@@ -81,9 +81,9 @@ func clearKernel(e *command.Env, c *cobra.Command, table string, all bool) (done
 			return done, err
 		}
 		fmt.Fprintf(e.Stderr, "edgeguard: the node did not do it: %s\n", safetext.Lines(err.Error()))
-		if tables, err = configuredTable(c, &done); err != nil {
-			return done, err
-		}
+		var problem error
+		tables, problem = configuredTable(c, &done)
+		defer func() { err = errors.Join(err, problem) }()
 	}
 	for _, table := range tables {
 		if err := nftables.Clear(c.Context(), table); err != nil {
@@ -131,15 +131,14 @@ func configuredTable(c *cobra.Command, done *clearResult) (tables []string, err 
 		done.Paused = nftables.TrialMark{Path: filepath.Join(cfg.State, nftables.TrialMarkName)}.WriteMark("cleared while no node answered") == nil
 	}
 	if n := cfg.Enforce.Names; n != nil {
-		if err := names.Clear(c.Context(), n.Folder); err != nil {
-			return nil, err
+		if err = names.Clear(c.Context(), n.Folder, true); err == nil {
+			done.Emptied = n.Folder
 		}
-		done.Emptied = n.Folder
 	}
 	if cfg.Enforce.NFTables != nil {
 		tables = []string{cfg.Enforce.NFTables.Table}
 	}
-	return tables, nil
+	return tables, err
 }
 
 // kernelCleared says what was done.

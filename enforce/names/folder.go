@@ -12,10 +12,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -52,6 +54,9 @@ type Folder struct {
 	place *safepath.Place // of the seed; nil before the first Replace, or after one that failed
 	claim *filelock.Lock  // nil likewise
 	names counts
+
+	// left is a copy of those left out: who asks for it must not wait for a folder.
+	left atomic.Pointer[map[netip.Prefix]struct{}]
 }
 
 // New returns a folder that is not opened before the first Replace.
@@ -74,6 +79,7 @@ func (f *Folder) Replace(ctx context.Context, _ time.Time, entries []enforce.Ent
 		return err
 	}
 	f.names.replace(entries)
+	f.showLeft()
 	if err := f.open(); err != nil {
 		return err
 	}
@@ -100,6 +106,7 @@ func (f *Folder) Apply(ctx context.Context, _ time.Time, add []enforce.Entry, re
 	for _, p := range remove {
 		gone = f.names.remove(gone, p)
 	}
+	f.showLeft()
 	if f.place == nil {
 		return fmt.Errorf("%s is not open", f.config.Path) // the whole list comes next
 	}
@@ -132,19 +139,29 @@ func (f *Folder) Close() error {
 
 // Left returns how many prefixes are left out because the folder has as many names as it
 // may.
-func (f *Folder) Left() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.names.left)
+func (f *Folder) Left() int { return len(f.leftOut()) }
+
+// leftOut is not changed by anybody.
+func (f *Folder) leftOut() map[netip.Prefix]struct{} {
+	if left := f.left.Load(); left != nil {
+		return *left
+	}
+	return nil
+}
+
+// showLeft makes what is left out known. It needs the lock.
+func (f *Folder) showLeft() {
+	if left := maps.Clone(f.names.left); len(left)+f.Left() > 0 {
+		f.left.Store(&left)
+	}
 }
 
 // Refuses returns a function that reports whether a prefix is left to the folder, and has
 // room there.
 func (f *Folder) Refuses() func(netip.Prefix) bool {
+	all := f.leftOut()
 	return func(p netip.Prefix) bool {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		_, left := f.names.left[p]
+		_, left := all[p]
 		return Fits(p) && !left
 	}
 }
@@ -231,11 +248,12 @@ func (f *Folder) compare() (missing, wrong []name, err error) {
 	return missing, wrong, nil
 }
 
-// change takes names out first, which makes room, and puts others in. It needs the lock.
-func (f *Folder) change(ctx context.Context, in, out []name) error {
+// change takes names out first, which makes room, and puts others in. One that cannot be taken
+// out keeps no other from its place. It needs the lock.
+func (f *Folder) change(ctx context.Context, in, out []name) (stays error) {
 	for i, n := range out {
 		if err := f.place.Remove(n.String()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("unblock in %s: %w", f.config.Path, err)
+			stays = fmt.Errorf("take out of %s: %w", f.config.Path, err)
 		}
 		if i%pageEntries == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -249,7 +267,7 @@ func (f *Folder) change(ctx context.Context, in, out []name) error {
 			return ctx.Err()
 		}
 	}
-	return nil
+	return stays
 }
 
 // link makes one name. Where a file may have no more links, or is another user's, the name
@@ -286,9 +304,9 @@ func (f *Folder) reachable() error {
 	}
 }
 
-// Clear removes all names from a folder that no process keeps. One that is not there needs
-// nothing.
-func Clear(ctx context.Context, path string) error {
+// Clear removes all names from a folder; kept says that it may be one that a process keeps,
+// which then puts its names back within a minute. One that is not there needs nothing.
+func Clear(ctx context.Context, path string, kept bool) error {
 	place, err := opened(path, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -301,7 +319,7 @@ func Clear(ctx context.Context, path string) error {
 	if _, err := place.Lstat(seed); err != nil {
 		return fmt.Errorf("%s: %w", path, enforce.ErrNotOurs)
 	}
-	if f.claim, err = filelock.Take(place.Path, true); err != nil {
+	if f.claim, err = filelock.Take(place.Path, true); err != nil && !kept {
 		return err
 	}
 	_, wrong, err := f.compare()

@@ -305,6 +305,13 @@ func TestRightedAtStart(t *testing.T) {
 	f = opens(t, path)
 	must(f.Replace(t.Context(), time.Now(), entries("203.0.113.7/32", "203.0.113.8/32", "203.0.113.10/32")))
 	wantFiles(t, path, "203.0.113.7", "203.0.113.8", "203.0.113.10", "README")
+	must(os.MkdirAll(in("198.51.100.9/full"), 0o755))
+	if err := f.Replace(t.Context(), time.Now(), entries("203.0.113.11/32")); err == nil || !strings.Contains(err.Error(), "198.51.100.9") {
+		t.Errorf("a folder that cannot be removed: %v", err)
+	}
+	wantFiles(t, path, "198.51.100.9", "203.0.113.11", "README")
+	must(os.RemoveAll(in("198.51.100.9")))
+	must(f.Replace(t.Context(), time.Now(), entries("203.0.113.7/32", "203.0.113.8/32", "203.0.113.10/32")))
 	for _, name := range []string{"203.0.113.7", "203.0.113.8", "203.0.113.10"} {
 		if info, err := os.Lstat(in(name)); err != nil || !info.Mode().IsRegular() {
 			t.Errorf("%s: %v, %v", name, info, err)
@@ -389,7 +396,9 @@ func TestRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantFiles(t, path, "203.0.113.7", "203.0.114.1", "203.0.114.2")
+	f.mu.Lock() // as during a change of the whole folder, for which no decision waits
 	refuses := f.Refuses()
+	f.mu.Unlock()
 	if f.Left() != 2 || refuses(list[0].Prefix) || !refuses(list[2].Prefix) || refuses(netip.MustParsePrefix("198.0.0.0/8")) {
 		t.Errorf("%d are left out", f.Left())
 	}
@@ -408,25 +417,32 @@ func TestRoom(t *testing.T) {
 func TestClear(t *testing.T) {
 	t.Parallel()
 	path := folder(t)
-	if err := Clear(t.Context(), path); err != nil {
+	if err := Clear(t.Context(), path, false); err != nil {
 		t.Errorf("a folder that is not there: %v", err)
 	}
 	f := opens(t, path)
 	if err := f.Replace(t.Context(), time.Now(), entries("203.0.113.0/24")); err != nil {
 		t.Fatal(err)
 	}
-	if err := Clear(t.Context(), path); !errors.Is(err, enforce.ErrInUse) {
+	if err := Clear(t.Context(), path, false); !errors.Is(err, enforce.ErrInUse) {
 		t.Errorf("a folder that is kept: %v", err)
 	}
+	if err := Clear(t.Context(), path, true); err != nil {
+		t.Error(err)
+	}
+	wantFiles(t, path)
+	if err := f.Replace(t.Context(), time.Now(), entries("203.0.113.0/24")); err != nil { // who keeps it goes on
+		t.Fatal(err)
+	}
 	_ = f.Close()
-	if err := Clear(t.Context(), path); err != nil {
+	if err := Clear(t.Context(), path, false); err != nil {
 		t.Error(err)
 	}
 	wantFiles(t, path)
 	if err := os.WriteFile(filepath.Join(path, "203.0.113.7"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := Clear(t.Context(), path); !errors.Is(err, enforce.ErrNotOurs) {
+	if err := Clear(t.Context(), path, false); !errors.Is(err, enforce.ErrNotOurs) {
 		t.Errorf("somebody else's folder: %v", err)
 	}
 	wantFiles(t, path, "203.0.113.7")

@@ -73,7 +73,7 @@ func tableList(n *config.NFTables) listOf {
 func Empty(ctx context.Context, now time.Time, o *enforce.Owned) error {
 	switch {
 	case o.Format == namesFormat:
-		return names.Clear(ctx, o.Path)
+		return names.Clear(ctx, o.Path, false)
 	case IsTable(o):
 		return nftables.Clear(ctx, o.Name)
 	case IsCloud(o):
