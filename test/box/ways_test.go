@@ -32,8 +32,10 @@ const (
 var ways = []way{
 	{name: "nginx", server: "nginx", asks: true, take: "ln -s ../sites-available/default /etc/nginx/sites-enabled/"},
 	{name: "nginx-geo", counts: nginxLog, server: "nginx", rotate: "/etc/logrotate.d/nginx"},
+	{name: "nginx-names", counts: nginxLog, server: "nginx", rotate: "/etc/logrotate.d/nginx"},
 	{name: "nginx-deny", counts: nginxLog, server: "nginx", rotate: "/etc/logrotate.d/nginx"},
 	{name: "caddy", server: "caddy", asks: true, take: `printf ':80\nreverse_proxy 127.0.0.1:8080\n' >/etc/caddy/Caddyfile`},
+	{name: "caddy-names", counts: "{file: /var/log/caddy/edgeguard.log, format: json}", server: "caddy", take: `printf ':80\nreverse_proxy 127.0.0.1:8080\n' >/etc/caddy/Caddyfile`},
 	{name: "ipset", counts: "apache", server: "apache2", rotate: "/etc/logrotate.d/apache2", drops: true},
 	{name: "nft", counts: nginxLog, server: "nginx", rotate: "/etc/logrotate.d/nginx", drops: true},
 	{name: "haproxy", server: "haproxy",

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"edgeguard/admin"
+	"edgeguard/admin/client"
 	"edgeguard/internal/program"
 )
 
@@ -266,11 +268,17 @@ func BenchmarkCrossing(b *testing.B) {
 	b.Run("network", func(b *testing.B) {
 		r, front, _ := newNginxNames(b)
 		asks := newAsker(b, front)
+		node, err := client.New(client.Config{Address: "unix:" + r.node.Path("admin.sock")})
+		if err != nil {
+			b.Fatal(err)
+		}
 		var took []time.Duration
 		for i := range b.N {
 			network := fmt.Sprintf("198.51.%d.", i%200)
 			began := time.Now()
-			r.must("blocks", "add", network+"0/24", "--for", "1h", "--reason", "test")
+			if _, err := node.Block(b.Context(), admin.BlockRequest{Prefix: network + "0/24", For: "1h", Reason: "test"}); err != nil {
+				b.Fatal(err)
+			}
 			for asks("/", network+"255") != 429 {
 				time.Sleep(time.Millisecond)
 			}
