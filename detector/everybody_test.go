@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"sync"
 	"testing"
 	"time"
 
@@ -223,4 +224,30 @@ func randomEverybody(t *testing.T, r *rand.Rand) *rules.Set {
 		specs = append(specs, spec)
 	}
 	return compile(t, specs...)
+}
+
+// BenchmarkEverybody decides requests of scattered addresses by a rule of each and, beside it, one of all:
+// by one goroutine and by two, each of which makes half of them.
+func BenchmarkEverybody(b *testing.B) {
+	for _, workers := range []int{1, 2} {
+		b.Run(fmt.Sprint(workers), func(b *testing.B) {
+			d := newDetector(b, compile(b,
+				rules.Spec{Name: "site", Threshold: 60000},
+				rules.Spec{Name: "all", Threshold: 60000, Window: time.Minute, Key: rules.Group{Everybody: true}, Action: edgeguard.ActionShadow},
+			), nil, nil)
+			var all sync.WaitGroup
+			for w := range workers {
+				all.Go(func() {
+					ev := visit("8.8.0.0", "/a", epoch)
+					for i := w; i < b.N; i += workers {
+						n := uint32(i) * 0x9e3779b1
+						ev.Addr = netip.AddrFrom4([4]byte{8, byte(n >> 24), byte(n >> 16), byte(n >> 8)})
+						ev.Time = epoch.Add(time.Duration(i) * 5 * time.Millisecond) // so that nothing is over
+						d.Decide(ev.Time, &ev)
+					}
+				})
+			}
+			all.Wait()
+		})
+	}
 }

@@ -147,13 +147,35 @@ func decisions() []Operation {
 	const keys = 1 << 16
 	wide := site
 	wide.Wide = rules.WideOff
+	byPath, ofAll := site, site
+	byPath.Key, byPath.Action = rules.Group{With: []string{"path"}}, edgeguard.ActionShadow
+	ofAll.Key, ofAll.Action = rules.Group{Everybody: true, With: []string{"path"}}, edgeguard.ActionShadow
+	var pages []string
+	for i := range 16 { // enough that no count is over the limit
+		pages = append(pages, fmt.Sprintf("/product/item-%03d/", i))
+	}
 	return []Operation{
+		decidePaths("Decide/path", "one meter, by address and path", v4, keys/2, 1<<17, pages, []rules.Spec{byPath}),
+		decidePaths("Decide/everybody", "one meter, by the path alone", v4, keys/2, 1<<17, pages, []rules.Spec{ofAll}),
+		fingerprint("Fingerprint/path", "the fingerprint of the first's attributes", false),
+		fingerprint("Fingerprint/everybody", "of the second's, by SHA-256 without the processor's instructions for it", true),
 		decide("Decide/one", "one meter, which counts", v4, keys, 1<<17, page, site),
 		decide("Decide/two", "two meters: one counts, the other's method does not match", v4, keys, 1<<17, page, site, login),
 		decideBatch(keys),
 		decide("Decide/ipv6/wide-off", "a /64, one meter, wide networks not counted", v6, keys, 1<<17, page, wide),
 		decide("Decide/ipv6/wide-on", "the same, and the /56 and the /48 around it", v6, keys, 1<<17, page, site),
 	}
+}
+
+func fingerprint(name, does string, everybody bool) Operation {
+	return Operation{name, does, 1 << 18, 1, func() step {
+		sum := uint64(0)
+		return func(_ int, call bool) {
+			if call {
+				sum += shard.Fingerprint("path=/product/item-001/", everybody)
+			}
+		}
+	}}
 }
 
 // outages are answers of a healthy site, each of an address that succeeded in this step.
