@@ -102,6 +102,7 @@ func (c *decision) overLimit(m *meter, x *excess) {
 		x.reportCrossing(&c.occasion, m, edgeguard.Crossing{Action: action})
 	}
 	if action >= edgeguard.ActionShadow && !r.asked { // of a recorded answer: its request is refused, or the next
+		x.count.count = m.TopCount(x.count.count)
 		c.strengthen(action, x)
 	}
 	if action == edgeguard.ActionDeny {

@@ -2,9 +2,11 @@ package detector
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 
 	"edgeguard"
+	"edgeguard/internal/unsafetext"
 	"edgeguard/rules"
 	"edgeguard/shard"
 )
@@ -26,8 +28,16 @@ func (m *meter) setShownValue(op *shard.Op, event *edgeguard.Event, last *shown)
 		op.Value = uint64(event.Port)*rules.MostMarks + 1            // it takes as many numbers as it costs
 		return event.Known&edgeguard.FieldPort != 0 && !event.Answer // the port of an answer is a client's
 	}
+	if m.Distinct == rules.DistinctAddress && event.Verified&m.Kind == 0 {
+		return false // forged ones would be as many as somebody likes
+	}
 	if last.field == m.Distinct && last.seed == m.seed {
 		op.Value = last.value
+		return true
+	}
+	if m.Distinct == rules.DistinctAddress {
+		op.Value = addressValue(m.seed, event.Addr)
+		*last = shown{m.Distinct, m.seed, op.Value}
 		return true
 	}
 	text, ok := m.AsSent(event)
@@ -37,6 +47,18 @@ func (m *meter) setShownValue(op *shard.Op, event *edgeguard.Event, last *shown)
 	op.Value = shard.Value(m.seed, text)
 	*last = shown{m.Distinct, m.seed, op.Value}
 	return true
+}
+
+// widestClient is the prefix length of an IPv6 address that counts as one: whoever has a /48 has 65,536 /64s.
+const widestClient = 48
+
+// addressValue returns what stands for an IPv4 address or an IPv6 /48.
+func addressValue(seed uint64, addr netip.Addr) uint64 {
+	b := addr.As16()
+	if !addr.Is4() {
+		clear(b[widestClient/8:])
+	}
+	return shard.Value(seed, unsafetext.String(b[:]))
 }
 
 // showOdd sets the value of an event whose text must be made first. The buffer for it is

@@ -19,6 +19,9 @@ func valueOf(m *rules.Meter, ev *edgeguard.Event) (string, bool) {
 	case rules.DistinctPath:
 		path, _, _ := strings.Cut(ev.Path, "?")
 		return strings.ReplaceAll(path, "//", "/"), ev.Known&edgeguard.FieldPath != 0
+	case rules.DistinctAddress:
+		p, _ := ev.Addr.Prefix(min(ev.Addr.BitLen(), 48))
+		return p.String(), ev.Verified&m.Kind != 0
 	case rules.DistinctHost:
 		host, _, _ := strings.Cut(strings.ToLower(ev.Host), ":")
 		return host, ev.Known&edgeguard.FieldHost != 0

@@ -176,6 +176,45 @@ func TestEverybodyIsNoAddress(t *testing.T) {
 	}
 }
 
+// TestDistinctAddresses: an address counts once, a /48 too, and a forged one not at all; above 400 one figure
+// stands for all.
+func TestDistinctAddresses(t *testing.T) {
+	var crossings []edgeguard.Crossing
+	spec := func(threshold uint32) rules.Spec {
+		return rules.Spec{Name: fmt.Sprint("from", threshold), Match: rules.Match{Path: []string{"/login"}}, Distinct: "address", Threshold: threshold, Guard: "1",
+			Key: rules.Group{Everybody: true, With: []string{"path"}}, Action: edgeguard.ActionShadow}
+	}
+	d := newDetector(t, compile(t, spec(4), spec(400)), nil, &crossings)
+	see := func(addr string) edgeguard.Verdict {
+		ev := visit(addr, "/login", epoch)
+		return d.Decide(epoch, &ev)
+	}
+	for _, addr := range []string{"203.0.113.1", "203.0.113.1", "203.0.113.2", "2001:db8:1::1", "2001:db8:1:ffff::1", "2001:db8:2::1"} {
+		if v := see(addr); v.Action != edgeguard.ActionPass {
+			t.Errorf("%s: %+v", addr, v)
+		}
+	}
+	forged := visit("203.0.113.9", "/login", epoch)
+	forged.Verified = 0
+	d.Decide(epoch, &forged)
+	if n, _ := d.Count(epoch, &forged, 0); n != 0 || len(crossings) != 0 {
+		t.Errorf("a forged one counts %d, crossings %v", n, crossings)
+	}
+	if v := see("203.0.113.3"); v.Action != edgeguard.ActionShadow || v.Count != 5 || v.Limit != 4 {
+		t.Errorf("the fifth: %+v", v)
+	}
+	for i := range 600 {
+		see(fmt.Sprintf("198.18.%d.%d", i>>8, i&255))
+	}
+	measure := compile(t, spec(4)).Meters[0].MeasureOf()
+	if v := see("203.0.113.4"); v.Count != 401 || measure.Of(v.Count) != "more than 400 different addresses" || measure.Of(9) != "9 different addresses" {
+		t.Errorf("of 606: %+v, %s", v, measure.Of(v.Count))
+	}
+	if len(crossings) != 2 || crossings[1].Count != 401 {
+		t.Errorf("crossings %+v", crossings)
+	}
+}
+
 // TestEverybodyOracle holds random rules of keys without an address, among others that block,
 // against the slow twin, in a fleet in every third round.
 func TestEverybodyOracle(t *testing.T) {
@@ -206,16 +245,25 @@ func randomEverybody(t *testing.T, r *rand.Rand) *rules.Set {
 		if r.IntN(2) == 0 {
 			spec.Action, spec.Everybody = edgeguard.ActionDeny, true
 		}
+		if r.IntN(3) == 0 {
+			spec.Distinct, spec.Threshold, spec.Scope = "address", 1+r.Uint32N(15), rules.ScopeNode
+		}
 		switch r.IntN(6) {
 		case 0:
 			spec.Match = rules.Match{Method: []string{"POST"}}
 		case 1:
+			if spec.Distinct != "" {
+				break
+			}
 			spec.Costs = []rules.Charge{{Match: rules.Match{Path: []string{"/search*"}}, Cost: 9}}
 		case 2:
 			spec.Wide = rules.WideStrict
 		case 3:
 			spec.Scope = rules.ScopeNode
 		case 4:
+			if spec.Distinct != "" {
+				break
+			}
 			spec.OnFleetLoss = rules.LossClosed
 			if spec.Action == edgeguard.ActionShadow {
 				spec.OnFleetLoss = rules.LossOpen

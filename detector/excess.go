@@ -29,7 +29,7 @@ func (x *excess) reportCrossing(o *occasion, m *meter, told edgeguard.Crossing) 
 	var buf [attributesSize]byte
 	with, _ := m.AppendAttributes(o.event, buf[:0])
 	told.Time, told.Node, told.Rule, told.Key = o.now, o.nodeOfEvent(), r.Name, m.Key(o.event.Addr, string(with))
-	told.Count, told.Limit, told.Threshold, told.Fleet = x.count.count, x.limit, r.Threshold, x.rest > 0
+	told.Count, told.Limit, told.Threshold, told.Fleet = m.TopCount(x.count.count), x.limit, r.Threshold, x.rest > 0
 	if x.width != nil {
 		told.Key.Prefix, told.Wide = x.prefix, x.width.Bits
 	}

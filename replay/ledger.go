@@ -81,7 +81,7 @@ func newLedger(c *Config) *ledger {
 // counted records the count at one event.
 func (l *ledger) counted(meter int, event *edgeguard.Event, count, cost uint32) {
 	book := &l.meters[meter]
-	book.tally.Event(count)
+	book.tally.Event(book.names.meter.TopCount(count))
 	book.names.remember(event, count, cost)
 }
 

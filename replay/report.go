@@ -133,6 +133,7 @@ func (n *names) keyOf(e shard.Entry) edgeguard.Key {
 // notePeak records the peak of a key of meter i, and passes it to the offenders.
 func (l *ledger) notePeak(meter int, e shard.Entry) {
 	book := &l.meters[meter]
+	e.Peak = book.names.meter.TopCount(e.Peak)
 	book.tally.RecordPeak(book.names.keyOf(e), e.Peak)
 	l.peaked(meter, e)
 }

@@ -27,9 +27,10 @@ const (
 	DistinctHost
 	DistinctAgent
 	DistinctParameter // a path with the parameter of its query for which the expression holds
+	DistinctAddress   // an IPv4 address or an IPv6 /48, of evidence that cannot be forged
 )
 
-var distinctNames = []string{"", "path", "port", "host", "agent", "parameter"}
+var distinctNames = []string{"", "path", "port", "host", "agent", "parameter", "address"}
 
 // String returns the name as in the config; empty for events.
 func (d Distinct) String() string { return distinctNames[d] }
@@ -68,10 +69,15 @@ func (c *compiler) distinct(m *Meter, spec *Spec) (canonical string) {
 	if m.Distinct == DistinctParameter && (m.when == nil || m.when.each == nil) {
 		c.problem(path, flaw{"the rule does not say which parameters", `name parameter in when, as in parameter contains "../"`})
 	}
-	for i := range m.charges {
-		c.checkMarks(itemPath("cost", i)+".cost", m.charges[i].cost)
+	most := uint16(MostMarks)
+	if m.Distinct == DistinctAddress {
+		most = 1
+		c.checkAddresses(m)
 	}
-	c.checkMarks("cost", m.cost)
+	for i := range m.charges {
+		c.checkMarks(itemPath("cost", i)+".cost", m.charges[i].cost, most)
+	}
+	c.checkMarks("cost", m.cost, most)
 	if slices.ContainsFunc(m.Attributes, func(a Attribute) bool { return a.String() == spec.Distinct }) {
 		c.problem(path, flaw{fmt.Sprintf("%v is part of the key, so each key has only one", m.Distinct), "remove it from key.with"})
 	}
@@ -81,11 +87,35 @@ func (c *compiler) distinct(m *Meter, spec *Spec) (canonical string) {
 	return "distinct=" + m.Distinct.String()
 }
 
-// checkMarks refuses a cost that a different value cannot have.
-func (c *compiler) checkMarks(path string, cost uint16) {
-	if cost > MostMarks {
-		c.problem(path, flaw{fmt.Sprintf("a different value cannot cost %d", cost), fmt.Sprintf("use 1 to %d", MostMarks)})
+// checkAddresses refuses different addresses where there are none.
+func (c *compiler) checkAddresses(m *Meter) {
+	if !m.Everybody {
+		c.problem("count.distinct", flaw{"the address is part of the key, so each key has only one", "set key: {address: none}, with what they have in common"})
 	}
+	if m.Kind&edgeguard.Verifiable == 0 {
+		c.problem("count.distinct", flaw{fmt.Sprintf("a stranger forges as many addresses of %vs as he likes", events[m.Kind]), "count requests, responses, handshakes or failed logins"})
+	}
+}
+
+// checkMarks refuses a cost that a different value cannot have.
+func (c *compiler) checkMarks(path string, cost, most uint16) {
+	if cost <= most {
+		return
+	}
+	fix := fmt.Sprintf("use 1 to %d", most)
+	if most == 1 {
+		fix = "remove it: an address counts as one"
+	}
+	c.problem(path, flaw{fmt.Sprintf("a different value cannot cost %d", cost), fix})
+}
+
+// TopCount returns a count as it is told: that of addresses is too low above [MaxDistinct], where one more
+// stands for all.
+func (m *Meter) TopCount(count uint32) uint32 {
+	if m.Distinct == DistinctAddress {
+		return min(count, MaxDistinct+1)
+	}
+	return count
 }
 
 // AsSent returns the text that the meter counts of the event, if it is in the form in which
@@ -148,7 +178,9 @@ func (m *Meter) MeasureOf() words.Measure {
 	case m.Sends && m.match.need&edgeguard.FieldPath != 0:
 		u.One = "attempt"
 	}
-	u.Many = u.One + "s"
+	if u.Many = u.One + "s"; m.Distinct == DistinctAddress {
+		u.Many = u.One + "es"
+	}
 	return u
 }
 

@@ -34,7 +34,7 @@ func TestDistinct(t *testing.T) {
 		t.Errorf("networks: %s", got)
 	}
 	m := &set.Meters[1]
-	if m.Fields() != edgeguard.FieldPath || m.MeasureOf().Of(1) != "1 different path" || m.MeasureOf().Of(401) != "at least 401 different paths" || set.Meters[0].MeasureOf().Of(401) != "401 requests" {
+	if m.Fields() != edgeguard.FieldPath || m.MeasureOf().Of(1) != "1 different path" || m.MeasureOf().Of(401) != "more than 400 different paths" || set.Meters[0].MeasureOf().Of(401) != "401 requests" {
 		t.Errorf("%v: %+v, %+v", m.Fields(), m.MeasureOf(), set.Meters[0].MeasureOf())
 	}
 }

@@ -32,7 +32,7 @@ type Spec struct {
 	// Cost is what a matching event adds to the count: 1 by default.
 	Cost uint32
 	// Distinct is the field whose different values a key shows in the window are counted,
-	// in place of events: "path", "port", "host" or "agent". Each adds its cost, 1 to 4, once. Empty: events.
+	// in place of events: "path", "port", "host", "agent", "parameter" or "address". Each adds its cost, 1 to 4, once. Empty: events.
 	Distinct string
 	// Costs are dearer and cheaper events; the first that matches wins over
 	// Cost.

@@ -10,7 +10,7 @@ type Measure struct {
 	One  string `json:"one"`
 	Many string `json:"many"`
 	// Exact is the highest figure that is exact: one above it says at least how many there
-	// were. 0: all are.
+	// were, and the next that there were more. 0: all are.
 	Exact uint32 `json:"exact,omitempty"`
 }
 
@@ -37,6 +37,8 @@ func (u Measure) Of(n uint32) string {
 		return "count " + amount
 	case u.Many == costs:
 		return costs + " " + amount
+	case u.Exact > 0 && n == u.Exact+1:
+		return "more than " + u.Amount(u.Exact) + " " + u.Many
 	case u.Exact > 0 && n > u.Exact:
 		amount = "at least " + amount
 	}

@@ -14,6 +14,7 @@ func TestMeasure(t *testing.T) {
 		{Measure{Each: 1, One: "request", Many: "requests"}, 1901, 1900, "1,901 requests, limit 1,900"},
 		{paths, 12, 10, "6 different paths, limit 5"},
 		{paths, 2, 1, "1 different path, limit 0.5"},
+		{Measure{Each: 1, One: "different address", Many: "different addresses", Exact: 400}, 401, 9, "more than 400 different addresses, limit 9"},
 		{paths, 402, 400, "at least 201 different paths, limit 200"},
 		{attempts, 0, 84, "0 attempts, limit 21"},
 		{attempts, 86, 82, "21.5 attempts, limit 20.5"},

@@ -101,7 +101,8 @@ func (s *Status) Counts(now time.Time, rule string, n int) (admin.Counts, bool) 
 	words := tuning.ConfigOf(m)
 	words.Live, words.Top, words.Events = true, max(n, tuning.DefaultTop), words.Unit.Many
 	out := admin.Counts{Tally: tuning.NewTally(words), LimitOf: r.Guard.Limit, People: r.People}
-	proven(g.Tables(), m, s.from.Clock.Local(now), out.Tally.Count, func(e *shard.Entry) { out.Tally.RecordLeader(keyOf(m, e), e.Count) })
+	proven(g.Tables(), m, s.from.Clock.Local(now), func(count uint32) bool { return out.Tally.Count(m.TopCount(count)) },
+		func(e *shard.Entry) { out.Tally.RecordLeader(keyOf(m, e), m.TopCount(e.Count)) })
 	return out, true
 }
 
@@ -121,7 +122,7 @@ func (s *Status) Top(now time.Time, n int) []admin.KeyCount {
 			}
 			key := keyOf(meter, e)
 			for _, i := range meter.Rules {
-				top.add(admin.KeyCount{Rule: set[i].Name, Key: key, Count: e.Count, Limit: set[i].Limit, Unit: unit})
+				top.add(admin.KeyCount{Rule: set[i].Name, Key: key, Count: meter.TopCount(e.Count), Limit: set[i].Limit, Unit: unit})
 			}
 		})
 	}
