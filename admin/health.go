@@ -218,15 +218,13 @@ func (s *Stats) listenersText() (string, bool) {
 
 func (s *Stats) fleetText() (string, bool) {
 	f := s.Fleet
-	switch {
+	switch lost := f.Lost(); {
 	case f == nil:
 		return "", true
-	case f.Trouble == "joining" || f.Trouble == "starting":
-		return "Joining the fleet", false
-	case !f.Up && f.Since.IsZero():
-		return "Cut off from the fleet", false
-	case !f.Up:
-		return "Cut off from the fleet for " + words.Length(max(0, s.Time.Sub(f.Since))), false
+	case lost != "" && f.Since.IsZero():
+		return upper(lost), false
+	case lost != "":
+		return upper(lost) + " for " + words.Length(max(0, s.Time.Sub(f.Since))), false
 	}
 	return fmt.Sprintf("Redis %.1f s, %s", f.PushLag, words.Plural(f.Alive, "node", "nodes")), true
 }
@@ -308,7 +306,7 @@ func (s *Stats) stateText() (string, bool) {
 }
 
 func (s *Stats) clockText() (string, bool) {
-	if s.Fleet == nil || !s.Fleet.Up {
+	if s.Fleet == nil || s.Fleet.Lost() != "" {
 		return "", true
 	}
 	return fmt.Sprintf("Clock %+.3f s beside Redis", s.Fleet.Ahead), true

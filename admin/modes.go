@@ -11,10 +11,21 @@ import (
 // mostNamed is how many nodes a sentence names.
 const mostNamed = 3
 
+// Lost says that a node works without its fleet; empty for one that has joined it, or needs none.
+func (f *Fleet) Lost() string {
+	switch {
+	case f == nil || f.Up:
+		return ""
+	case f.Trouble == "joining" || f.Trouble == "starting":
+		return "joining the fleet"
+	}
+	return "cut off from the fleet"
+}
+
 // Modes says on how many nodes of the fleet blocks are enforced, and which nodes are not in step; empty
 // where no other node is known.
 func (f *Fleet) Modes() (text string, inStep bool) {
-	if f == nil || !f.Up || f.Alive < 2 {
+	if f == nil || f.Lost() != "" || f.Alive < 2 {
 		return "", true
 	}
 	nodes, monitors := words.Plural(f.Alive, "node", "nodes"), len(f.Monitors)
@@ -59,10 +70,12 @@ func (s *Stats) modeText() (text string, known bool) {
 	case modes == "":
 		return "Enforcing", true
 	default:
-		return strings.ToUpper(modes[:1]) + modes[1:], inStep
+		return upper(modes), inStep
 	}
 	if !inStep {
 		text += "; " + modes
 	}
 	return text, false
 }
+
+func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

@@ -26,11 +26,6 @@ type Stats struct {
 	// Ready says that the node has restored its state and listens wherever the
 	// config says.
 	Ready bool `json:"ready"`
-	// Conditions are in words what keeps it from being ready or makes it less
-	// than it should be, such as "accesslog /var/log/x: permission denied".
-	Conditions []string `json:"conditions,omitempty"`
-	// Kinds are the kinds of these alarms: words that name no address.
-	Kinds []string `json:"kinds,omitempty"`
 	// Health is a row for each part of the node, the worst first.
 	Health []HealthRow `json:"health,omitempty"`
 	// Needs are what an operator should look at beside the alarms.

@@ -11,7 +11,12 @@ import (
 
 // conditions are the alarms that last.
 func (u *underTest) conditions() string {
-	return strings.Join(u.view().Stats().Conditions, "\n")
+	stats := u.view().Stats()
+	var all []string
+	for _, a := range stats.Alarms() {
+		all = append(all, a.Text)
+	}
+	return strings.Join(all, "\n")
 }
 
 // Fault 32: a list, a state and a port that cannot be had are alarms, each

@@ -166,7 +166,7 @@ func TestReloadRefuses(t *testing.T) {
 	if u.pipeline.Current() != before {
 		t.Error("something was changed")
 	}
-	if s := u.view().Stats(); s.Reload == nil || s.Reload.OK || len(s.Conditions) == 0 {
+	if s := u.view().Stats(); s.Reload == nil || s.Reload.OK || len(s.Alarms()) == 0 {
 		t.Errorf("the failed reload is not shown: %+v", s)
 	}
 	u.yaml = small

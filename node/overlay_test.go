@@ -185,12 +185,12 @@ func TestOverlayOfARuleThatIsGone(t *testing.T) {
 	if unused := u.view().Unused(); len(unused) != 1 || unused[0].Rule != "site" {
 		t.Errorf("unused: %+v", unused)
 	}
-	u.eventually("it is a condition", func() bool { return strings.Contains(fmt.Sprint(u.view().Stats().Conditions), "overlay of rule site") })
+	u.eventually("it is a condition", func() bool { return strings.Contains(u.conditions(), "overlay of rule site") })
 	u.yaml = tuned
 	u.must(u.Reload())
 	u.wants(800)
-	if stats := u.view().Stats(); len(stats.Conditions) != 0 || len(u.view().Unused()) != 0 {
-		t.Errorf("still reported: %v", stats.Conditions)
+	if said := u.conditions(); said != "" || len(u.view().Unused()) != 0 {
+		t.Errorf("still reported: %s", said)
 	}
 	u.yaml = strings.Replace(tuned, "name: site", "name: page", 1)
 	u.must(u.Reload())

@@ -83,7 +83,8 @@ func TestPackets(t *testing.T) {
 
 // misses reports whether an alarm says that an interface is not there.
 func (u *underTest) misses(name string) bool {
-	return slices.ContainsFunc(u.view().Stats().Conditions, func(text string) bool { return strings.Contains(text, name) && strings.Contains(text, "waited for") })
+	stats := u.view().Stats()
+	return slices.ContainsFunc(stats.Alarms(), func(a admin.Alarm) bool { return strings.Contains(a.Text, name) && strings.Contains(a.Text, "waited for") })
 }
 
 // pair is two interfaces, far and near, at the ends of one wire.

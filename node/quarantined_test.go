@@ -147,7 +147,7 @@ func TestHeldInFleet(t *testing.T) {
 		t.Error("the wrong ones wait")
 	}
 	b.eventually("there is an alarm", func() bool {
-		return strings.Contains(strings.Join(b.view().Stats().Conditions, "\n"), "2 blocks by edge-a would refuse 100 % of the last 5 minutes' requests here and await confirmation")
+		return strings.Contains(b.conditions(), "2 blocks by edge-a would refuse 100 % of the last 5 minutes' requests here and await confirmation")
 	})
 	syncs := b.fleet().Syncs
 	b.Node.fleet.Resync()
@@ -175,7 +175,7 @@ func TestHeldInFleet(t *testing.T) {
 		t.Fatal("nothing was taken back")
 	}
 	a.eventually("it is taken back", func() bool { return !a.blocked("198.19.0.7") })
-	b.eventually("the alarm has ended", func() bool { return len(b.view().Stats().Conditions) == 0 })
+	b.eventually("the alarm has ended", func() bool { return b.conditions() == "" })
 	if len(b.view().Held()) != 0 || b.blocked("198.19.0.7") {
 		t.Error("something waits still")
 	}

@@ -322,7 +322,7 @@ func reach(stats *admin.Stats) string {
 	switch f := stats.Fleet; {
 	case f == nil:
 		return "on this node"
-	case !f.Up:
+	case f.Lost() != "":
 		return "on this node now, and on the others of the fleet when Redis can be reached again"
 	case f.Alive > 1:
 		return fmt.Sprintf("on all %s nodes of the fleet", words.Number(f.Alive))

@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"edgeguard/admin"
@@ -45,6 +46,7 @@ func (p *nodeHandlers) fleet(_ http.ResponseWriter, r *http.Request) (string, an
 	}
 	for i := range nodes {
 		row := newNodeRow(&nodes[i], own, p.reader.Now())
+		row.OtherRules = row.Alive && slices.Contains(shown.Fleet.OtherRules, row.Name)
 		switch f := row.Figures; {
 		case !row.Alive:
 		case f == nil:
@@ -84,7 +86,6 @@ func newNodeRow(n, own *admin.FleetNode, now time.Time) nodeRow {
 	row.Agrees = n.Alive && own.Name != "" && n.List == own.List && n.Digest == own.Digest
 	if f := n.Figures; f != nil {
 		row.Memory = words.PercentShare(f.Memory)
-		row.OtherRules = row.Ours && own.Figures != nil && f.Rules != own.Figures.Rules
 	}
 	return row
 }

@@ -51,7 +51,7 @@ func (p *nodeHandlers) now(w http.ResponseWriter, r *http.Request) (string, any)
 	span, _ := readSpan(r.URL.Query(), p.reader.Now())
 	shown := &nowPage{frame: f, Past: span.Last == 0, Hidden: p.view.Discreet(), All: "/changes"}
 	shown.Chart = chartOf(p.view, r, &shown.frame)
-	facts := nowFacts{Past: shown.Past, Starting: !f.stats.Ready, Monitor: f.stats.Monitor, CutOff: f.stats.Fleet != nil && !f.stats.Fleet.Up}
+	facts := nowFacts{Past: shown.Past, Starting: !f.stats.Ready, Monitor: f.stats.Monitor, Lost: f.stats.Fleet.Lost()}
 	var from, until time.Time // of changes
 	if shown.Past {
 		from, until = span.From, span.Until
@@ -131,13 +131,14 @@ func lately(stats *admin.Stats, all []watch.Series) (requests, refused uint64) {
 
 // nowFacts are what the front page says in one sentence.
 type nowFacts struct {
-	Past, Starting, Monitor, CutOff bool
-	From, Until                     string // of a past time
-	Known                           bool   // something was measured in it
-	Attacks                         int    // that go on, or did then
-	Requests, Refused               uint64
-	Needs                           int
-	Modes                           string // of the nodes of a fleet
+	Past, Starting, Monitor bool
+	Lost                    string // of its fleet
+	From, Until             string // of a past time
+	Known                   bool   // something was measured in it
+	Attacks                 int    // that go on, or did then
+	Requests, Refused       uint64
+	Needs                   int
+	Modes                   string // of the nodes of a fleet
 }
 
 // say makes the sentence.
@@ -151,8 +152,8 @@ func (f *nowFacts) say() string {
 		return fmt.Sprintf("From %s to %s %s.", f.From, f.Until, said)
 	case f.Starting:
 		return "This node is starting: not everything is read or listens yet. " + upper(said) + f.wants()
-	case f.CutOff:
-		return "This node is cut off from its fleet. Here " + said + f.wants()
+	case f.Lost != "":
+		return "This node is " + f.Lost + ". Here " + said + f.wants()
 	case f.Requests > 0 && f.Refused == 0 && f.Needs == 0 && f.Attacks == 0:
 		return "All is quiet: " + said + f.wants()
 	}

@@ -13,7 +13,7 @@ func TestNowSays(t *testing.T) {
 		"No attack goes on, no request came in the last five minutes, and nothing needs you.":                                                               {},
 		"No attack goes on, 33.3 % of requests would be refused, and nothing needs you.":                                                                    {Monitor: true, Requests: 3, Refused: 1},
 		"All is quiet: no attack goes on, no request would be refused, and nothing needs you.":                                                              {Monitor: true, Requests: 3},
-		"This node is cut off from its fleet. Here no attack goes on, 50 % of requests are refused, and one thing needs you.":                               {CutOff: true, Requests: 2, Refused: 1, Needs: 1},
+		"This node is cut off from the fleet. Here no attack goes on, 50 % of requests are refused, and one thing needs you.":                               {Lost: "cut off from the fleet", Requests: 2, Refused: 1, Needs: 1},
 		"This node is starting: not everything is read or listens yet. No attack goes on, no request came in the last five minutes, and nothing needs you.": {Starting: true},
 		"From 02:00 to 03:00 two attacks went on, and 50 % of requests were refused.":                                                                       {Past: true, Known: true, From: "02:00", Until: "03:00", Requests: 2, Refused: 1, Needs: 4, Starting: true, Attacks: 2},
 		"From 02:00 to 03:00 no attack went on, and 50 % of requests would have been refused.":                                                              {Past: true, Known: true, Monitor: true, From: "02:00", Until: "03:00", Requests: 2, Refused: 1},

@@ -20,7 +20,7 @@ var nodeParts = []part{
 		gauge("build_info", "Always 1; the version and build of this program.", "version goversion revision",
 			func(s *scrape, to series) { add(to, 1, s.Version, runtime.Version(), revision()) }),
 		gauge("ready", "1 if the node has restored its state and listens.", "", func(s *scrape, to series) { is(to, s.Ready) }),
-		gauge("conditions", "Conditions that degrade the node now.", "", func(s *scrape, to series) { add(to, len(s.Conditions)) }),
+		gauge("conditions", "Conditions that degrade the node now.", "", func(s *scrape, to series) { add(to, len(s.Alarms())) }),
 		gauge("monitor_mode", "1 in mode monitor, which enforces nothing.", "", func(s *scrape, to series) { is(to, s.Monitor) }),
 		gauge("start_time_seconds", "When the node started, in unix seconds.", "", func(s *scrape, to series) { at(to, s.Started) }),
 		counter("events_total", "Events decided: pass, shadow or deny.", "action", func(s *scrape, to series) {

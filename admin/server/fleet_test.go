@@ -63,7 +63,12 @@ func TestReadyNamesAReason(t *testing.T) {
 		{false, true, []string{"listen"}, `{"ready":false,"degraded":true,"reason":"alarms: listen"}`},
 	} {
 		n.mu.Lock()
-		n.stats.Ready, n.stats.Fleet.Up, n.stats.Kinds = test.ready, test.up, test.kinds
+		n.stats.Ready, n.stats.Fleet.Up = test.ready, test.up
+		var alarms []admin.Alarm
+		for _, kind := range test.kinds {
+			alarms = append(alarms, admin.NewAlarm(kind, admin.PartState, "a secret", start, false, false))
+		}
+		n.stats.Judge(alarms)
 		n.mu.Unlock()
 		if _, body := s.ask(t, request{method: "GET", path: "/readyz"}); strings.TrimSpace(string(body)) != test.want {
 			t.Errorf("%+v: %s", test, body)
@@ -75,7 +80,7 @@ func TestReadyNamesAReason(t *testing.T) {
 // names no address.
 func TestReadyWithoutRedis(t *testing.T) {
 	n, _ := full(t)
-	n.stats.Conditions = nil
+	n.stats.Judge(nil)
 	s := serve(t, n, server.Config{TokenFile: tokenFile(t, secret)})
 	for up, want := range map[bool]string{
 		false: `{"ready":true,"degraded":true,"reason":"fleet: unreachable"}`,

@@ -29,7 +29,7 @@ var update = flag.Bool("update", false, "write the golden files again")
 // full is a node of which every figure is set.
 func full(t testing.TB) (*node, server.Config) {
 	n := newNode()
-	n.stats.Conditions = []string{"nft: exit status 1"}
+	n.stats.Judge([]admin.Alarm{admin.NewAlarm("enforcer", admin.PartLists, "nft: exit status 1", start, true, false)})
 	n.stats.Events = admin.Totals{Decided: 10, Passed: 6, Shadowed: 1, Denied: 3, Served: 1, Spared: 2, Late: 1, Early: 1}
 	n.stats.Tables = admin.Tables{Keys: 5, Rings: 1, Expired: 2, Evicted: 1, Limit: 1 << 29, Used: 1 << 20, Parts: map[string]int64{"keys": 4096, "rings": 4096, "sketch": 100}}
 	n.stats.Sources = []admin.Source{{Name: "auth 127.0.0.1:9180", Events: 7, Refused: 4, Late: 2}, {Name: "log /var/log/nginx/access.log", Events: 3}, {Name: "log /var/log/nginx/access.log", Events: 3}, {Name: "packets eth0", Events: 9, Malformed: 1, Dropped: 8}}

@@ -45,10 +45,14 @@ func (s *reads) getReady(w http.ResponseWriter, _ *http.Request) *call.Problem {
 // degradedBy returns what degrades the node, in words without an address; "" if
 // nothing does.
 func degradedBy(stats *admin.Stats) string {
-	if stats.Fleet != nil && !stats.Fleet.Up {
+	if stats.Fleet.Lost() != "" {
 		return "fleet: " + stats.Fleet.Trouble
 	}
-	kinds := slices.Sorted(slices.Values(stats.Kinds))
+	var kinds []string // words that name no address
+	for _, a := range stats.Alarms() {
+		kinds = append(kinds, a.Kind)
+	}
+	slices.Sort(kinds)
 	if kinds = slices.Compact(kinds); len(kinds) > 0 {
 		return "alarms: " + strings.Join(kinds, ", ")
 	}

@@ -121,7 +121,8 @@ func TestHealthAndReady(t *testing.T) {
 	s := serve(t, n, server.Config{TokenFile: tokenFile(t, secret)})
 	for ready, want := range map[bool]int{true: 200, false: 503} {
 		n.mu.Lock()
-		n.stats.Ready, n.stats.Conditions = ready, []string{"accesslog /var/log/secret.log: permission denied"}
+		n.stats.Ready = ready
+		n.stats.Judge([]admin.Alarm{admin.NewAlarm("log", admin.PartLogs, "accesslog /var/log/secret.log: permission denied", start, true, false)})
 		n.mu.Unlock()
 		status, body := s.ask(t, request{method: "GET", path: "/readyz"})
 		if status != want || strings.Contains(string(body), "secret") {

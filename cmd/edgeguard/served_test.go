@@ -72,14 +72,16 @@ func TestServedBehindNginx(t *testing.T) {
 				return now
 			}
 			if time.Now().After(deadline) {
-				t.Fatalf("not seen: %s: %+v", what, now.Conditions)
+				t.Fatalf("not seen: %s: %+v", what, now.Alarms())
 			}
 			time.Sleep(100 * time.Millisecond) // the pace of who sends, and of the questions
 		}
 	}
-	served := func(now *admin.Stats) bool { return slices.Contains(now.Kinds, "blocked_served") }
+	served := func(now *admin.Stats) bool {
+		return slices.ContainsFunc(now.Alarms(), func(a admin.Alarm) bool { return a.Kind == "blocked_served" })
+	}
 	now := sends("the attacker is served", 5, served)
-	text := strings.Join(now.Conditions, "\n")
+	text := fmt.Sprint(now.Alarms())
 	if !strings.Contains(text, "access.log: ") || !strings.Contains(text, "203.0.113.5's with status 200") || !strings.Contains(text, "edgeguard snippets") || strings.Contains(text, "other.log") {
 		t.Error(text)
 	}

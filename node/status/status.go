@@ -247,9 +247,6 @@ func (s *Status) judge(out *admin.Stats) {
 		all = append(all, admin.NewAlarm(a.Kind, part, a.Text, s.from.Clock.Epoch(a.Since).UTC(), acts, alarm.Awaits(a.Kind)))
 	}
 	out.Judge(all)
-	for _, a := range out.Alarms() {
-		out.Conditions, out.Kinds = append(out.Conditions, a.Text), append(out.Kinds, a.Kind)
-	}
 }
 
 // tables adds up the tables of all meters.

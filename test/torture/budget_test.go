@@ -118,8 +118,8 @@ rules:
 	}
 	t.Logf("%d blocks of one request in %v, %d MiB resident at the start", flood, took.Round(time.Millisecond), before>>20)
 	check("after the flood")
-	if s := n.status(); s.Evicted < uint64(flood/2) || len(s.Conditions) == 0 {
-		t.Errorf("%d were evicted, conditions %q", s.Evicted, s.Conditions)
+	if s := n.status(); s.Evicted < uint64(flood/2) || len(s.Alarms()) == 0 {
+		t.Errorf("%d were evicted, conditions %v", s.Evicted, s.Alarms())
 	}
 	n.Stop()
 	n.start()

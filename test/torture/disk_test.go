@@ -38,7 +38,8 @@ func (n *node) decides(ask *asker, client string) {
 // trouble returns what the node says is wrong now.
 func (n *node) trouble() string {
 	n.t.Helper()
-	return strings.Join(n.status().Conditions, "\n")
+	s := n.status()
+	return fmt.Sprint(s.Alarms())
 }
 
 // kept reports whether a block is in the state file, which must be whole.

@@ -38,7 +38,7 @@ enforcers, and its fleet.
 The exit code is 0 if the node is ready and has no condition, 1 if it is not ready
 or has one, and 2 if it does not answer.`,
 		Example: `  edgeguard status
-  edgeguard status --json | jq .conditions
+  edgeguard status --json | jq '.health[].alarms'
   edgeguard status > /dev/null || echo look at edgeguard`,
 		Args: command.NoArguments,
 	}

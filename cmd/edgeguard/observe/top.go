@@ -205,11 +205,11 @@ func drawTop(out *bytes.Buffer, e *command.Env, before, now *admin.Stats, attack
 		fmt.Fprintln(out, output.Paint(output.Red, fmt.Sprintf("%s requests were not counted", words.Number(n)), e.Colour))
 	}
 	drawFleet(out, e, before.Fleet, now, rate)
-	for _, c := range now.Conditions {
-		if now.Fleet != nil && c == now.Fleet.Fix {
+	for _, a := range now.Alarms() {
+		if now.Fleet != nil && a.Text == now.Fleet.Fix {
 			continue // the fleet's line says it
 		}
-		fmt.Fprintln(out, output.Paint(output.Red, "! "+clip(safetext.Strip(c), e.Width-len("! ")), e.Colour))
+		fmt.Fprintln(out, output.Paint(output.Red, "! "+clip(safetext.Strip(a.Text), e.Width-len("! ")), e.Colour))
 	}
 	fmt.Fprintln(out)
 	if len(attacks) > 0 {
@@ -246,7 +246,7 @@ func drawFleet(out *bytes.Buffer, e *command.Env, before *admin.Fleet, now *admi
 	if f == nil {
 		return
 	}
-	if !f.Up {
+	if f.Lost() != "" {
 		lost := "fleet " + safetext.Strip(f.Namespace) + " degraded"
 		if !f.Since.IsZero() {
 			lost += " for " + words.Span(max(0, now.Time.Sub(f.Since)).Round(time.Second))

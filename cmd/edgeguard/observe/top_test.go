@@ -35,10 +35,12 @@ func TestTopShowsTheFleet(t *testing.T) {
 		{"joining", nil, &admin.Fleet{Namespace: "edge", Fix: "wait"}, output.Red + "fleet edge degraded: wait" + output.Reset + "\n"},
 	} {
 		before := admin.Stats{Time: now.Add(-time.Second), Fleet: c.before}
-		after := admin.Stats{Time: now, Started: now, Fleet: c.fleet, Conditions: []string{"the disk is full"}}
-		if c.fleet != nil && !c.fleet.Up {
-			after.Conditions = append(after.Conditions, c.fleet.Fix)
+		after := admin.Stats{Time: now, Started: now, Fleet: c.fleet}
+		alarms := []admin.Alarm{admin.NewAlarm("disk", admin.PartState, "the disk is full", now, true, false)}
+		if c.fleet.Lost() != "" {
+			alarms = append(alarms, admin.NewAlarm("fleet", admin.PartFleet, c.fleet.Fix, now, true, false))
 		}
+		after.Judge(alarms)
 		var screen bytes.Buffer
 		drawTop(&screen, &command.Env{Colour: true}, &before, &after, nil, &admin.Top{})
 		if got := screen.String(); (c.want == "") == strings.Contains(got, "fleet") || !strings.Contains(got, c.want) {

@@ -98,7 +98,7 @@ func (n *node) joined(ctx context.Context, nodes int) error {
 		case <-time.After(20 * time.Millisecond):
 		}
 		if time.Since(begun) > patience {
-			return fmt.Errorf("edgeguard does not join its fleet: %v %v: %s", err, status.Conditions, program.LastLine([]byte(n.process.Said())))
+			return fmt.Errorf("edgeguard does not join its fleet: %v %v: %s", err, status.Alarms(), program.LastLine([]byte(n.process.Said())))
 		}
 	}
 }

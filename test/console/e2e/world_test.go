@@ -128,7 +128,7 @@ func degraded(t *testing.T) *world {
 	redis.Cut()
 	one.Until("it says what is wrong", func() bool {
 		s := one.status()
-		return !s.Fleet.Up && s.Enforcers[0].Failing > 0 && len(s.Conditions) > 0
+		return !s.Fleet.Up && s.Enforcers[0].Failing > 0 && len(s.Alarms()) > 0
 	})
 	return &world{name: "degraded", node: one, other: two, pages: append([]string{"/fleet"}, everywhere...)}
 }
