@@ -9,8 +9,11 @@ import (
 	"edgeguard/internal/words"
 )
 
-// NeedCustomers is the kind of need to look at blocks whose addresses may be customers'.
-const NeedCustomers = "customers"
+// The kinds of [Need]: to look at blocks whose addresses may be customers', or at a rule's threshold.
+const (
+	NeedCustomers = "customers"
+	NeedThreshold = "threshold"
+)
 
 // MostCustomers is how many blocks are named that may be customers': the newest.
 const MostCustomers = 20
@@ -22,6 +25,21 @@ type Need struct {
 	Since time.Time `json:"since"`
 	// Prefixes are the blocks that may be customers', the newest first.
 	Prefixes []netip.Prefix `json:"prefixes,omitempty"`
+	// Rule is the one for which the last day speaks for another threshold, and Threshold that.
+	Rule      string `json:"rule,omitempty"`
+	Threshold uint32 `json:"threshold,omitempty"`
+}
+
+// NewThreshold returns the need to look at the threshold of a rule, for which the last day speaks for another one.
+func NewThreshold(rule string, threshold, now uint32, since time.Time) Need {
+	says := "A few count far above the rest, and under the limit of %s"
+	if threshold > now {
+		says = "The limit of %s is among what many count, and not between them and the few far above"
+	}
+	return Need{
+		Kind: NeedThreshold, Since: since.UTC(), Rule: rule, Threshold: threshold,
+		Text: fmt.Sprintf(says+": the last day speaks for a threshold of %s, where it is %s.", rule, words.Number(threshold), words.Number(now)),
+	}
 }
 
 // NewCustomers returns the need to look at blocks in force whose addresses may be customers', the newest

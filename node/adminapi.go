@@ -102,6 +102,7 @@ func (a *adminAPI) readTokens() {
 func (a *adminAPI) check(now time.Time, p *pipeline.Pipeline) {
 	a.listeners.Check(now)
 	a.status.KeepHistory(now)
+	a.status.KeepAdvice(now)
 	a.tellAttacks(now)
 	a.noteRates(a.status.Now(), p)
 }

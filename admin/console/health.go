@@ -67,6 +67,9 @@ func needs(stats *admin.Stats) (all []banner) {
 		for _, prefix := range n.Prefixes {
 			one.Links = append(one.Links, link{Name: prefix.Addr().String(), Path: "/address/" + prefix.Addr().String() + "?view=blocked"})
 		}
+		if n.Rule != "" {
+			one.Link, one.Label = tryPath(n.Rule, n.Threshold), "Look at what it would do"
+		}
 		if len(one.Links) == 1 {
 			one.Link, one.Label, one.Links = one.Links[0].Path, "Look at why", nil
 		}

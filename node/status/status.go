@@ -20,10 +20,13 @@ import (
 // Status is the node as the admin API shows it: an admin.Reader. Its times are
 // wall-clock times; the node's own may differ after a step of the clock. Make
 // one with New; it is safe for concurrent use.
-type Status struct{ from Sources }
+type Status struct {
+	from   Sources
+	advice advice
+}
 
 // New returns a Status that reads from the sources.
-func New(from Sources) *Status { return &Status{from} }
+func New(from Sources) *Status { return &Status{from: from} }
 
 // Now implements admin.Reader.
 func (s *Status) Now() time.Time { return s.from.Clock.Epoch(s.from.Clock.Now()) }
@@ -227,6 +230,7 @@ func (s *Status) Stats() admin.Stats {
 	if need, ok := admin.NewCustomers(s.customers(), out.Monitor); ok {
 		out.Needs = append(out.Needs, need)
 	}
+	out.Needs = append(out.Needs, s.advised(g)...)
 	slices.SortFunc(out.Decisions, func(a, b admin.Decisions) int {
 		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Action, b.Action), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Count, b.Count))
 	})

@@ -128,6 +128,9 @@ func drawStatus(p *command.Env, s *admin.Stats) {
 // needLine writes what an operator should look at, and the command for it.
 func needLine(n *admin.Need) string {
 	line := strings.TrimSuffix(clean(n.Text), ".")
+	if n.Rule != "" {
+		return line + ": edgeguard rules " + clean(n.Rule) // the rule's figures
+	}
 	for i, prefix := range n.Prefixes {
 		line += []string{": edgeguard explain ", ", "}[min(i, 1)] + prefix.Addr().String()
 	}

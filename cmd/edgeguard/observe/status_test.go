@@ -85,4 +85,8 @@ func TestStatusNamesWhoMayBeACustomer(t *testing.T) {
 	if got, want := needLine(&n), "2 addresses are blocked and may be customers: ?[1mx: edgeguard explain 203.0.113.7, 2001:db8::"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	n = admin.Need{Text: "A few count far above.", Rule: "site", Threshold: 80}
+	if got, want := needLine(&n), "A few count far above: edgeguard rules site"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 }
