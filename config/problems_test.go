@@ -514,6 +514,8 @@ func TestUnsuppliedWarnings(t *testing.T) {
 		{"requests and answers of HAProxy", "}\nhaproxy: {peers: {}", "{status: 404, host: a.org, path: /a}", ""},
 		{"agent of HAProxy", "}\nhaproxy: {peers: {}", "{path: /a}, when: 'agent == \"\"'", "HAProxy's tables cannot count it, because"},
 		{"agent of HAProxy, and of a log", other + "}\nhaproxy: {peers: {}", "{path: /a}, when: 'agent == \"\"'", ""},
+		{"agent of HAProxy, and of a log that has none", "accesslog: {file: a, format: common}}\nhaproxy: {peers: {}", "{path: /a}, when: 'agent == \"\"'", "no configured sensor of request events reports agent"},
+		{"agent of a log of HAProxy", "accesslog: {file: a, format: haproxy}}\nhaproxy: {peers: {count: false}", "{path: /a, host: a.org}, when: 'agent == \"\"'", ""},
 		{"agent of a HAProxy that asks", "}\nhaproxy: {spoe: {}}\nlisten: {auth: []", "{path: /a}, when: 'agent == \"\"'", ""},
 		{"agent of an Envoy", "}\nlisten: {auth: [], envoy: ['unix:/s']", "{path: /a}, when: 'agent == \"\"'", ""},
 		{"answers of a HAProxy that asks", "}\nhaproxy: {spoe: {}}\nlisten: {auth: []", "{status: 404}", "reports response"},

@@ -68,10 +68,10 @@ func (r *reader) unsupplied(c *Config) {
 		reason, left := peers[c.Rules.Rules[i].Name]
 		switch {
 		case ok || c.HAProxy.Counts() && !left:
-		case left:
-			all = r.addIdle(all, i, "HAProxy's tables cannot count it, because "+reason)
 		case missing != 0:
 			all = r.addIdle(all, i, fmt.Sprintf("no configured sensor of %v events reports %v", meter.Kind, missing))
+		case left:
+			all = r.addIdle(all, i, "HAProxy's tables cannot count it, because "+reason)
 		default:
 			all = r.addIdle(all, i, fmt.Sprintf("no configured sensor reports %v events", meter.Kind))
 		}

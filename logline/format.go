@@ -147,6 +147,9 @@ func compileFormat(s string) (*Format, error) {
 	case strings.HasPrefix(s, formats.W3CPrefix):
 		c, err := formats.ParseW3C(s)
 		return &Format{start: c.Parser}, err
+	case strings.Contains(s, formats.HAProxyCaptures):
+		own := *named("haproxy")
+		return &own, nil
 	case pattern.IsHAProxy(s):
 		l, err := pattern.HAProxy(s)
 		return &Format{start: l.Parser}, err

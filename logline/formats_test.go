@@ -178,6 +178,8 @@ func TestFormats(t *testing.T) {
 			"192.0.2.1 2015-11-14T22:45:25.439Z" + rr + `method=GET path=/"x 403`},
 		{"haproxy, edgeguard's log-format", "haproxy", "", `<134>192.0.2.1:58444 [14/Nov/2015:22:45:25.439] main~ app/app1 1939/0/1/0/1940 403 5168 - - ---- 3/3/0/0/0 0/0 edgeguard{h:8080|http://r/|a#7C#7Bb#7D#22#23} "GET /#22x HTTP/1.1"`,
 			"192.0.2.1 2015-11-14T22:45:25.439Z" + rr + `method=GET host=h:8080 path=/"x agent=a|{b}"# 403`},
+		{"haproxy, edgeguard's log-format in full", `log-format "%ci:%cp [%tr] %ft %b/%s %TR/%Tw/%Tc/%Tr/%Ta %ST %B - - %tsc %ac/%fc/%bc/%sc/%rc %sq/%bq edgeguard%hr %hs %{+Q}r"`, "", `192.0.2.1:58444 [14/Nov/2015:22:45:25.439] main app/app1 1939/0/1/0/1940 403 5168 - - ---- 3/3/0/0/0 0/0 edgeguard{h||a} "GET / HTTP/1.1"`,
+			"192.0.2.1 2015-11-14T22:45:25.439Z" + rr + `method=GET host=h path=/ agent=a 403`},
 		{"haproxy, edgeguard's log-format, empty, beside other captures", "haproxy", "", `192.0.2.1:58444 [14/Nov/2015:22:45:25.439] main app/app1 1939/0/1/0/1940 403 5168 - - ---- 3/3/0/0/0 0/0 edgeguard{x|y|h||} {z} "GET / HTTP/1.1"`,
 			"192.0.2.1 2015-11-14T22:45:25.439Z" + rr + `method=GET host=h path=/ agent= 403`},
 		{"haproxy, edgeguard's log-format, nothing captured", "haproxy", "", `192.0.2.1:58444 [14/Nov/2015:22:45:25.439] main app/app1 1939/0/1/0/1940 400 5168 - - ---- 3/3/0/0/0 0/0 edgeguard  "<BADREQ>"`,

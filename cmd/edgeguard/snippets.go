@@ -99,7 +99,7 @@ func peersCount(v *snippets.Values, c *config.Config) {
 	for i := range c.Sensors.AccessLog {
 		if l := &c.Sensors.AccessLog[i]; l.Format == "haproxy" {
 			if v.Log, v.Unlogged = l.File, false; l.File == "" {
-				v.Log = l.Listen.String()
+				v.Log = l.Listen.Network + ":" + l.Listen.Address
 			}
 			return
 		}

@@ -92,6 +92,9 @@ func (p *haproxyParser) message(line []byte, headed bool, ev *edgeguard.Event) s
 	return f.Event(ev)
 }
 
+// HAProxyCaptures tells edgeguard's own log-format from others.
+const HAProxyCaptures = "edgeguard%hr"
+
 // haproxyCaptures sets the headers of a line in edgeguard's own log-format, from its status on:
 //
 //	403 5168 - - ---- 3/3/0/0/0 0/0 edgeguard{example.org||curl/8.5#7C} "GET / HTTP/1.1"
