@@ -281,7 +281,10 @@ func TestListenLacksFields(t *testing.T) {
 		t.Errorf("too early: %v", err)
 	}
 	send(t, c, line(""))
-	program.Eventually(t, "it is said", func() bool { err := l.Stats().Err; return err != nil && strings.Contains(err.Error(), "no line of it has agent,") })
+	program.Eventually(t, "it is said", func() bool {
+		err := l.Stats().Err
+		return err != nil && strings.Contains(err.Error(), "no line of it has agent,")
+	})
 	send(t, c, line("edgeguard{h||a} "))
 	program.Eventually(t, "it has ended", func() bool { return l.Stats().Err == nil })
 }
