@@ -330,3 +330,37 @@ func TestEveryRuleCounts(t *testing.T) {
 	}
 	t.Logf("%d rules counted %d requests", len(sum)-1, requests)
 }
+
+// lines is how many the node that runs has read.
+func (e *edge) lines() uint64 {
+	s, err := e.admin.Status(e.t.Context())
+	if err != nil || len(s.Logs) != 1 {
+		return 0
+	}
+	return s.Logs[0].Lines
+}
+
+// TestRestartLosesNoLine stops edgeguard and starts it again. What is logged meanwhile waits in the ring.
+func TestRestartLosesNoLine(t *testing.T) {
+	e := newEdge(t)
+	rnd := rand.New(rand.NewPCG(2, 3))
+	ask := func(n int) {
+		t.Helper()
+		some := make([]string, n)
+		for i := range some {
+			some[i] = request(rnd, clients[i%len(clients)])
+		}
+		if err := e.send(some); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		before := e.lines()
+		ask(500)
+		e.Until("the lines have come", func() bool { return e.lines() == before+500 })
+		e.Stop()
+		ask(500)
+		e.Launch()
+		e.Until("the lines that waited have come", func() bool { return e.lines() == 500 })
+	}
+}
