@@ -108,7 +108,7 @@ func TestProblems(t *testing.T) {
 		{"sensor with two", "sensors: {accesslog: [{file: a, listen: 'unix:/b'}]}\n", "1:23", "one of them"},
 		{"packet without interface", "sensors: {packet: {kinds: syn}}\n", "1:11", "interface"},
 		{"packet kind", "sensors: {packet: {interface: a, kinds: [sin]}}\n", "1:42", `did you mean "syn"?`},
-		{"requests out of packets", "sensors: {packet: {interface: a, kinds: [request]}}\n", "1:42", "is not one of handshake, syn, udp, icmp"},
+		{"requests out of packets", "sensors: {packet: {interface: a, kinds: [request]}}\n", "1:42", "use handshake, syn, udp, icmp"},
 		{"no packet kind", "sensors: {packet: {interface: a, kinds: []}}\n", "1:34", "empty list"},
 		{"any interface", "sensors: {packet: {interface: any}}\n", "1:31", "any is no interface"},
 		{"path of an interface", "sensors: {packet: {interface: [a, /dev/a]}}\n", "1:35", "invalid name"},
