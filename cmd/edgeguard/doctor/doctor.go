@@ -84,6 +84,7 @@ func examine(ctx context.Context, c *config.Config, u *Unit) []finding {
 	x.enforcers(c)
 	x.names(c, setup.Places())
 	x.packetFilter(c, "/")
+	x.interfaces(c)
 	x.leftLists(c)
 	x.clouds(ctx, c)
 	x.datagrams(c)

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,8 +15,14 @@ import (
 	"edgeguard/enforce/nftables"
 )
 
-// capNetAdmin is the number of the right to change the packet filter.
-const capNetAdmin = 12
+// capability is a right with its number.
+type capability struct {
+	number int
+	name   string
+}
+
+// netAdmin is the right to change the packet filter, and netRaw that to listen to interfaces.
+var netAdmin, netRaw = capability{12, "CAP_NET_ADMIN"}, capability{13, "CAP_NET_RAW"}
 
 // packetFilter looks at what keeps the kernel from dropping blocked addresses, and from
 // letting the operator in.
@@ -31,10 +38,10 @@ func (x *examination) packetFilter(c *config.Config, root string) {
 	if n.DryRun {
 		x.note(doubt, about, "dry_run: packets of blocked addresses are counted, and none is dropped")
 	}
-	if x.mayFilter() {
+	if x.may(netAdmin) {
 		x.note(fine, about, "the node may change it")
 	} else {
-		x.note(wrong, about, "the node lacks the right CAP_NET_ADMIN: edgeguard snippets nftables prints a drop-in for its unit")
+		x.note(wrong, about, "the node lacks the right %s: edgeguard snippets nftables prints a drop-in for its unit", netAdmin.name)
 	}
 	if slices.Contains(n.SparePorts, nftables.DefaultSSHPort) {
 		x.note(fine, about, "blocked addresses can still connect to ssh's port")
@@ -49,24 +56,45 @@ func (x *examination) packetFilter(c *config.Config, root string) {
 	}
 }
 
-// mayFilter reports whether the node has the right to change the packet filter: by its
-// unit, or else as this process.
-func (x *examination) mayFilter() bool {
+// interfaces looks at what keeps the node from listening to them.
+func (x *examination) interfaces(c *config.Config) {
+	p := c.Sensors.Packet
+	if p == nil {
+		return
+	}
+	const about = "packets"
+	if !x.may(netRaw) {
+		x.note(wrong, about, "the node lacks the right %s: edgeguard snippets packet prints a drop-in for its unit", netRaw.name)
+	}
+	for _, name := range p.Interfaces {
+		switch i, err := net.InterfaceByName(name); {
+		case err != nil:
+			x.note(wrong, about, "there is no interface %s: it is waited for", name)
+		case i.Flags&net.FlagUp == 0:
+			x.note(wrong, about, "the interface %s is down: it is waited for", name)
+		default:
+			x.note(fine, about, "the interface %s is up", name)
+		}
+	}
+}
+
+// may reports whether the node has a right: by its unit, or else as this process.
+func (x *examination) may(c capability) bool {
 	if x.unit != nil {
-		return x.unit.UID == 0 || x.unit.NetAdmin
+		return x.unit.UID == 0 || strings.Contains(x.unit.Rights, c.name)
 	}
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return true // not known
 	}
-	return hasRight(string(status))
+	return hasRight(string(status), c)
 }
 
 // hasRight reports whether a process has the right, by its status in /proc.
-func hasRight(status string) bool {
+func hasRight(status string, c capability) bool {
 	_, rest, found := strings.Cut(status, "CapEff:")
 	rights, err := strconv.ParseUint(strings.TrimSpace(strings.SplitN(rest, "\n", 2)[0]), 16, 64)
-	return !found || err != nil || rights>>capNetAdmin&1 == 1
+	return !found || err != nil || rights>>c.number&1 == 1
 }
 
 // besides returns what other programs that filter packets mean for edgeguard's table.

@@ -27,8 +27,8 @@ type Unit struct {
 	Groups  []string // the user's own, those of the files of groups, and the unit's
 	Folders []string // that systemd makes at the start, such as /run/edgeguard
 	Command string   // that starts the node
-	// NetAdmin: it may change the packet filter.
-	NetAdmin bool
+	// Rights are its capabilities, such as CAP_NET_ADMIN.
+	Rights string
 
 	UID, GID uint32
 	GIDs     []uint32 // of Groups
@@ -97,7 +97,7 @@ func parseUnit(text string) (Unit, error) {
 		User:    last("User"),
 		Command: last("ExecStart"),
 
-		NetAdmin: strings.Contains(strings.ToUpper(strings.Join(sinceReset(values["AmbientCapabilities"]), " ")), "CAP_NET_ADMIN"),
+		Rights: strings.ToUpper(strings.Join(sinceReset(values["AmbientCapabilities"]), " ")),
 
 		Variables: values["Environment"], Files: append(values["EnvironmentFile"], values["EnvironmentFiles"]...),
 	}
