@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -280,4 +281,57 @@ func BenchmarkBlock(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/packet")
+}
+
+// A tunnel of IP has packets without a link layer's header.
+func TestTunnel(t *testing.T) {
+	w := newWire(t)
+	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Skipf("no tunnels here: %v", err)
+	}
+	defer unix.Close(fd)
+	request, err := unix.NewIfreq("tun7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI)
+	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, request); err != nil {
+		t.Skipf("no tunnels here: %v", err)
+	}
+	w.silence("tun7")
+	w.run("ip", "link", "set", "tun7", "up")
+	r, err := Live(LiveOptions{Interface: "tun7"}, Options{Kinds: LiveKinds})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range [][]byte{udpPacket(t, from4, to4, "question"), tcpPacket(t, from6, to6, "data")} {
+		if _, err := unix.Write(fd, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if events := w.until(r, 2); len(events) == 0 || events[0].Addr != from4 || events[0].Kind != edgeguard.KindUDP || r.Stats().IP != 2 {
+		t.Errorf("%+v, %+v", events, r.Stats())
+	}
+}
+
+// A mirror port is asked for packets that are not for this host, for as long as it is listened to.
+func TestPromiscuous(t *testing.T) {
+	w := newWire(t)
+	is := func() bool { return strings.Contains(w.run("ip", "-d", "link", "show", "near"), "promiscuity 1") }
+	plain := w.live(LiveOptions{}, Options{Kinds: LiveKinds})
+	if is() {
+		t.Error("promiscuous without being asked")
+	}
+	r := w.live(LiveOptions{Promiscuous: true}, Options{Kinds: LiveKinds})
+	if !is() {
+		t.Error("not promiscuous")
+	}
+	w.until(r, 0)
+	w.until(plain, 0)
+	for end := time.Now().Add(patience); is(); time.Sleep(time.Millisecond) { // the ring goes last
+		if time.Now().After(end) {
+			t.Fatal("still promiscuous")
+		}
+	}
 }
