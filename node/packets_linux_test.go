@@ -14,6 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"edgeguard/admin"
+	"edgeguard/node/alarm"
+	"edgeguard/node/supervisor"
 )
 
 // packets counts packets of an interface that is not there yet.
@@ -78,6 +80,40 @@ func TestPackets(t *testing.T) {
 	}
 	if s := source(); s.Dropped != 0 || s.Kind != "packets" || s.At != "near" {
 		t.Errorf("%+v", s)
+	}
+}
+
+// Dropped packets are an alarm, once for those of a second, and what a reader before this one dropped counts.
+func TestDroppedPackets(t *testing.T) {
+	u := newNode(t, shortDir(t), strings.Replace(packets, "near, lo", "none0", 1))
+	g := &packetGroup{logDeps: u.logs.logDeps, Group: supervisor.Group[*packetSource]{Config: supervisor.Config{Alarms: u.alarms, Now: u.clock.Now}}}
+	c, err := u.load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Settle(t.Context(), c)
+	defer g.Stop()
+	dropped := func(n uint64) (texts []string) {
+		s := g.All()[0]
+		s.mu.Lock()
+		s.past.dropped = n
+		s.mu.Unlock()
+		g.check(u.clock.Now())
+		for _, a := range u.alarms.Reported() {
+			if a.Kind == alarm.Loss {
+				texts = append(texts, a.Text)
+			}
+		}
+		return texts
+	}
+	if texts := dropped(0); len(texts) != 0 {
+		t.Errorf("nothing was dropped: %q", texts)
+	}
+	if texts := dropped(7); len(texts) != 1 || !strings.Contains(texts[0], "packets none0: 7 packets were dropped") || !strings.Contains(texts[0], "sensors.packet.ring") {
+		t.Errorf("7 were dropped: %q", texts)
+	}
+	if g.All()[0].dropped != 7 {
+		t.Error("they are not known a second later")
 	}
 }
 
