@@ -32,7 +32,7 @@ rules: [{name: site, threshold: 2000}]
 `
 
 // tuners starts nodes that share a key, from edge-0 on, and returns when all are joined.
-func tuners(t *testing.T, server *redistest.Server, yamls ...string) (all []*underTest) {
+func tuners(t testing.TB, server *redistest.Server, yamls ...string) (all []*underTest) {
 	t.Helper()
 	if _, err := redis.Install(t.Context(), server.Client()); err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"edgeguard/admin"
 	"edgeguard/admin/access"
 	"edgeguard/admin/client"
+	"edgeguard/internal/redistest"
 )
 
 // An import that is taken back leaves what was before it: the block of a rule that it replaced is in
@@ -187,5 +188,40 @@ func TestAttackIsUnblocked(t *testing.T) {
 	}
 	if status, _ := u.get("/attacks/none"); status != 404 {
 		t.Errorf("%d", status)
+	}
+}
+
+// BenchmarkBatch is an import of 100,000 on one of two nodes, until the other has it, and taken
+// back by its name there, until no node has it.
+func BenchmarkBatch(b *testing.B) {
+	const many = 100_000
+	nodes := tuners(b, redistest.Start(b, redistest.Options{}), sharing, sharing)
+	one, other := nodes[0], nodes[1]
+	request := admin.BulkRequest{}
+	for i := range many {
+		request.Blocks = append(request.Blocks, admin.BulkEntry{Prefix: netip.AddrFrom4([4]byte{8, byte(8 + i>>16), byte(i >> 8), byte(i)}).String(), For: "2h", Reason: "drop.txt"})
+	}
+	until := func(blocks int) {
+		for one.list.Len() != blocks || other.list.Len() != blocks {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	for range b.N {
+		begun := time.Now()
+		done, err := one.desk().Import(b.Context(), request)
+		if err != nil || done.Added != many {
+			b.Fatalf("%d added, %v", done.Added, err)
+		}
+		b.ReportMetric(time.Since(begun).Seconds(), "s-to-import")
+		until(many)
+		b.ReportMetric(time.Since(begun).Seconds(), "s-imported")
+		begun = time.Now()
+		lifted, err := one.desk().UnblockMany(b.Context(), client.Filter{Batch: done.Batch.String()}, "", false)
+		if err != nil || lifted.Lifted != many {
+			b.Fatalf("%d lifted, %v", lifted.Lifted, err)
+		}
+		b.ReportMetric(time.Since(begun).Seconds(), "s-to-lift")
+		until(0)
+		b.ReportMetric(time.Since(begun).Seconds(), "s-lifted")
 	}
 }

@@ -24,8 +24,9 @@ const (
 	// many in one moment, if it sent none in the second before. One node under
 	// attack then leaves room in what the others accept in a minute.
 	PublishPace = 200
-	// Operators is how many operators' changes may wait: a full read sends the rest.
-	Operators = 1024
+	// Operators is how many operators' changes may wait, as many as one request of theirs makes: a
+	// full read sends the rest.
+	Operators = 1 << 17
 	// outboxSample is how many of the blocks that wait are compared each time: all of
 	// them where fewer wait. Of more, those looked at longest ago.
 	outboxSample = 4096
