@@ -97,6 +97,9 @@ func (c *caddy) statement(s *Statement, file string, depth int) {
 	case s.Word(0) == "import" && s.Word(1) != "" && strings.ContainsAny(s.Word(1), "/*."):
 		c.included(absolute(c.folder, s.Word(1)), depth, c.file)
 	}
+	if s.Word(0) == "root" && len(c.found.names.roots) < mostDoubts {
+		c.found.names.roots = append(c.found.names.roots, path.Clean(s.Word(1)))
+	}
 	switch s.End {
 	case "{":
 		c.blocks = append(c.blocks, s.Word(0))

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// nginxNames is what decides whether nginx finds the names of a folder of enforce.names.
-type nginxNames struct {
+// askedNames is what decides whether a proxy finds the names of a folder of enforce.names.
+type askedNames struct {
+	roots   []string // folders in which Caddy looks for files
 	servers []nginxServer
 	cache   string   // where the http block sets open_file_cache; empty for none
 	late    []string // where a location sets who the client is
@@ -23,7 +24,7 @@ type nginxServer struct {
 }
 
 // begin notes a block that begins.
-func (n *nginxNames) begin(s *Statement, blocks []string, at string) {
+func (n *askedNames) begin(s *Statement, blocks []string, at string) {
 	switch {
 	case s.Word(0) == "server":
 		n.servers = append(n.servers, nginxServer{at: at})
@@ -34,7 +35,7 @@ func (n *nginxNames) begin(s *Statement, blocks []string, at string) {
 }
 
 // set notes a directive.
-func (n *nginxNames) set(s *Statement, blocks []string, at string) {
+func (n *askedNames) set(s *Statement, blocks []string, at string) {
 	switch {
 	case s.Word(0) == "open_file_cache" && within(blocks, "http") && s.Word(1) != "off":
 		n.cache = at
@@ -54,7 +55,7 @@ func within(blocks []string, name string) bool {
 }
 
 // cached returns where open_file_cache is set for a server; empty if it has none.
-func (n *nginxNames) cached(s *nginxServer) string {
+func (n *askedNames) cached(s *nginxServer) string {
 	switch {
 	case s.noFile:
 		return ""
@@ -75,12 +76,16 @@ func (f *Found) NamesCached() (at []string) {
 	return at
 }
 
-// NamesMissed returns why nginx does not refuse, or not soon, whom a folder of names has.
-func (f *Found) NamesMissed(folder string) (why []string) {
+// NamesMissed reports whether the proxy looks into a folder of names at all, and returns why it
+// does not refuse, or not soon, whom that has.
+func (f *Found) NamesMissed(folder string) (asked bool, why []string) {
 	var without []string
+	folder = path.Clean(folder)
+	asked = slices.Contains(f.names.roots, folder)
 	for i := range f.names.servers {
 		s := &f.names.servers[i]
-		asks := slices.ContainsFunc(s.tests, func(test string) bool { return path.Dir(test) == path.Clean(folder) })
+		asks := slices.ContainsFunc(s.tests, func(test string) bool { return path.Dir(test) == folder })
+		asked = asked || asks
 		if where := f.names.cached(s); asks && where != "" {
 			why = append(why, fmt.Sprintf("%s: open_file_cache keeps a block or a lift from being in force, for as long as open_file_cache_valid says (60s): take it out, or put `open_file_cache off;` into the server block at %s", where, s.at))
 		}
@@ -88,11 +93,14 @@ func (f *Found) NamesMissed(folder string) (why []string) {
 			without = append(without, s.at)
 		}
 	}
+	if !asked {
+		return false, nil
+	}
 	if len(without) > 0 {
 		why = append(why, fmt.Sprintf("nothing is refused by the server blocks at %s: they do not look into %s", strings.Join(without, ", "), folder))
 	}
 	if len(f.names.late) > 0 {
 		why = append(why, fmt.Sprintf("%s: a location says who the client is, after the test has looked for another name: move it into the server block", strings.Join(f.names.late, ", ")))
 	}
-	return why
+	return true, why
 }

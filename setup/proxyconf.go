@@ -40,7 +40,7 @@ type Found struct {
 	// is none, or it has been added. See [AddLog].
 	Folder string
 	Doubts []string // what to look at before its logs are believed
-	names  nginxNames
+	names  askedNames
 }
 
 // readers are the proxies whose configurations can be read.

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -472,12 +473,16 @@ func BenchmarkFolder(b *testing.B) {
 		}
 		inMs(b)
 	})
+	replace(nil)
+	empty := inUse()
 	replace(list)
+	held := inUse() - empty
 	b.Run("compare", func(b *testing.B) {
 		for b.Loop() {
 			replace(list)
 		}
 		inMs(b)
+		b.ReportMetric(held/(1<<20), "held-MiB")
 	})
 	b.Run("change", func(b *testing.B) {
 		one := entries("203.0.113.7/32")
@@ -490,3 +495,11 @@ func BenchmarkFolder(b *testing.B) {
 }
 
 func inMs(b *testing.B) { b.ReportMetric(b.Elapsed().Seconds()*1000/float64(b.N), "ms") }
+
+// inUse is how many bytes of the heap are in use.
+func inUse() float64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc)
+}

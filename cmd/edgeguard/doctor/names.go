@@ -12,8 +12,8 @@ import (
 	"edgeguard/setup"
 )
 
-// names looks at the folder of enforce.names, and whether nginx by its configuration, which
-// begins at one of these places, finds what is in it.
+// names looks at the folder of enforce.names, and whether proxies by their configurations, which
+// begin at these places, find what is in it.
 func (x *examination) names(c *config.Config, places []setup.Place) {
 	n := c.Enforce.Names
 	if n == nil {
@@ -29,23 +29,25 @@ func (x *examination) names(c *config.Config, places []setup.Place) {
 	if _, err := os.Stat(n.Folder); errors.Is(err, fs.ErrNotExist) {
 		x.note(doubt, about, "%s does not exist: the node makes it, and until then all requests pass", n.Folder)
 	}
-	if !slices.ContainsFunc(c.Enforce.Files, func(f config.ListFile) bool { return f.Wide }) {
-		x.note(doubt, about, "no list has holds: wide, so blocks wider than /24 or /56, and of single IPv6 addresses, are refused by nothing beside it")
-	}
+	wide, anybody := slices.ContainsFunc(c.Enforce.Files, func(f config.ListFile) bool { return f.Wide }), false
 	for _, place := range places {
 		found, err := setup.FindLogs(place, command.ProxyFiles{})
-		if place.Proxy != "nginx" || errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if err != nil {
-			x.note(doubt, about, "nginx's configuration is not read: %v", err)
-		}
-		missed := found.NamesMissed(n.Folder)
+		asked, missed := found.NamesMissed(n.Folder)
+		anybody = anybody || asked
 		for _, why := range missed {
 			x.note(doubt, about, "%s", why)
 		}
-		if err == nil && len(missed) == 0 {
-			x.note(fine, about, "each server block of %s looks into it", place.File)
+		if asked && len(missed) == 0 {
+			x.note(fine, about, "%s has %s look into it", place.File, place.Proxy)
 		}
+		if asked && place.Proxy == "nginx" && !wide {
+			x.note(doubt, about, "no list has holds: wide, so blocks wider than /24 or /56, and of single IPv6 addresses, are refused by nothing beside it")
+		}
+	}
+	if !anybody {
+		x.note(doubt, about, "no configuration of nginx or Caddy that was read looks into it: see edgeguard snippets nginx-names, caddy-names")
 	}
 }

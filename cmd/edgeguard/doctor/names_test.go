@@ -29,7 +29,7 @@ func TestNames(t *testing.T) {
 	c := &config.Config{}
 	found := func() string {
 		x := &examination{}
-		x.names(c, []setup.Place{{Proxy: "nginx", File: nginx}, {Proxy: "nginx", File: nginx + ".missing"}, {Proxy: "caddy", File: nginx}})
+		x.names(c, []setup.Place{{Proxy: "nginx", File: nginx}, {Proxy: "nginx", File: nginx + ".missing"}, {Proxy: "caddy", File: nginx + ".caddy"}})
 		var all []string
 		for _, f := range x.findings {
 			if f.Severity != fine {
@@ -57,9 +57,15 @@ func TestNames(t *testing.T) {
 	c.Enforce.Files = []config.ListFile{{Wide: true}}
 	must(os.Mkdir(folder, 0o750))
 	must(os.WriteFile(nginx, []byte("http { server { } }"), 0o644))
-	want("wrong a proxy of another user finds no name behind "+folder, "nothing is refused by the server blocks at "+nginx+":1")
+	want("wrong a proxy of another user finds no name behind "+folder, "no configuration of nginx or Caddy that was read looks into it")
+	must(os.WriteFile(nginx, []byte("http { server { } server { if (-f "+folder+"/$edgeguard_name) { return 429; } } }"), 0o644))
+	want("nothing is refused by the server blocks at " + nginx + ":1")
 	must(os.Chmod(folder, 0o755))
 	must(os.WriteFile(nginx, []byte("http { server { if (-f "+folder+"/$edgeguard_name) { return 429; } } }"), 0o644))
+	want()
+	must(os.Rename(nginx, nginx+".other"))
+	must(os.WriteFile(nginx+".caddy", []byte(":80 {\n@edgeguard file {\nroot "+folder+"/\ntry_files /{edgeguard_name}\n}\nrespond @edgeguard 429\n}\n"), 0o644))
+	c.Enforce.Files = nil
 	want()
 	c.Enforce.Names.Folder = filepath.Join(dir, "away/names")
 	want("wrong ")
