@@ -10,21 +10,23 @@ import (
 // What a day must have before it speaks for another threshold: a node that has seen less knows too little.
 const (
 	minSpan = 12 * time.Hour
-	minHalf = 6 // windows in each half
+	minPart = 3 // windows in each of dayParts
+	// dayParts have to agree. By halves what a crawler did in some hours came and went as an hour passed.
+	dayParts = 4
 )
 
 // Advise returns the threshold that kept windows of a meter speak for in place of one whose limit is in force. It is
-// false unless both halves of the time have a gap that separates a few keys from the rest, the suggested limit lies in
-// each, and that in force on the same side of all, half as much again away. What is counted there are keys in
+// false unless each quarter of the time has a gap that separates a few keys from the rest, the suggested limit lies in
+// all of these, and that in force on the same side of all, half as much again away. What is counted there are keys in
 // windows: a key has one in each.
 func Advise(c Config, windows []Window, limit uint32, limitOf LimitOf, people rules.People) (s Suggestion, ok bool) {
-	half := len(windows) / 2
-	if half < minHalf || windows[len(windows)-1].At.Sub(windows[0].At) < minSpan {
+	if len(windows) < dayParts*minPart || windows[len(windows)-1].At.Sub(windows[0].At) < minSpan {
 		return s, false
 	}
 	s = sumOf(c, windows).Suggest(limitOf, people)
 	under, over := limit < s.Gap.Low, s.Threshold > 0 && limit >= s.Gap.High
-	for _, part := range [][]Window{windows[:half], windows[half:]} {
+	for i := range dayParts {
+		part := windows[i*len(windows)/dayParts : (i+1)*len(windows)/dayParts]
 		gap := sumOf(c, part).Suggest(limitOf, people).Gap
 		inside := gap.Low <= s.Limit && s.Limit < gap.High
 		under, over = under && inside && limit < gap.Low, over && inside && limit >= gap.High

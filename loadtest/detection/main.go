@@ -8,7 +8,7 @@
 //	go run ./loadtest/detection -all               also each rule, and each scene
 //	go run ./loadtest/detection -list unknown      and who was blocked without a label
 //	go run ./loadtest/detection -formats           which test logs of peers can be read
-//	go run ./loadtest/detection -tune              what tune proposes, beside the rules as they are
+//	go run ./loadtest/detection -tune              what tune proposes and what the front page tells, beside the rules as they are
 //	go run ./loadtest/detection -guard             what it costs and gains to have a site look as if it failed, and whom outages block
 //	go run ./loadtest/detection -customers         of whom a node says that he may be a customer
 //

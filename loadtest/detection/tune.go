@@ -24,5 +24,9 @@ func printTune(ctx context.Context, out io.Writer, data string, labels tuned.Lab
 		tuned.Print(out, pairs)
 		fmt.Fprintln(out)
 	}
-	return nil
+	if err := printAdvice(ctx, out, "the documentation's rules", data, labels, tuned.Rules()); err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	return printAdvice(ctx, out, "presets", data, labels, presets)
 }
