@@ -102,18 +102,23 @@ const HAProxyCaptures = "edgeguard%hr"
 // HAProxy writes braces, bars and quotes of a client as #hh. The two dashes are in place of cookies,
 // which it writes as they came. Who captures more headers does that before these three.
 func haproxyCaptures(f *scan.Fields, line []byte) {
+	const mark = " edgeguard{"
+	from := bytes.IndexByte(line, '{') + 1
+	if from < len(mark) || string(line[from-len(mark):from]) != mark { // as in most logs
+		return
+	}
+	head := line[:from-len(mark)]
 	for i := range 7 {
-		word, rest := cutWord(line)
-		if line = rest; (i == 2 || i == 3) && string(word) != "-" {
+		word, rest := cutWord(head)
+		if head = rest; len(word) == 0 || (i == 2 || i == 3) && string(word) != "-" {
 			return
 		}
 	}
-	list, found := bytes.CutPrefix(line, []byte("edgeguard{"))
-	end := bytes.IndexByte(list, '}')
-	if !found || end < 0 {
+	end := bytes.IndexByte(line[from:], '}')
+	if end < 0 || len(head) > 0 {
 		return
 	}
-	list = list[:end]
+	list := line[from : from+end]
 	for _, part := range [...]scan.LinePart{scan.PartAgent, scan.PartReferer, scan.PartHost} {
 		bar := bytes.LastIndexByte(list, '|')
 		f.Set(part, scan.Unhash(list[bar+1:]))
