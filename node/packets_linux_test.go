@@ -22,6 +22,7 @@ import (
 const packets = `
 node: test
 listen: {auth: ["unix:$DIR/auth.sock"], admin: ["unix:$DIR/admin.sock"]}
+state: $DIR/state
 sensors: {packet: {interface: [near, lo], inside: [192.0.2.0/24], ring: 1MiB}}
 rules:
   - {name: attempts, match: {kind: syn}, threshold: 10, guard: 1}
