@@ -47,6 +47,7 @@ type Board struct {
 	resume time.Time       // nothing is read before
 	said   map[string]Said // by the names of nodes
 	spans  []lookedSpan    // that are looked at, the newest first
+	large  bool            // the fleet, so that no node says spans
 }
 
 // lookedSpan is a span with when somebody last looked at it.
@@ -89,7 +90,8 @@ func (b *Board) Looks(now time.Time) bool {
 	return b.looks(now)
 }
 
-// AskedSpans returns the spans that somebody looked at here lately.
+// AskedSpans returns the spans that somebody looked at here lately; none in a large fleet, where none is said: there
+// each look at another time would have all nodes read another heartbeat for nothing.
 func (b *Board) AskedSpans(now time.Time) (spans []aggregator.Span) {
 	if b == nil {
 		return nil
@@ -97,7 +99,7 @@ func (b *Board) AskedSpans(now time.Time) (spans []aggregator.Span) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, s := range b.spans {
-		if now.Sub(s.at) < lookFor {
+		if !b.large && now.Sub(s.at) < lookFor {
 			spans = append(spans, s.Span)
 		}
 	}
@@ -140,6 +142,7 @@ func (b *Board) FiguresToWrite(now time.Time, node string, alive []aggregator.He
 func (b *Board) NodesToRead(now time.Time, node string, alive []aggregator.Heartbeat) (names []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.large = len(alive) > spanNodes
 	if !b.looks(now) || now.Before(b.resume) {
 		return nil
 	}

@@ -308,4 +308,11 @@ func TestAskedSpans(t *testing.T) {
 			beats = append(beats, aggregator.Heartbeat{Node: fmt.Sprint("edge-", len(beats))})
 		}
 	}
+	for _, want := range []int{0, 3} { // a large fleet, and one that is no more
+		b.NodesToRead(figuresEpoch, "edge-a", beats)
+		if got := b.AskedSpans(figuresEpoch.Add(5 * time.Second)); len(got) != want {
+			t.Errorf("of %d nodes it asks for %v", len(beats), got)
+		}
+		beats = beats[:3]
+	}
 }
