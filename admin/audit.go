@@ -58,9 +58,9 @@ func undoOf(a *Audit) string {
 		return "edgeguard allow add " + a.Target
 	case "threshold":
 		if strings.Contains(a.Detail, " on the whole fleet") {
-			return "edgeguard overlay clear --fleet " + a.Target
+			return "edgeguard rules reset --fleet " + a.Target
 		}
-		return "edgeguard overlay clear " + a.Target
+		return "edgeguard rules reset " + a.Target
 	case importBlocks:
 		if a.Batch != 0 {
 			return "edgeguard blocks remove --batch " + a.Batch.String()

@@ -12,11 +12,14 @@ import (
 
 // Overlay is a threshold that is in force instead of the config's.
 type Overlay struct {
-	Threshold uint32    `json:"threshold"`
-	Base      uint32    `json:"base"` // the config's
-	Since     time.Time `json:"since"`
-	By        string    `json:"by,omitempty"`
-	Note      string    `json:"note,omitempty"`
+	Threshold uint32 `json:"threshold"`
+	Base      uint32 `json:"base"` // the config's
+	// Action is shadow where it was set; the config's in force again at Until, if that is set.
+	Action string    `json:"action,omitempty"`
+	Until  time.Time `json:"until,omitzero"`
+	Since  time.Time `json:"since"`
+	By     string    `json:"by,omitempty"`
+	Note   string    `json:"note,omitempty"`
 	// Scope is ScopeFleet for a threshold of the whole fleet, which was set on Node,
 	// and ScopeNode for one of this node alone.
 	Scope string `json:"scope"`
@@ -31,7 +34,12 @@ type Unused struct {
 
 // ThresholdRequest sets a threshold while the node runs.
 type ThresholdRequest struct {
-	Threshold uint32 `json:"threshold"`
+	Threshold uint32 `json:"threshold,omitempty"`
+	// Action is shadow, which has the rule only report, on this node; empty leaves it as it is. With it
+	// the threshold may be left out.
+	Action string `json:"action,omitempty"`
+	// For is after which time the config's is in force again, such as 1h, on this node; empty for never.
+	For string `json:"for,omitempty"`
 	// IfThreshold is the threshold that the client saw in force. With another one in
 	// force nothing is changed.
 	IfThreshold uint32 `json:"if_threshold"`

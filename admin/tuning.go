@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
+	"time"
 
+	"edgeguard"
 	"edgeguard/admin/access"
 	"edgeguard/admin/call"
 )
@@ -24,8 +27,19 @@ func (c *Changes) SetThreshold(ctx context.Context, by access.Caller, rule strin
 		if p := checkScope(request.Scope); p != nil {
 			return p
 		}
+		if p := checkEnd(c.view.reader.Now(), &request); p != nil {
+			return p
+		}
 		was, p := c.operator.SetThreshold(ctx, rule, by.Person(), request)
-		*detail = fmt.Sprintf("%d → %d", cmp.Or(was, request.IfThreshold), request.Threshold)
+		if request.Threshold > 0 {
+			*detail = fmt.Sprintf("%d → %d", cmp.Or(was, request.IfThreshold), request.Threshold)
+		}
+		if request.Action != "" {
+			*detail = strings.TrimPrefix(*detail+", action "+request.Action, ", ")
+		}
+		if request.For != "" {
+			*detail += " for " + request.For
+		}
 		if request.Scope == ScopeFleet {
 			*detail += " on the whole fleet"
 		}
@@ -95,6 +109,21 @@ func describe(what, note string, force bool) string {
 		what += ", forced"
 	}
 	return what
+}
+
+// checkEnd refuses an action that no rule can be given, and a time that is none.
+func checkEnd(now time.Time, request *ThresholdRequest) *call.Problem {
+	if request.Action != "" && request.Action != edgeguard.ActionShadow.String() {
+		return call.NewProblem(http.StatusBadRequest, "action", strconv.Quote(call.Clip(request.Action))+" cannot be set while a node runs", "use shadow, or change the config and reload")
+	}
+	if request.For == "" {
+		return nil
+	}
+	_, p := call.Until(now, request.For, time.Time{}, 0)
+	if lasts, _ := call.ParseSpan(request.For); p == nil && lasts < time.Second {
+		p = call.NewProblem(http.StatusBadRequest, "for", call.Clip(request.For)+" is under a second", "use 1m or more")
+	}
+	return p
 }
 
 // checkScope refuses a scope that is none.

@@ -27,6 +27,10 @@ type RuleOverlay struct {
 	Meter string
 	// Threshold is in force instead of Base, the config's, unless it is 0.
 	Threshold, Base uint32
+	// Shadow says that it only reports.
+	Shadow bool
+	// Until is when both end, zero for never.
+	Until time.Time
 	Changed
 	Candidates []CandidateOverlay
 }
@@ -54,7 +58,25 @@ func (o *Overlay) Of(rule string) RuleOverlay {
 }
 
 // Empty reports whether nothing of the rule is changed.
-func (r RuleOverlay) Empty() bool { return r.Threshold == 0 && len(r.Candidates) == 0 }
+func (r RuleOverlay) Empty() bool { return !r.Decides() && len(r.Candidates) == 0 }
+
+// Decides reports whether the threshold or the action is another one.
+func (r RuleOverlay) Decides() bool { return r.Threshold > 0 || r.Shadow }
+
+// Undecided returns the overlay without another threshold or action.
+func (r RuleOverlay) Undecided() RuleOverlay {
+	return RuleOverlay{Name: r.Name, Meter: r.Meter, Candidates: r.Candidates}
+}
+
+// Due returns the rules of which the threshold or the action has ended at now.
+func (o *Overlay) Due(now time.Time) (due []RuleOverlay) {
+	for _, r := range o.Rules {
+		if !r.Until.IsZero() && !now.Before(r.Until) {
+			due = append(due, r)
+		}
+	}
+	return due
+}
 
 // With returns an overlay that has r instead of what it has of that rule, and
 // leaves out a rule of which nothing is changed.
@@ -97,6 +119,13 @@ func (o *Overlay) read(n yaml.Node) {
 	known["meter"] = func(n yaml.Node) { rule.Meter, _ = n.Literal() }
 	known["base"] = func(n yaml.Node) { rule.Base = n.Whole(1, math.MaxUint32) }
 	known["threshold"] = func(n yaml.Node) { rule.Threshold = n.Whole(1, math.MaxUint32) }
+	known["action"] = func(n yaml.Node) {
+		text, ok := n.Text()
+		if rule.Shadow = text == "shadow"; ok && !rule.Shadow {
+			n.Wrong(fmt.Sprintf("%q is not an action that can be set", yaml.Clip(text)), "use shadow")
+		}
+	}
+	known["until"] = instant(&rule.Until)
 	known["candidates"] = func(n yaml.Node) {
 		n.List(func(n yaml.Node) {
 			var c CandidateOverlay
@@ -117,8 +146,8 @@ func (o *Overlay) read(n yaml.Node) {
 		n.Wrong("requires both threshold and base, or neither", "remove it")
 	case rule.Empty():
 		n.Wrong("changes nothing", "remove it")
-	case rule.Threshold == 0 && len(rule.Changed.texts()) > 0:
-		n.Wrong("has since, by or note without a threshold", "remove them")
+	case !rule.Decides() && (len(rule.Changed.texts()) > 0 || !rule.Until.IsZero()):
+		n.Wrong("has since, until, by or note without a threshold or an action", "remove them")
 	case len(rule.Candidates) > rules.MaxCandidates:
 		n.Wrong(fmt.Sprintf("has %d candidates", len(rule.Candidates)), fmt.Sprintf("keep at most %d", rules.MaxCandidates))
 	}
@@ -139,25 +168,30 @@ func (c *Changed) fields() yaml.Fields {
 		}
 	}
 	return yaml.Fields{
-		"since": func(n yaml.Node) {
-			text, ok := n.Text()
-			at, err := time.Parse(time.RFC3339, text)
-			at = at.UTC().Truncate(time.Second)
-			if ok && (err != nil || at.Year() < 1 || at.Year() > 9999) {
-				n.Wrong(fmt.Sprintf("%q is not a time", yaml.Clip(text)), `use one such as "2026-01-02T15:04:05Z"`)
-				return
-			}
-			c.Since = at
-		},
-		"by":   line(&c.By),
-		"note": line(&c.Note),
+		"since": instant(&c.Since),
+		"by":    line(&c.By),
+		"note":  line(&c.Note),
+	}
+}
+
+// instant reads a time in whole seconds.
+func instant(into *time.Time) func(yaml.Node) {
+	return func(n yaml.Node) {
+		text, ok := n.Text()
+		at, err := time.Parse(time.RFC3339, text)
+		at = at.UTC().Truncate(time.Second)
+		if ok && (err != nil || at.Year() < 1 || at.Year() > 9999) {
+			n.Wrong(fmt.Sprintf("%q is not a time", yaml.Clip(text)), `use one such as "2026-01-02T15:04:05Z"`)
+			return
+		}
+		*into = at
 	}
 }
 
 // overlayHead begins the file.
 const overlayHead = `# What operators changed of the rules while the node ran. It is in force on top of
 # the config, and edgeguard writes it. Print it for the config with
-# "edgeguard overlay export", undo it with "edgeguard overlay clear".
+# "edgeguard rules changed --export", undo it with "edgeguard rules reset".
 `
 
 // YAML writes the overlay as a file that ParseOverlay reads back to the same.
@@ -175,6 +209,14 @@ func (o *Overlay) YAML() string {
 		if r.Threshold > 0 {
 			p.Field(2, "threshold", fmt.Sprint(r.Threshold))
 			p.Field(2, "base", fmt.Sprint(r.Base))
+		}
+		if r.Shadow {
+			p.Field(2, "action", "shadow")
+		}
+		if !r.Until.IsZero() {
+			p.Field(2, "until", yaml.Quote(r.Until.Format(time.RFC3339)))
+		}
+		if r.Decides() {
 			for _, f := range r.Changed.texts() {
 				p.Field(2, f[0], f[1])
 			}

@@ -21,7 +21,12 @@ func sampleOverlay() *config.Overlay {
 
 // What is written is read back to the same, whatever an operator wrote.
 func TestOverlayReadsBack(t *testing.T) {
-	for _, o := range []*config.Overlay{sampleOverlay(), {}} {
+	at := time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
+	for _, o := range []*config.Overlay{sampleOverlay(), {}, {Rules: []config.RuleOverlay{
+		{Name: "site", Meter: "aa", Shadow: true, Until: at, Changed: config.Changed{Since: at, By: "uid 0"}},
+		{Name: "login", Meter: "aa", Shadow: true, Threshold: 3, Base: 2},
+		{Name: "scan", Meter: "aa", Threshold: 3, Base: 2, Until: at},
+	}}} {
 		again, err := config.ParseOverlay("overlay.yaml", []byte(o.YAML()))
 		if err != nil {
 			t.Fatalf("%v\n%s", err, o.YAML())
@@ -52,6 +57,9 @@ func TestOverlayRefuses(t *testing.T) {
 		"no time":           good + "    since: yesterday\n",
 		"a long note":       good + "    note: " + strings.Repeat("x", 257) + "\n",
 		"a control":         good + `    note: "a\u202eb"` + "\n",
+		"another action":    good + "    action: deny\n",
+		"an end of nothing": "rules: [{rule: site, meter: aa, until: \"2026-01-02T15:04:05Z\", candidates: [{threshold: 1}]}]",
+		"no end":            good + "    until: soon\n",
 		"candidate alone":   "rules: [{rule: site, meter: aa, candidates: [{note: a}]}]",
 		"many candidates":   "rules: [{rule: site, meter: aa, candidates: [" + strings.Repeat("{threshold: 1},", 33) + "]}]",
 		"not a mapping":     "- a",

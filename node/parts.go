@@ -91,6 +91,7 @@ func (n *Node) listParts() parts {
 	return slices.Concat(parts{
 		{name: "alarms", check: n.alarms.Again},
 		{name: "sweep", check: n.sweep},
+		{name: "overlay", check: n.lifecycle.overlay.EndDue},
 	}, n.sensors, parts{
 		{name: "uncounted", check: n.uncounted.Check},
 		{name: "dominant", seldom: (&checks.Dominant{Current: n.pipeline.Current, Alarms: n.alarms}).Check},

@@ -104,6 +104,8 @@ var least = map[string]Role{
 	"DELETE /api/v1/blocks/{prefix...}":   Operator,
 	"POST /api/v1/held/confirm":           Operator,
 	"POST /api/v1/allow":                  Operator,
+	"DELETE /api/v1/allow":                Operator,
+	"POST /api/v1/allow/import":           Operator,
 	"POST /api/v1/imports/{name}/confirm": Operator,
 	"DELETE /api/v1/allow/{prefix...}":    Operator,
 	"POST /api/v1/clients":                Operator,

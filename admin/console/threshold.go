@@ -205,6 +205,10 @@ func (p *thresholdHandlers) endOverlay(w http.ResponseWriter, r *http.Request) (
 			after, problem := p.changes.EndFleet(access.CallerOf(r), rule.Name, false)
 			return fmt.Sprintf("The fleet's threshold of %s is undone. Here it is %s.", rule.Name, words.Number(after.Threshold)), rulePath(rule.Name), problem
 		}
+		if rule.Overlay != nil && rule.Overlay.Action != "" && seen == rule.Threshold {
+			after, problem := p.changes.EndOverlay(access.CallerOf(r), rule.Name)
+			return fmt.Sprintf("The rule %s is again as the config has it: %s over %s.", rule.Name, after.Action, words.Number(after.Threshold)), rulePath(rule.Name), problem
+		}
 		request := admin.ThresholdRequest{Threshold: rule.Threshold, IfThreshold: seen, Force: true}
 		if rule.Overlay != nil {
 			request.Threshold = rule.Overlay.Base

@@ -112,6 +112,8 @@ var routes = map[string]sort{
 	"DELETE /api/v1/blocks/{prefix...}":   change,
 	"POST /api/v1/held/confirm":           change,
 	"POST /api/v1/allow":                  change,
+	"DELETE /api/v1/allow":                change,
+	"POST /api/v1/allow/import":           change,
 	"POST /api/v1/imports/{name}/confirm": change,
 	"DELETE /api/v1/allow/{prefix...}":    change,
 	"POST /api/v1/clients":                change,

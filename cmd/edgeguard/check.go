@@ -26,7 +26,7 @@ func checkCommand(e *command.Env) *cobra.Command {
 		Long: `check reads a config and prints every error with its line and its fix. A config
 without errors is printed in full, with all defaults and with each rule's limit
 beside its threshold. Warnings go to standard error, and so does what operators
-changed of the rules while the node ran (edgeguard overlay). With --json it prints
+changed of the rules while the node ran (edgeguard rules changed). With --json it prints
 one object: the problems, the warnings, and each rule's limit.
 
 Without a config it prints the defaults, as a file to start from.`,

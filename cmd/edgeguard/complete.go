@@ -51,7 +51,7 @@ func completeValues(root *cobra.Command) {
 	}}
 	arguments := map[string]values{
 		"blocks remove": e.blocks, "blocks extend": e.blocks, "explain": e.blocks, "blocks confirm": e.held, "allow remove": e.allowances, "clients remove": e.clients, "bouncers remove": e.bouncers,
-		"rules": e.rules, "enforce try": fixed([]string{"2m", "5m", "15m", "1h"}), "overlay clear": e.rules, "presets show": fixed(presets.Shipped().Names()),
+		"rules": e.rules, "enforce try": fixed([]string{"2m", "5m", "15m", "1h"}), "rules set": e.rules, "rules reset": e.rules, "rules confirm": e.rules, "presets show": fixed(presets.Shipped().Names()),
 	}
 	flags := map[string]values{
 		"blocks --rule": e.rules, "blocks list --rule": e.rules, "blocks remove --rule": e.rules, "events --rule": e.rules,

@@ -87,7 +87,7 @@ Start with one of your own logs:
 		serveCommand(e), reloadCommand(e), fleetCommand(e), bouncersCommand(e), notifyCommand(e))
 	addGroup(root, "Look at a running node:", observe.Status(e), observe.Top(e, printExplanation), observe.Attacks(e), observe.Events(e), observe.Changes(e), explainCommand(e), consoleCommand(e))
 	addGroup(root, "Change what a running node does:", blocks.Command(e), blocks.AllowCommand(e), clientsCommand(e), blocks.BlocklistsCommand(e),
-		observe.Rules(e), overlayCommand(e), enforceCommand(e))
+		rulesCommand(e), enforceCommand(e))
 	addGroup(root, "Else:", manCommand(e), versionCommand(e))
 	root.SetHelpCommandGroupID("Else:")
 	root.SetCompletionCommandGroupID("Else:")

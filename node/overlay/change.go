@@ -16,6 +16,7 @@ import (
 	"edgeguard/config"
 	"edgeguard/detector"
 	"edgeguard/internal/safetext"
+	"edgeguard/node/alarm"
 	"edgeguard/rules"
 )
 
@@ -39,17 +40,28 @@ func (o *Control) SetThreshold(ctx context.Context, rule, by string, request adm
 	p = o.change(rule, func(spec *rules.Spec, r config.RuleOverlay) (config.RuleOverlay, *call.Problem) {
 		was = spec.Threshold
 		switch {
-		case request.Threshold == 0:
+		case request.Threshold == 0 && request.Action == "":
 			return r, call.NewProblem(http.StatusBadRequest, "threshold", "is missing or 0", "use the cost that a window may reach: at least 1")
 		case request.IfThreshold != was:
 			return r, outdated(spec, r, request.IfThreshold)
-		case request.Threshold == was:
+		case request.Threshold == was && request.Action == "" && !(r.Decides() && request.For != ""):
 			return r, call.NewProblem(http.StatusConflict, "threshold", fmt.Sprintf("%d is in force already", was), "")
+		case request.Action != "" && spec.Action == edgeguard.ActionShadow && !r.Shadow:
+			return r, call.NewProblem(http.StatusConflict, "action", "rule "+spec.Name+" only reports already, by the config", "")
 		}
-		if r = withoutThreshold(r); request.Threshold != o.below(rule) {
-			r.Threshold, r.Base, r.Changed = request.Threshold, specOf(o.base, rule).Threshold, o.changed(by, request.Note)
+		next := r.Undecided()
+		if next.Threshold, next.Base = r.Threshold, r.Base; request.Threshold > 0 {
+			if next.Threshold, next.Base = 0, 0; request.Threshold != o.below(rule) {
+				next.Threshold, next.Base = request.Threshold, specOf(o.base, rule).Threshold
+			}
 		}
-		return r, nil
+		if next.Shadow = r.Shadow || request.Action != ""; next.Decides() {
+			next.Changed = o.changed(by, request.Note)
+		}
+		if lasts, _ := call.ParseSpan(request.For); lasts > 0 && next.Decides() {
+			next.Until = next.Since.Add(lasts)
+		}
+		return next, nil
 	})
 	return was, p
 }
@@ -130,14 +142,57 @@ func (o *Control) EndOverlay(rule string) (was, now uint32, p *call.Problem) {
 		})
 	}
 	p = o.change(rule, func(spec *rules.Spec, r config.RuleOverlay) (config.RuleOverlay, *call.Problem) {
-		if r.Threshold == 0 {
+		if !r.Decides() {
 			return r, nothingToUndo(o.now.Load(), rule)
 		}
 		was, now = spec.Threshold, o.below(rule)
-		return withoutThreshold(r), nil
+		return r.Undecided(), nil
 	})
 	return was, now, p
 }
+
+// EndDue ends what was set for a time that is over.
+func (o *Control) EndDue(time.Time) {
+	if len(o.now.Load().keptRules().Due(o.wall())) == 0 {
+		return
+	}
+	var due []config.RuleOverlay
+	p := o.put(func() (m merged, _ *call.Problem) {
+		m, due = o.withoutDue()
+		return m, nil
+	})
+	if o.sayOver(due, p == nil); p != nil {
+		o.from.Alarms.Happened(o.from.Now(), alarm.Overlay, o.path, "what was set of a rule for a time that is over is still in force: "+p.Error())
+	}
+}
+
+// withoutDue returns what is in force without what was set for a time that is over, and that.
+func (o *Control) withoutDue() (m merged, due []config.RuleOverlay) {
+	kept := o.kept
+	due = kept.Due(o.wall())
+	for _, r := range due {
+		kept = kept.With(r.Undecided())
+	}
+	return merge(o.base, kept, o.book), due
+}
+
+// sayOver says what ended by itself, if it did.
+func (o *Control) sayOver(due []config.RuleOverlay, ended bool) {
+	if !ended {
+		return
+	}
+	for _, r := range due {
+		text := "its time is over"
+		if r.Threshold > 0 {
+			text += fmt.Sprintf(": %d → %d", r.Threshold, r.Base)
+		}
+		o.from.Audit("edgeguard", "end overlay", r.Name, text)
+		o.from.Log.Info("the overlay of a rule has ended: its time is over", "rule", r.Name)
+	}
+}
+
+// wall returns the wall clock's time.
+func (o *Control) wall() time.Time { return o.from.Epoch(o.from.Now()) }
 
 // nothingToUndo is the answer where a node has no threshold of its own.
 func nothingToUndo(now *merged, rule string) *call.Problem {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/aggregator/fleet"
 	"edgeguard/config"
@@ -131,8 +132,14 @@ func (o *Control) below(rule string) uint32 {
 // fleet's threshold; nil for none.
 func (o *Control) Shown(rule string) (decides *admin.Overlay, nodes *admin.FleetThreshold) {
 	now := o.now.Load()
-	if r := now.inForce.Of(rule); r.Threshold > 0 {
-		decides = &admin.Overlay{Threshold: r.Threshold, Base: r.Base, Since: r.Since, By: r.By, Note: r.Note, Scope: admin.ScopeNode}
+	if r := now.inForce.Of(rule); r.Decides() {
+		decides = &admin.Overlay{Threshold: r.Threshold, Base: r.Base, Until: r.Until, Since: r.Since, By: r.By, Note: r.Note, Scope: admin.ScopeNode}
+		if i := specOf(now.config, rule); r.Threshold == 0 && i != nil {
+			decides.Threshold, decides.Base = i.Threshold, i.Threshold
+		}
+		if r.Shadow {
+			decides.Action = edgeguard.ActionShadow.String()
+		}
 	}
 	for i := range now.fleet {
 		l := &now.fleet[i]
@@ -286,5 +293,5 @@ func (o *Control) showHeld(m *merged) {
 	if more := len(held) - 1; more > 0 {
 		text += fmt.Sprintf("; %d more wait", more)
 	}
-	o.from.Alarms.Begins(o.from.Now(), alarm.Held, "thresholds", text+": see `edgeguard overlay show`, then `edgeguard overlay confirm` or `edgeguard overlay clear --fleet`")
+	o.from.Alarms.Begins(o.from.Now(), alarm.Held, "thresholds", text+": see `edgeguard rules changed`, then `edgeguard rules confirm` or `edgeguard overlay clear --fleet`")
 }

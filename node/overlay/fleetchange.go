@@ -77,6 +77,8 @@ func (o *Control) setFleet(rule, by string, request admin.ThresholdRequest) (was
 			return r, call.NewProblem(http.StatusConflict, field, text, fix)
 		}
 		switch own := now.inForce.Of(rule); {
+		case request.Action != "" || request.For != "":
+			return refuse("scope", "an action, and a threshold that ends by itself, are of one node", "leave out scope fleet, and set it on each node")
 		case request.Threshold == 0:
 			return r, call.NewProblem(http.StatusBadRequest, "threshold", "is missing or 0", "use the cost that a window may reach: at least 1")
 		case own.Threshold > 0:

@@ -1,9 +1,11 @@
 package overlay
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
+	"edgeguard"
 	"edgeguard/aggregator/fleet"
 	"edgeguard/config"
 	"edgeguard/rules"
@@ -23,6 +25,9 @@ type merged struct {
 	// with the reason.
 	ended, out []note
 }
+
+// keptRules returns what the file has, also before the start.
+func (m *merged) keptRules() *config.Overlay { return cmp.Or(m.kept, &config.Overlay{}) }
 
 // note says something of a rule.
 type note struct {
@@ -87,17 +92,13 @@ func rebase(base *config.Config, i int, r config.RuleOverlay) (config.RuleOverla
 	switch {
 	case fingerprint(base, i) != r.Meter:
 		return config.RuleOverlay{Name: r.Name}, &note{rule: r.Name, text: "the rule counts something else now"}
+	case r.Shadow && base.Specs[i].Action == edgeguard.ActionShadow && r.Threshold == 0:
+		return r.Undecided(), &note{rule: r.Name, alike: true, text: "the config has action: shadow now"}
 	case r.Threshold == 0 || r.Base == threshold:
 		return r, nil
 	}
 	ended := &note{rule: r.Name, alike: r.Threshold == threshold, text: fmt.Sprintf("the config has threshold %d now, and had %d when %d was set here", threshold, r.Base, r.Threshold)}
-	return withoutThreshold(r), ended
-}
-
-// withoutThreshold returns a rule's overlay without another threshold.
-func withoutThreshold(r config.RuleOverlay) config.RuleOverlay {
-	r.Threshold, r.Base, r.Changed = 0, 0, config.Changed{}
-	return r
+	return r.Undecided(), ended
 }
 
 // applied returns a rule with its overlay. A candidate that is the threshold in
@@ -105,6 +106,9 @@ func withoutThreshold(r config.RuleOverlay) config.RuleOverlay {
 func applied(spec rules.Spec, r config.RuleOverlay) rules.Spec {
 	if r.Threshold > 0 {
 		spec.Threshold = r.Threshold
+	}
+	if r.Shadow {
+		spec.Action = edgeguard.ActionShadow
 	}
 	candidates := slices.DeleteFunc(slices.Clone(spec.Candidates), func(t uint32) bool { return t == spec.Threshold })
 	for _, c := range r.Candidates {

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"edgeguard"
 	"edgeguard/aggregator/fleet"
 	"edgeguard/config"
 )
@@ -87,5 +89,28 @@ func TestAlike(t *testing.T) {
 		if len(m.ended) != 1 || m.ended[0].alike != alike {
 			t.Errorf("threshold %d: %+v", threshold, m.ended)
 		}
+	}
+}
+
+// A rule that only reports for a time is the config's rule again once that is over, and one whose
+// config says the same ends.
+func TestShadowForATime(t *testing.T) {
+	base := parse(t, "{name: site, threshold: 2000}")
+	at := time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
+	o := &config.Overlay{Rules: []config.RuleOverlay{{Name: "site", Meter: fingerprint(base, 0), Shadow: true, Until: at}}}
+	m := merge(base, o, fleet.ThresholdBook{})
+	if got := m.config.Rules.Rules[0]; got.Action != edgeguard.ActionShadow || got.Threshold != 2000 || base.Rules.Rules[0].Action != edgeguard.ActionBlock {
+		t.Errorf("%+v", got)
+	}
+	if due := m.kept.Due(at.Add(-time.Second)); len(due) != 0 {
+		t.Errorf("too soon: %+v", due)
+	}
+	due := m.kept.Due(at)
+	if len(due) != 1 || !m.kept.With(due[0].Undecided()).Of("site").Empty() {
+		t.Fatalf("%+v", due)
+	}
+	m = merge(parse(t, "{name: site, threshold: 2000, action: shadow}"), o, fleet.ThresholdBook{})
+	if len(m.ended) != 1 || !m.ended[0].alike || len(m.kept.Rules) != 0 {
+		t.Errorf("%+v, %+v", m.ended, m.kept)
 	}
 }

@@ -73,7 +73,8 @@ func New(d Deps) *Control {
 func (o *Control) On(base *config.Config) *config.Config {
 	o.readFiles()
 	o.base = base
-	m := merge(base, o.kept, o.book)
+	m, due := o.withoutDue()
+	o.sayOver(due, true)
 	if !base.Overlay && len(o.kept.Rules) > 0 {
 		o.from.Log.Info("the overlay is not in force: the config has overlay: false", "file", o.path, "rules", len(o.kept.Rules))
 	}
@@ -153,7 +154,7 @@ func (o *Control) show(m merged) {
 	if more := len(m.out) - 1; more > 0 {
 		text += fmt.Sprintf("; and so are %d more", more)
 	}
-	o.from.Alarms.Begins(o.from.Now(), alarm.Overlay, "", text+"; see `edgeguard overlay show`, and remove it with `edgeguard overlay clear`")
+	o.from.Alarms.Begins(o.from.Now(), alarm.Overlay, "", text+"; see `edgeguard rules changed`, and remove it with `edgeguard rules reset`")
 }
 
 // Of returns what is in force of a rule's overlay; the zero value for nothing.

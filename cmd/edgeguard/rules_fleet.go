@@ -68,15 +68,15 @@ func undoShared(ctx context.Context, out io.Writer, node *client.Client, name st
 	return err
 }
 
-// overlayConfirmCommand puts a threshold in force that waits.
-func overlayConfirmCommand(e *command.Env) *cobra.Command {
+// rulesConfirmCommand puts a threshold in force that waits.
+func rulesConfirmCommand(e *command.Env) *cobra.Command {
 	return asksEach(e, &cobra.Command{
 		Use:   "confirm RULE...",
 		Short: "Put the fleet's threshold of rules in force that awaits confirmation",
 		Long: `confirm puts a threshold of the whole fleet in force that this node holds, because
 it would newly refuse more than confirm_share of the requests. No node holds it
-after that. To withdraw it instead: edgeguard overlay clear --fleet RULE.`,
-		Example: "  edgeguard overlay confirm site",
+after that. To withdraw it instead: edgeguard rules reset --fleet RULE.`,
+		Example: "  edgeguard rules confirm site",
 		Args:    cobra.MinimumNArgs(1),
 	}, confirmShared)
 }
@@ -89,7 +89,7 @@ func confirmShared(ctx context.Context, out io.Writer, node *client.Client, name
 	}
 	i := slices.IndexFunc(list.Rules, func(r admin.Rule) bool { return r.Name == name })
 	if i < 0 || list.Rules[i].Fleet == nil || !list.Rules[i].Fleet.Held {
-		return fmt.Errorf("no threshold of rule %s awaits confirmation: see `edgeguard overlay show`", name)
+		return fmt.Errorf("no threshold of rule %s awaits confirmation: see `edgeguard rules changed`", name)
 	}
 	held, after := list.Rules[i].Fleet, admin.Rule{}
 	if held.Threshold == 0 {

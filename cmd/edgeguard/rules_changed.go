@@ -20,21 +20,6 @@ import (
 	"edgeguard/node/overlay"
 )
 
-// overlayCommand returns `edgeguard overlay` with the commands below it: they show what
-// operators changed of the rules while a node ran, print it for the config, and undo it.
-func overlayCommand(e *command.Env) *cobra.Command {
-	return command.Group(&cobra.Command{
-		Use:     "overlay",
-		Short:   "Show, export and undo thresholds that were changed while the node ran",
-		Example: "  edgeguard overlay show\n  edgeguard overlay clear site",
-	},
-		overlayReadCommand(e, "show", "Show what was changed of the rules, when and by whom", showOverlay),
-		overlayReadCommand(e, "export", "Print it as the lines of the rules for the config", exportOverlay),
-		overlayClearCommand(e),
-		overlayConfirmCommand(e),
-	)
-}
-
 // overlaid is what was changed of the rules, and where it was read.
 type overlaid struct {
 	rules  []config.RuleOverlay
@@ -43,10 +28,16 @@ type overlaid struct {
 	from   string           // the file, where no node answered
 }
 
-// overlayReadCommand returns a command that prints what was changed. It asks the node, and
-// where none answers it reads the file in the state folder.
-func overlayReadCommand(e *command.Env, use, short string, print func(io.Writer, *overlaid)) *cobra.Command {
-	c := &cobra.Command{Use: use, Short: short, Example: "  edgeguard overlay " + use, Args: command.NoArguments}
+// rulesChangedCommand prints what was changed. It asks the node, and where none answers it reads
+// the file in the state folder.
+func rulesChangedCommand(e *command.Env) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "changed",
+		Short:   "Show what was changed of the rules while the node ran, when, by whom and until when",
+		Example: "  edgeguard rules changed\n  edgeguard rules changed --export",
+		Args:    command.NoArguments,
+	}
+	export := c.Flags().Bool("export", false, "print it as the lines of the rules for the config")
 	ask := nodeaddr.Flags(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		list, err := nodeaddr.Get(c.Context(), ask, func(ctx context.Context, node *client.Client) (admin.RuleList, error) { return node.Rules(ctx) })
@@ -57,10 +48,15 @@ func overlayReadCommand(e *command.Env, use, short string, print func(io.Writer,
 				all, err = fromFile, nil
 			}
 		}
-		if err == nil {
-			print(e.Stdout, &all)
+		switch {
+		case err != nil:
+			return err
+		case *export:
+			exportOverlay(e.Stdout, &all)
+		default:
+			showOverlay(e.Stdout, &all)
 		}
-		return err
+		return nil
 	}
 	return c
 }
@@ -73,7 +69,10 @@ func overlaidByNode(list *admin.RuleList) (all overlaid) {
 			all.fleet = append(all.fleet, overlay.Shared{Rule: r.Name, Fleet: *r.Fleet})
 		}
 		if o := r.Overlay; o != nil && o.Scope != admin.ScopeFleet {
-			one.Threshold, one.Base, one.Changed = o.Threshold, o.Base, config.Changed{Since: o.Since, By: o.By, Note: o.Note}
+			one.Shadow, one.Until, one.Changed = o.Action != "", o.Until, config.Changed{Since: o.Since, By: o.By, Note: o.Note}
+			if o.Threshold != o.Base {
+				one.Threshold, one.Base = o.Threshold, o.Base
+			}
 		}
 		for _, c := range r.Candidates {
 			if c.Added {
@@ -130,7 +129,10 @@ func overlaidOn(c *config.Config) []string {
 func describeOverlay(rules []config.RuleOverlay) (lines []string) {
 	for _, r := range rules {
 		if r.Threshold > 0 {
-			lines = append(lines, fmt.Sprintf("rule %s: threshold %d instead of %d%s", r.Name, r.Threshold, r.Base, describeChange(r.Changed)))
+			lines = append(lines, fmt.Sprintf("rule %s: threshold %d instead of %d%s%s", r.Name, r.Threshold, r.Base, describeEnd(&r), describeChange(r.Changed)))
+		}
+		if r.Shadow {
+			lines = append(lines, fmt.Sprintf("rule %s: action shadow%s%s", r.Name, describeEnd(&r), describeChange(r.Changed)))
 		}
 		for _, c := range r.Candidates {
 			lines = append(lines, fmt.Sprintf("rule %s: candidate %d%s", r.Name, c.Threshold, describeChange(c.Changed)))
@@ -140,6 +142,14 @@ func describeOverlay(rules []config.RuleOverlay) (lines []string) {
 		lines[i] = safetext.Strip(lines[i])
 	}
 	return lines
+}
+
+// describeEnd says until when something is in force.
+func describeEnd(r *config.RuleOverlay) string {
+	if r.Until.IsZero() {
+		return ""
+	}
+	return ", until " + r.Until.Format(time.RFC3339)
 }
 
 // describeChange says when, by whom and why something was changed.
@@ -184,6 +194,9 @@ func exportOverlay(out io.Writer, all *overlaid) {
 		if r.Threshold > 0 {
 			fmt.Fprintf(out, "    threshold: %d # instead of %d%s\n", r.Threshold, r.Base, safetext.Strip(describeChange(r.Changed)))
 		}
+		if r.Shadow {
+			fmt.Fprintf(out, "    action: shadow # set while the node ran%s\n", safetext.Strip(describeChange(r.Changed)))
+		}
 		var candidates []string
 		for _, c := range r.Candidates {
 			candidates = append(candidates, fmt.Sprint(c.Threshold))
@@ -194,15 +207,15 @@ func exportOverlay(out io.Writer, all *overlaid) {
 	}
 }
 
-// overlayClearCommand undoes what was changed.
-func overlayClearCommand(e *command.Env) *cobra.Command {
+// rulesResetCommand undoes what was changed.
+func rulesResetCommand(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "clear RULE...",
-		Short: "Put the config's threshold of rules in force again, and remove added candidates",
-		Long: `clear undoes what was changed of rules while the node ran. Without a running
+		Use:   "reset RULE...",
+		Short: "Put the config's threshold and action of rules in force again, and remove added candidates",
+		Long: `reset undoes what was changed of rules while the node ran. Without a running
 node, remove overlay.yaml in the state folder instead. With --fleet it undoes what
 was set for the whole fleet, on all nodes.`,
-		Example: "  edgeguard overlay clear site\n  edgeguard overlay clear --fleet site",
+		Example: "  edgeguard rules reset site\n  edgeguard rules reset --fleet site",
 		Args:    cobra.MinimumNArgs(1),
 	}
 	fleet := c.Flags().Bool("fleet", false, "undo the threshold of the whole fleet")
@@ -242,7 +255,7 @@ func undoOverlay(ctx context.Context, out io.Writer, node *client.Client, name s
 			}
 			fmt.Fprintf(out, "rule %s: candidate %d is removed\n", name, c.Threshold)
 		}
-		if r.Threshold == 0 {
+		if !r.Decides() {
 			return nil
 		}
 	}
