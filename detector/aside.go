@@ -16,6 +16,7 @@ import (
 type asideCounts struct {
 	table  atomic.Pointer[shard.Table] // nil before the first; it is empty once the windows have passed
 	events atomic.Uint64
+	scopes atomic.Uint64 // in which the meter counted, if it counts everybody
 }
 
 // makeAside makes the meter's counts aside if it is excusing, or takes over the former one.

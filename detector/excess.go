@@ -21,8 +21,7 @@ type excess struct {
 
 // reportCrossing reports a crossing; told holds what came of it.
 func (x *excess) reportCrossing(o *occasion, m *meter, told edgeguard.Crossing) {
-	hear := o.d.config.Crossed
-	if hear == nil {
+	if o.d.config.Crossed == nil {
 		return
 	}
 	r := &o.d.rules[x.rule]
@@ -36,5 +35,5 @@ func (x *excess) reportCrossing(o *occasion, m *meter, told edgeguard.Crossing) 
 	if told.Action == edgeguard.ActionAlarm && !m.Everybody {
 		told.FrontDoor = o.frontDoor()
 	}
-	hear(told)
+	o.d.tell(m, told)
 }

@@ -213,8 +213,8 @@ func (d *Detector) fleetOver(now time.Time, i int, prefix netip.Prefix, with uin
 		return
 	}
 	first := d.crossings.noteNew(crossingKey{r.Name, told.Key.Prefix, with}, seconds(now), m.Window)
-	if hear := d.config.Crossed; hear != nil && (first || told.Action == edgeguard.ActionBlock) {
-		hear(told)
+	if d.config.Crossed != nil && (first || told.Action == edgeguard.ActionBlock) {
+		d.tell(m, told)
 	}
 }
 

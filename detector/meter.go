@@ -177,6 +177,9 @@ func (m *meter) countEvent(c *counting, cost uint16) count {
 	if m.skips(c) {
 		return count{}
 	}
+	if m.Everybody && m.aside != nil {
+		m.aside.scopes.Or(1 << c.scope)
+	}
 	if m.setsAside(c) {
 		c.countAside(m, cost)
 		return count{}
@@ -295,6 +298,7 @@ func (d *Detector) Sweep(now time.Time, pages int) int {
 	if d.outages != nil && !d.config.Past {
 		d.outages.followClock(now)
 	}
+	d.tellLate(now)
 	d.steps.sweep(now, pages)
 	d.crossings.sweep(sec, pages)
 	return removed

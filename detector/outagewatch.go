@@ -45,6 +45,7 @@ type outageWatch struct {
 	spared spared
 	failed failed
 	made   []made // blocks of excusing rules, and what they deny, the oldest first
+	late   []lateCrossing
 }
 
 // Turn is a scope that begins or ends to be armed.
@@ -215,6 +216,7 @@ func (d *Detector) tellTurns(now time.Time) {
 		}
 	}
 	if armed != 0 {
+		d.excuseLate(now, armed)
 		taken := make(map[netip.Prefix]bool)
 		for _, m := range d.outages.takeHarmed(now, armed) {
 			if taken[m.prefix] {
