@@ -52,6 +52,9 @@ func (v *Visits) Note(now time.Time, ev *edgeguard.Event, own *rules.Hosts) {
 		return
 	}
 	path, _, _ := strings.Cut(ev.Path, "?")
+	if end := path[strings.LastIndexByte(path, '.')+1:]; len(end) <= 5 && (pictures[end] || assets[end]) {
+		return // most lines with a Referer: so they cost half
+	}
 	if names := targetOf(path); names != page && names != script || !rules.FromOwnPage(ev, own) {
 		return
 	}
