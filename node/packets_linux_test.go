@@ -121,7 +121,9 @@ func TestDroppedPackets(t *testing.T) {
 // misses reports whether an alarm says that an interface is not there.
 func (u *underTest) misses(name string) bool {
 	stats := u.view().Stats()
-	return slices.ContainsFunc(stats.Alarms(), func(a admin.Alarm) bool { return strings.Contains(a.Text, name) && strings.Contains(a.Text, "waited for") })
+	return slices.ContainsFunc(stats.Alarms(), func(a admin.Alarm) bool {
+		return strings.Contains(a.Text, name) && strings.Contains(a.Text, "waited for")
+	})
 }
 
 // pair is two interfaces, far and near, at the ends of one wire.
