@@ -293,5 +293,5 @@ func (o *Control) showHeld(m *merged) {
 	if more := len(held) - 1; more > 0 {
 		text += fmt.Sprintf("; %d more wait", more)
 	}
-	o.from.Alarms.Begins(o.from.Now(), alarm.Held, "thresholds", text+": see `edgeguard rules changed`, then `edgeguard rules confirm` or `edgeguard overlay clear --fleet`")
+	o.from.Alarms.Begins(o.from.Now(), alarm.Held, "thresholds", text+": see `edgeguard rules changed`, then `edgeguard rules confirm` or `edgeguard rules reset --fleet`")
 }
