@@ -15,7 +15,7 @@ import (
 // All are called in it, but parts begin in the other.
 func TestPartsOrder(t *testing.T) {
 	want := strings.Fields(`
-alarms:check sweep:check
+alarms:check sweep:check overlay:check
 auth:settle,report,check,stop spoe:settle,report,check,stop envoy:settle,report,check,stop logs:settle,report,check,stop packets:settle,report,check,stop
 haproxies:settle,report,check,stop crawlers:settle,report,stop
 uncounted:check dominant:seldom hidden:seldom flood:check site:check samples:seldom
