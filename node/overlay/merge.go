@@ -109,6 +109,10 @@ func applied(spec rules.Spec, r config.RuleOverlay) rules.Spec {
 	}
 	if r.Shadow {
 		spec.Action = edgeguard.ActionShadow
+		spec.Escalate, spec.ProvokedFor, spec.WhileOver, spec.Everybody = nil, 0, false, false // what only rules have that refuse
+		if spec.OnFleetLoss == rules.LossClosed {
+			spec.OnFleetLoss = rules.LossLocal
+		}
 	}
 	candidates := slices.DeleteFunc(slices.Clone(spec.Candidates), func(t uint32) bool { return t == spec.Threshold })
 	for _, c := range r.Candidates {

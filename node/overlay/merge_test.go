@@ -114,3 +114,17 @@ func TestShadowForATime(t *testing.T) {
 		t.Errorf("%+v, %+v", m.ended, m.kept)
 	}
 }
+
+// TestShadowOfAnyRule: a rule that only reports for now loses what only rules have that refuse.
+func TestShadowOfAnyRule(t *testing.T) {
+	for _, rule := range []string{
+		"escalate: [1h, 24h], provoked_for: 1h", "while_over: true", "action: deny, on_fleet_loss: closed",
+		"action: deny, key: {address: none, with: [path]}, everybody: true",
+	} {
+		base := parse(t, "{name: a, threshold: 20, "+rule+"}")
+		m := merge(base, &config.Overlay{Rules: []config.RuleOverlay{{Name: "a", Meter: fingerprint(base, 0), Shadow: true}}}, fleet.ThresholdBook{})
+		if r := m.config.Rules.Rules[0]; len(m.out) > 0 || r.Action != edgeguard.ActionShadow {
+			t.Errorf("%s: %v, kept out %v", rule, r.Action, m.out)
+		}
+	}
+}
