@@ -102,7 +102,7 @@ func claimedAll(ctx context.Context, r ruleset, data string, l tuned.Labels, see
 			return err
 		}
 		err = claimed(ctx, r, siteHosts[folder], replay.SortByTime(log, 0), func(a netip.Addr) string { return sortOf(l.Of[folder][a]) }, all)
-		log.Close()
+		_ = log.Close() // it was only read
 		if err != nil {
 			return fmt.Errorf("%s: %w", folder, err)
 		}
