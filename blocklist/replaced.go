@@ -34,7 +34,13 @@ func (l *List) succeeds(e, old *entry, now time.Time) {
 	if old == nil || old.remembered || old.isByMakerOf(e) || !old.binds(now, false) {
 		return
 	}
-	under := slices.DeleteFunc(l.replaced[e.block.Prefix], func(x *entry) bool { return x.isByMakerOf(e) || x.isByMakerOf(old) })
+	under := l.replaced[e.block.Prefix]
+	again := func(x *entry) bool { return x.isByMakerOf(e) && x.block.Until.Equal(e.block.Until) }
+	if i := slices.IndexFunc(under, again); i >= 0 { // another node took back what stood over it
+		l.remains(e.block.Prefix, under[:i])
+		return
+	}
+	under = slices.DeleteFunc(under, func(x *entry) bool { return x.isByMakerOf(e) || x.isByMakerOf(old) })
 	under = append(under, old)
 	l.remains(e.block.Prefix, under[max(0, len(under)-mostReplaced):])
 }

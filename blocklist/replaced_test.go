@@ -230,3 +230,28 @@ func TestBatchesAreTakenBackInAnyOrder(t *testing.T) {
 		}
 	}
 }
+
+// What one node took back does not come back on another, when that takes back what stands there
+// again.
+func TestWhatWasTakenBackElsewhereStaysSo(t *testing.T) {
+	here, there, p := New(Config{}), New(Config{}), netip.MustParsePrefix(somewhere)
+	tell := func() {
+		for b := range here.Records() {
+			if _, err := there.Merge(b, epoch); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, b := range []edgeguard.Block{byRule("site", time.Hour), batched(1, 2*time.Hour, false), batched(2, 3*time.Hour, false)} {
+		mustAdd(t, here, b, epoch)
+		tell()
+	}
+	for range 2 {
+		here.LiftSame(*here.BlockOf(epoch, p), stays, epoch, "", "n1")
+		tell()
+	}
+	x, ok := there.LiftSame(*there.BlockOf(epoch, p), stays, epoch, "", "n2")
+	if !ok || !x.Left.Lifted {
+		t.Errorf("%v: %+v is in force again", ok, x.Left)
+	}
+}
