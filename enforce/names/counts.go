@@ -68,6 +68,7 @@ type counts struct {
 	set    map[netip.Prefix]time.Time
 	owners map[name]uint8
 	left   map[netip.Prefix]struct{} // for which there was no room
+	moved  bool                      // left is not what was told
 	ends   enforce.Ends
 }
 
@@ -75,10 +76,9 @@ func newCounts(most, room int) counts {
 	return counts{most: most, set: make(map[netip.Prefix]time.Time, room), owners: make(map[name]uint8, room), left: make(map[netip.Prefix]struct{})}
 }
 
-// replace makes entries all that is in force. Single names come first, so that a wide list
+// replace makes entries all that is in force, where nothing is. Single names come first, so that a wide list
 // of others takes no room from them.
 func (c *counts) replace(entries []enforce.Entry) {
-	*c = newCounts(c.most, len(entries))
 	var fresh []name // is compared with the folder
 	for _, single := range []bool{true, false} {
 		for _, e := range entries {
@@ -104,10 +104,11 @@ func (c *counts) add(fresh []name, e enforce.Entry) []name {
 func (c *counts) put(fresh []name, e enforce.Entry) (_ []name, in bool) {
 	_, known := c.set[e.Prefix]
 	if !known && len(c.owners)+size(e.Prefix) > c.most {
-		c.left[e.Prefix] = struct{}{}
+		_, before := c.left[e.Prefix]
+		c.left[e.Prefix], c.moved = struct{}{}, c.moved || !before
 		return fresh, false
 	}
-	delete(c.left, e.Prefix)
+	c.fits(e.Prefix)
 	c.set[e.Prefix] = e.Until
 	if known {
 		return fresh, true
@@ -124,8 +125,8 @@ func (c *counts) put(fresh []name, e enforce.Entry) (_ []name, in bool) {
 // remove is the opposite of add: it puts the names that have lost their last owner at the
 // end of gone.
 func (c *counts) remove(gone []name, p netip.Prefix) []name {
-	delete(c.left, p)
 	if _, known := c.set[p]; !known {
+		c.fits(p)
 		return gone
 	}
 	delete(c.set, p)
@@ -137,6 +138,14 @@ func (c *counts) remove(gone []name, p netip.Prefix) []name {
 		}
 	}
 	return gone
+}
+
+// fits forgets that there was no room for a prefix.
+func (c *counts) fits(p netip.Prefix) {
+	if _, left := c.left[p]; left {
+		delete(c.left, p)
+		c.moved = true
+	}
 }
 
 // expire removes what is over at now, and returns the names that are to go.

@@ -17,7 +17,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -44,6 +43,9 @@ type Config struct {
 	Most int // names; the prefixes of more are left out
 	// Now is the clock that ends are of.
 	Now func() time.Time
+	// LeftOut is called when other prefixes are left out than before, which another list then has. It
+	// must not wait for the folder. nil is possible.
+	LeftOut func()
 }
 
 // Folder is the enforcer. It is safe for concurrent use. Make one with [New].
@@ -55,8 +57,8 @@ type Folder struct {
 	claim *filelock.Lock  // nil likewise
 	names counts
 
-	// left is a copy of those left out: who asks for it must not wait for a folder.
-	left atomic.Pointer[map[netip.Prefix]struct{}]
+	// leaving guards names.left beside mu: who asks for it must not wait for a folder.
+	leaving sync.RWMutex
 }
 
 // New returns a folder that is not opened before the first Replace.
@@ -78,8 +80,13 @@ func (f *Folder) Replace(ctx context.Context, _ time.Time, entries []enforce.Ent
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	f.names.replace(entries)
-	f.showLeft()
+	next := newCounts(f.config.Most, len(entries))
+	next.replace(entries)
+	next.moved = !maps.Equal(next.left, f.names.left)
+	f.leaving.Lock()
+	f.names = next
+	f.leaving.Unlock()
+	f.tellLeft()
 	if err := f.open(); err != nil {
 		return err
 	}
@@ -100,13 +107,17 @@ func (f *Folder) Apply(ctx context.Context, _ time.Time, add []enforce.Entry, re
 	var fresh, gone []name
 	for _, e := range add {
 		if Fits(e.Prefix) {
+			f.leaving.Lock()
 			fresh = f.names.add(fresh, e)
+			f.leaving.Unlock()
 		}
 	}
 	for _, p := range remove {
+		f.leaving.Lock()
 		gone = f.names.remove(gone, p)
+		f.leaving.Unlock()
 	}
-	f.showLeft()
+	f.tellLeft()
 	if f.place == nil {
 		return fmt.Errorf("%s is not open", f.config.Path) // the whole list comes next
 	}
@@ -139,31 +150,29 @@ func (f *Folder) Close() error {
 
 // Left returns how many prefixes are left out because the folder has as many names as it
 // may.
-func (f *Folder) Left() int { return len(f.leftOut()) }
-
-// leftOut is not changed by anybody.
-func (f *Folder) leftOut() map[netip.Prefix]struct{} {
-	if left := f.left.Load(); left != nil {
-		return *left
-	}
-	return nil
-}
-
-// showLeft makes what is left out known. It needs the lock.
-func (f *Folder) showLeft() {
-	if left := maps.Clone(f.names.left); len(left)+f.Left() > 0 {
-		f.left.Store(&left)
-	}
+func (f *Folder) Left() int {
+	f.leaving.RLock()
+	defer f.leaving.RUnlock()
+	return len(f.names.left)
 }
 
 // Refuses returns a function that reports whether a prefix is left to the folder, and has
 // room there.
 func (f *Folder) Refuses() func(netip.Prefix) bool {
-	all := f.leftOut()
 	return func(p netip.Prefix) bool {
-		_, left := all[p]
+		f.leaving.RLock()
+		_, left := f.names.left[p]
+		f.leaving.RUnlock()
 		return Fits(p) && !left
 	}
+}
+
+// tellLeft tells who has what is left out. It needs the lock.
+func (f *Folder) tellLeft() {
+	if f.names.moved && f.config.LeftOut != nil {
+		f.config.LeftOut()
+	}
+	f.names.moved = false
 }
 
 // release gives up what is held of the folder. It needs the lock.

@@ -449,6 +449,35 @@ func TestClear(t *testing.T) {
 	wantFiles(t, path, "203.0.113.7")
 }
 
+// Who has what finds no room is told when that changes, and asks while it does.
+func TestLeftOutIsTold(t *testing.T) {
+	told := 0
+	var f *Folder
+	f = New(Config{Path: folder(t), Most: 2, Now: time.Now, LeftOut: func() { told += f.Left() + 1 }})
+	t.Cleanup(func() { _ = f.Close() })
+	replace := func(prefixes ...string) error { return f.Replace(t.Context(), time.Now(), entries(prefixes...)) }
+	apply := func(add []enforce.Entry, remove ...netip.Prefix) error { return f.Apply(t.Context(), time.Now(), add, remove) }
+	one, three := netip.MustParsePrefix("203.0.113.1/32"), netip.MustParsePrefix("203.0.113.3/32")
+	for i, step := range []struct {
+		do   func() error
+		told int // one more than are left out
+	}{
+		{func() error { return replace("203.0.113.1/32", "203.0.113.2/32") }, 0},
+		{func() error { return apply(entries("203.0.113.3/32")) }, 2},
+		{func() error { return apply(entries("203.0.113.3/32")) }, 0},
+		{func() error { return replace("203.0.113.1/32", "203.0.113.2/32", "203.0.113.3/32") }, 0},
+		{func() error { return apply(nil, one) }, 0},
+		{func() error { return apply(entries("203.0.113.3/32")) }, 1},
+		{func() error { return replace("203.0.113.1/32", "203.0.113.2/32", "203.0.113.3/32") }, 2},
+		{func() error { return apply(nil, three) }, 1},
+	} {
+		told = 0
+		if err := step.do(); err != nil || told != step.told {
+			t.Errorf("step %d: told %d, want %d: %v", i, told, step.told, err)
+		}
+	}
+}
+
 // BenchmarkFolder is what 100,000 names take: to fill the folder, to compare it with what is in
 // force, and one change among them.
 func BenchmarkFolder(b *testing.B) {
@@ -483,6 +512,18 @@ func BenchmarkFolder(b *testing.B) {
 		}
 		inMs(b)
 		b.ReportMetric(held/(1<<20), "held-MiB")
+	})
+	b.Run("change of a full one", func(b *testing.B) {
+		full := New(Config{Path: folder(b), Most: 1, Now: time.Now})
+		defer func() { _ = full.Close() }()
+		if err := full.Replace(b.Context(), time.Now(), list); err != nil {
+			b.Fatal(err)
+		}
+		for b.Loop() {
+			if err := full.Apply(b.Context(), time.Now(), list[:1], nil); err != nil {
+				b.Fatal(err)
+			}
+		}
 	})
 	b.Run("change", func(b *testing.B) {
 		one := entries("203.0.113.7/32")

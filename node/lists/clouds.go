@@ -30,6 +30,7 @@ type CloudDeps struct {
 	Leave   func(ctx context.Context, l *redis.Lease) error
 	Monitor func() bool
 	Now     func() time.Time
+	LeftOut func() // see [names.Config]
 	Rank    cloud.Rank
 	Log     *slog.Logger
 }

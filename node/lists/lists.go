@@ -64,7 +64,7 @@ func New(c Config) *Lists {
 		running: supervisor.Group[*enforcer]{Config: s}, emptying: supervisor.Group[*emptying]{Config: s},
 	}
 	e.config.Clouds.Rank, e.config.Clouds.Log = e.rank, c.Log
-	e.config.Clouds.Now = c.Now
+	e.config.Clouds.Now, e.config.Clouds.LeftOut = c.Now, e.refreshWide
 	e.config.Clouds.Monitor = func() bool { return e.config.Current().Monitor }
 	e.Filter = newKernelFilter(e.trial, kernelDeps{
 		Config: c.Current, List: e.packetFilter, Refresh: e.Refresh, Now: c.Now, Epoch: c.Epoch, Peers: nftables.SSHPeersOfHost,

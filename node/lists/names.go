@@ -26,14 +26,24 @@ const (
 const namesFormat = "names"
 
 // folderList returns a folder of names.
-func folderList(n *config.NamesFolder, now func() time.Time) listOf {
+func folderList(n *config.NamesFolder, now func() time.Time, leftOut func()) listOf {
 	name := "names " + n.Folder
-	c := names.Config{Path: n.Folder, Most: n.Most, Now: now}
+	c := names.Config{Path: n.Folder, Most: n.Most, Now: now, LeftOut: leftOut}
 	o := enforce.NewOwned(enforce.FileConfig{Path: n.Folder}, false)
 	o.Format = namesFormat
 	return listOf{
 		key: fmt.Sprintf("names %+v", *n), name: name, part: narrow, owned: []enforce.Owned{o},
 		make: func() (enforce.Enforcer, error) { return names.New(c), nil },
+	}
+}
+
+// refreshWide has the list beside the folder of names written again, since that has no room for
+// what it had, or has it again.
+func (e *Lists) refreshWide() {
+	for _, f := range e.running.All() {
+		if f.part == wide {
+			f.runner.Refresh()
+		}
 	}
 }
 

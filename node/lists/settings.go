@@ -29,7 +29,7 @@ type listOf struct {
 // listsOf returns the enforcers of a config.
 func listsOf(c *config.Config, deps CloudDeps) (all []listOf) {
 	if n := c.Enforce.Names; n != nil {
-		all = append(all, folderList(n, deps.Now))
+		all = append(all, folderList(n, deps.Now, deps.LeftOut))
 	}
 	for _, f := range c.Enforce.Files {
 		fc, err := settings(f)
