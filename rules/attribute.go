@@ -132,7 +132,8 @@ func (a *Attribute) secret(ev *edgeguard.Event) (value string, ok bool) {
 	return value, ok
 }
 
-// parameterNamed returns the first parameter of a query that has a name, both decoded.
+// parameterNamed returns the first parameter of a query that has a name, both decoded. Queries with so
+// many that it is not looked for have one value together: else who adds others is not counted.
 func parameterNamed(query, name string) (value string, ok bool) {
 	for n := 0; query != "" && n < mostParameters; n++ {
 		part := query
@@ -146,7 +147,7 @@ func parameterNamed(query, name string) (value string, ok bool) {
 			return decoded(value), true
 		}
 	}
-	return "", false
+	return "&", query != ""
 }
 
 // cookieNamed returns the first cookie of a Cookie header that has a name, as browsers write it.
