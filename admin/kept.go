@@ -149,12 +149,20 @@ func (v *View) Recent(ctx context.Context, n int, kinds []string) []Event {
 	return v.Past(ctx, eventlog.Query{Kinds: kinds, Newest: true}, n).Events
 }
 
-// listed are the changes of many whose blocks have no event of their own that is kept.
-var listed = []string{"import", unblockMany, restoreMany, "unblock rule"} // the last is what former versions kept
+// listed are the changes of many of which no event of one is kept, each with the kinds of these events.
+var listed = map[string][]string{
+	importBlocks: ofBlocks, unblockMany: ofBlocks, "unblock rule": ofBlocks, // which former versions kept
+	importAllowances: ofBoth, disallowMany: ofBoth, restoreMany: ofBoth, // blocks are under allowances
+}
+
+var (
+	ofBlocks = []string{EventBlock, EventUnblock}
+	ofBoth   = []string{EventBlock, EventUnblock, EventAllow, EventDisallow}
+)
 
 // Since returns the number of the event of an ID, or of the last event where that is no ID, with
-// a gap: where events behind it are gone, or are in the list of a change of many alone, and blocks
-// or their removal are among the kinds, nil for all. Of 0 it returns 0. It reads the log up to an event.
+// a gap: where events behind it are gone, or are in the list of a change of many alone, and of the
+// kinds that are asked for, nil for all. Of 0 it returns 0. It reads the log up to an event.
 func (v *View) Since(ctx context.Context, id string, upTo uint64, kinds []string) (number uint64, gap bool) {
 	number, err := strconv.ParseUint(id, 10, 64)
 	last := upTo
@@ -164,10 +172,11 @@ func (v *View) Since(ctx context.Context, id string, upTo uint64, kinds []string
 	if err != nil || number > upTo || !v.events.log.Whole(number) {
 		return last, true
 	}
-	if kinds == nil || slices.Contains(kinds, EventBlock) || slices.Contains(kinds, EventUnblock) {
+	asks := func(kind string) bool { return kinds == nil || slices.Contains(kinds, kind) }
+	if slices.ContainsFunc(ofBoth, asks) {
 		for entry := range v.events.log.Find(ctx, eventlog.Query{After: number, Before: upTo + 1, Kinds: []string{EventChange}}) {
 			var event Event
-			if json.Unmarshal(entry.Body, &event) == nil && event.Change != nil && slices.Contains(listed, event.Change.Action) && len(entry.Prefixes) > 0 {
+			if json.Unmarshal(entry.Body, &event) == nil && event.Change != nil && slices.ContainsFunc(listed[event.Change.Action], asks) && len(entry.Prefixes) > 0 {
 				return last, true
 			}
 		}

@@ -217,6 +217,15 @@ func TestStreamThatMissedAnImport(t *testing.T) {
 			t.Errorf("%q: %+v, %v", kinds, events, errs)
 		}
 	}
+	imported.Allow = true
+	s.events.Block(start, imported, nil, true)
+	s.events.Change(admin.Audit{Time: start, Who: "uid 0", Action: "import allowances", Result: "ok", Prefixes: []netip.Prefix{imported.Prefix}})
+	s.events.Change(admin.Audit{Time: start, Who: "uid 0", Action: "reload", Result: "ok"})
+	for kinds, gap := range map[string]bool{"": true, "allow,disallow": true, "change": false} {
+		if _, errs := take(t, t.Context(), s, 1, "2", kinds); gap != (len(errs) == 1 && errors.Is(errs[0], errGap)) {
+			t.Errorf("of allowances, %q: %v", kinds, errs)
+		}
+	}
 }
 
 // A client that does not read is dropped, holds nobody up, and can come back
