@@ -174,13 +174,21 @@ func (s *Status) Evidence(prefix netip.Prefix) (edgeguard.Evidence, bool) {
 }
 
 // customers returns what made the blocks in force that may be customers'. One in whose place another
-// stands is none of them.
+// stands is none of them, and neither is one that an allowance is around.
 func (s *Status) customers() []edgeguard.Evidence {
 	now := s.from.Clock.Now()
-	return slices.DeleteFunc(s.from.Customers(now, admin.MostCustomers), func(e edgeguard.Evidence) bool {
-		b := s.from.List.BlockOf(now, e.Prefix)
-		return b == nil || b.Rule != e.Rule
-	})
+	for n := admin.MostCustomers; ; n *= 8 { // mostly all of the first stand
+		all := s.from.Customers(now, n)
+		more := len(all) == n
+		all = slices.DeleteFunc(all, func(e edgeguard.Evidence) bool {
+			b := s.from.List.BlockOf(now, e.Prefix)
+			_, allowed := s.from.List.Allowance(now, e.Prefix)
+			return b == nil || b.Rule != e.Rule || allowed
+		})
+		if len(all) >= admin.MostCustomers || !more {
+			return all[:min(len(all), admin.MostCustomers)]
+		}
+	}
 }
 
 // Samples implements admin.Reader.
