@@ -35,8 +35,8 @@ func (l *List) succeeds(e, old *entry, now time.Time) {
 		return
 	}
 	under := l.replaced[e.block.Prefix]
-	again := func(x *entry) bool { return x.isByMakerOf(e) && x.block.Until.Equal(e.block.Until) }
-	if i := slices.IndexFunc(under, again); i >= 0 { // another node took back what stood over it
+	again := func(x *entry) bool { return x.isByMakerOf(e) && e.block.Until.Sub(x.block.Until).Abs() < time.Second }
+	if i := slices.IndexFunc(under, again); i >= 0 { // another node took back what stood over it; clocks differ
 		l.remains(e.block.Prefix, under[:i])
 		return
 	}
