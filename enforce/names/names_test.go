@@ -456,7 +456,9 @@ func TestLeftOutIsTold(t *testing.T) {
 	f = New(Config{Path: folder(t), Most: 2, Now: time.Now, LeftOut: func() { told += f.Left() + 1 }})
 	t.Cleanup(func() { _ = f.Close() })
 	replace := func(prefixes ...string) error { return f.Replace(t.Context(), time.Now(), entries(prefixes...)) }
-	apply := func(add []enforce.Entry, remove ...netip.Prefix) error { return f.Apply(t.Context(), time.Now(), add, remove) }
+	apply := func(add []enforce.Entry, remove ...netip.Prefix) error {
+		return f.Apply(t.Context(), time.Now(), add, remove)
+	}
 	one, three := netip.MustParsePrefix("203.0.113.1/32"), netip.MustParsePrefix("203.0.113.3/32")
 	for i, step := range []struct {
 		do   func() error
