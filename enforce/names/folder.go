@@ -57,8 +57,8 @@ type Folder struct {
 	claim *filelock.Lock  // nil likewise
 	names counts
 
-	// leaving guards names.left beside mu: who asks for it must not wait for a folder.
-	leaving sync.RWMutex
+	// Who asks for what is left out must not wait for a folder.
+	leaving sync.RWMutex // guards names.left beside mu
 }
 
 // New returns a folder that is not opened before the first Replace.
