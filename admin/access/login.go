@@ -172,9 +172,10 @@ func (c *Caller) During(ctx context.Context) (_ context.Context, end func()) {
 	}
 }
 
-// showsPage reports whether a browser shows the answer of a route as a page.
+// showsPage reports whether a browser shows the answer of a route as a page. What does not
+// exist is one too: without a login nobody learns what does.
 func showsPage(r *http.Request, pattern string) bool {
-	return isPage(r, pattern) && strings.Contains(r.Header.Get("Accept"), "text/html")
+	return (isPage(r, pattern) || pattern == "/" && !strings.HasPrefix(r.URL.Path, "/api/")) && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
 // LoginPage returns where a browser goes that asks for a page and is not logged in.

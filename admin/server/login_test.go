@@ -324,7 +324,10 @@ func TestPagesAskForALogin(t *testing.T) {
 	if to := answer.Header().Get("Location"); answer.Code != http.StatusSeeOther || to != "/login?next=%2Faddress%2F203.0.113.7%3Frule%3Dsite" {
 		t.Errorf("%d to %q", answer.Code, to)
 	}
-	for _, path := range []string{"/api/v1/status", "/nothing/there"} {
+	if answer := b.get(closed, "/nothing/there"); answer.Header().Get("Location") != "/login?next=%2Fnothing%2Fthere" {
+		t.Errorf("what does not exist: %d %s", answer.Code, answer.Body)
+	}
+	for _, path := range []string{"/api/v1/status", "/api/v1/nothing"} {
 		if answer := b.get(closed, path); answer.Code != http.StatusUnauthorized {
 			t.Errorf("%s: %d", path, answer.Code)
 		}
@@ -542,7 +545,7 @@ func (noMetrics) Refused(string) {}
 // node's name and figures.
 func TestMissingPageNeedsALogin(t *testing.T) {
 	s := serve(t, newNode(), server.Config{TokenFile: tokenFile(t, secret), Pages: consolePages})
-	for token, want := range map[string]string{"": `"status":401`, secret: "There is no page /nothing."} {
+	for token, want := range map[string]string{"": `href="/login?next=%2Fnothing"`, secret: "There is no page /nothing."} {
 		header := map[string]string{"Accept": "text/html"}
 		if token != "" {
 			header["Authorization"] = "Bearer " + token
