@@ -28,7 +28,7 @@ type happening struct {
 
 // happened returns an event in words.
 func happened(e *admin.Event, now time.Time) happening {
-	h := happening{At: at(e.Time, now), Kind: e.Kind, Text: e.Text}
+	h := happening{At: at(e.Time, now), Kind: strings.ReplaceAll(e.Kind, "_", " "), Text: e.Text}
 	switch {
 	case e.Block != nil:
 		h.Name, h.Path = shortest(e.Block.Prefix), pathOf(e.Block.Prefix)
@@ -133,12 +133,21 @@ const changesLength = 100
 type changesPage struct {
 	frame
 	Kind        string // of what is shown: "change", "all" or a kind of events
-	Kinds       []string
+	Kinds       []option
 	Events      []happening
 	From, Until string // as a browser's field has them
 	Older       string
 	Hidden      bool // changes are not for this caller
 	Problem     *call.Problem
+}
+
+// kindOptions are the kinds of events that the page shows, in words.
+var kindOptions = []option{
+	{Value: admin.EventChange, Label: "by people"}, {Value: "all", Label: "all that happened"},
+	{Value: admin.EventBlock, Label: "blocks"}, {Value: admin.EventUnblock, Label: "unblocked"}, {Value: admin.EventEnd, Label: "blocks that ended"},
+	{Value: admin.EventAllow, Label: "allowances"}, {Value: admin.EventDisallow, Label: "allowances taken back"},
+	{Value: admin.EventAlarm, Label: "alarms"}, {Value: admin.EventRecovered, Label: "alarms that ended"}, {Value: admin.EventState, Label: "starts, stops, reloads"},
+	{Value: admin.EventHeld, Label: "awaiting confirmation"}, {Value: admin.EventWouldBlock, Label: "would be blocked"}, {Value: admin.EventCrossing, Label: "over a limit"},
 }
 
 // tooMany beside others are not shown among all.
@@ -147,10 +156,8 @@ var tooMany = []string{admin.EventCrossing, admin.EventLeftOut, admin.EventListe
 func (p *nodeHandlers) changes(_ http.ResponseWriter, r *http.Request) (string, any) {
 	asked := r.URL.Query()
 	shown := &changesPage{frame: p.frames.of(r, "changes", "Changes"), Kind: cmp.Or(asked.Get("kind"), admin.EventChange), Hidden: p.view.Discreet()}
-	for _, kind := range admin.EventKinds() {
-		if kind != admin.EventListed && kind != admin.EventLeftOut && kind != admin.EventChange {
-			shown.Kinds = append(shown.Kinds, kind)
-		}
+	for _, o := range kindOptions {
+		shown.Kinds = append(shown.Kinds, option{o.Value, o.Label, o.Value == shown.Kind})
 	}
 	kinds := []string{shown.Kind}
 	if shown.Kind == "all" {
@@ -178,17 +185,6 @@ func (f *frame) happenings(events []admin.Event) (all []happening) {
 		all = append(all, h)
 	}
 	return all
-}
-
-// KindPath returns the page of another kind in the same range.
-func (p *changesPage) KindPath(kind string) string {
-	q := url.Values{"kind": {kind}}
-	for name, value := range map[string]string{"from": p.From, "until": p.Until} {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
-	return "/changes?" + q.Encode()
 }
 
 const browserTime = "2006-01-02T15:04"

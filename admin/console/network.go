@@ -108,7 +108,9 @@ func (g *groupPage) offerAll(of url.Values, n int) {
 		return
 	}
 	g.All = link{Name: "Unblock all", Path: manyPath(of, g.Path)}
-	if n > 0 {
+	if n == 1 {
+		g.All.Name = "Unblock its one block"
+	} else if n > 0 {
 		g.All.Name = "Unblock all " + words.Number(n)
 	}
 }

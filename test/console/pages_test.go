@@ -76,7 +76,7 @@ func TestPagesAgreeWithTheAPI(t *testing.T) {
 	n.has("/rules", fmt.Sprintf(`<span class="mono">%d</span>`, limit), "/rules/login")
 	n.has("/rules/site", "2 addresses are counted now. The live limit of 190 requests (threshold 200) is exceeded by 1 of them.")
 	n.has("/network/198.51.100.0/24", "No block contains all of it.", ">198.51.100.64/26</a>")
-	n.has("/network/198.51.100.64/26", "Unblock all 1<", "1 in all.")
+	n.has("/network/198.51.100.64/26", "Unblock its one block<", "1 in all.")
 	n.has("/allowed", ">192.0.2.0/24</a>", "in the config")
 	n.has("/changes?kind=block", "blocked for 2 h by hand on edge-1")
 }

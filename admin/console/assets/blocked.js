@@ -22,7 +22,7 @@ function update(row, f, now) {
   const left = Math.floor((Date.parse(until.dateTime) - now) / 1000), over = left <= 0 || f && !f.until;
   row.classList.toggle("ended", over);
   show(until, over ? left <= 0 ? "ended" : "unblocked" : span(left));
-  show(find(".end .sub", row), span(Math.max(0, Math.floor((now - Date.parse(row.dataset.since)) / 1000))) + " ago");
+  show(find(".end .sub", row), "made " + span(Math.max(0, Math.floor((now - Date.parse(row.dataset.since)) / 1000))) + " ago");
   if (!f || over) return;
   if (f.refused !== undefined) show(find(".refused", row), number(f.refused));
   if (!f.rule) return;
