@@ -238,9 +238,15 @@ func decide(name, does string, address func(int) netip.Addr, keys, calls int, pa
 func decidePaths(name, does string, address func(int) netip.Addr, keys, calls int, paths []string, specs []rules.Spec) Operation {
 	return Operation{name, does, calls, 1, func() step {
 		d, ev := known(address, keys, specs...), request("/")
+		next := func(i int) { ev.Addr, ev.Path = address(i*7919%keys), paths[i%len(paths)] }
+		if len(paths) > 1 { // or how many are new would go by how many calls are made
+			for i := range keys {
+				next(i)
+				d.Decide(now, &ev)
+			}
+		}
 		return func(i int, call bool) {
-			ev.Addr, ev.Path = address(i*7919%keys), paths[i%len(paths)]
-			if call {
+			if next(i); call {
 				passes(d.Decide(now, &ev))
 			}
 		}
