@@ -38,8 +38,11 @@ func (n *node) decides(ask *asker, client string) {
 // trouble returns what the node says is wrong now.
 func (n *node) trouble() string {
 	n.t.Helper()
-	s := n.status()
-	return fmt.Sprint(s.Alarms())
+	s, texts := n.status(), []string{}
+	for _, a := range s.Alarms() {
+		texts = append(texts, a.Text)
+	}
+	return strings.Join(texts, "; ")
 }
 
 // kept reports whether a block is in the state file, which must be whole.
