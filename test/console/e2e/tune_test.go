@@ -99,7 +99,7 @@ func TestApply(t *testing.T) {
 	}
 
 	const changed = "rule site: threshold 800 instead of 2000"
-	for _, arguments := range [][]string{{"check", "--config", n.Path("config.yaml")}, {"overlay", "show", "--admin", "unix:" + n.Path("admin.sock")}} {
+	for _, arguments := range [][]string{{"check", "--config", n.Path("config.yaml")}, {"rules", "changed", "--admin", "unix:" + n.Path("admin.sock")}} {
 		if said := n.command(arguments...); !strings.Contains(said, changed) || !strings.Contains(said, "a quiet day") {
 			t.Errorf("edgeguard %q: %s", arguments, said)
 		}
