@@ -14,10 +14,21 @@ import (
 // post asks the node's admin for a change, over its socket.
 func (u *underTest) post(path, body string) {
 	u.t.Helper()
+	u.send(http.MethodPost, path, body)
+}
+
+// send is as post, by any method. It waits for as long as the answer takes.
+func (u *underTest) send(method, path, body string) {
+	u.t.Helper()
 	desk := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(u.folder, "admin.sock"))
 	}}}
-	answer, err := desk.Post("http://localhost"+path, "application/json", strings.NewReader(body))
+	r, err := http.NewRequestWithContext(u.t.Context(), method, "http://localhost"+path, strings.NewReader(body))
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := desk.Do(r)
 	if err != nil {
 		u.t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package node
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -12,7 +13,6 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin"
-	"edgeguard/admin/client"
 	"edgeguard/clockguard"
 	"edgeguard/eventlog"
 	"edgeguard/node/alarm"
@@ -161,9 +161,7 @@ func TestLiftedByRuleIsKept(t *testing.T) {
 		u.request("203.0.113.9")
 	}
 	for _, rule := range []string{"long", "site"} {
-		if _, err := u.desk().UnblockMany(t.Context(), client.Filter{Rule: rule}, "", false); err != nil {
-			t.Fatal(err)
-		}
+		u.send(http.MethodDelete, "/api/v1/blocks?rule="+rule, "") // under the race detector a command's client gives up
 	}
 	u.stop()
 	u = newNode(t, u.folder, oneLog).start()
