@@ -63,7 +63,7 @@ func readTexts(t *testing.T) (texts map[string]string, places map[string]map[str
 		if err != nil {
 			return err
 		} else if d.IsDir() {
-			if name != "." && (name[0] == '.' || slices.Contains([]string{"testdata", "dist", "pages"}, d.Name())) {
+			if name != "." && (name[0] == '.' || slices.Contains([]string{"testdata", "dist", "pages", "node_modules"}, d.Name())) {
 				return fs.SkipDir
 			}
 			return nil
