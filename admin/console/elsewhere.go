@@ -24,7 +24,7 @@ func blockElsewhere(prefix netip.Prefix, forced, signed bool) string {
 	case !signed && !aggregator.Narrow(prefix):
 		return waitsForEach
 	}
-	return " On another node it waits for a confirmation if it would refuse more than confirm_share there."
+	return " On another node it waits for a confirmation if it would refuse too large a share of the requests there (fleet.confirm_share, a fifth unless set)."
 }
 
 // allowanceElsewhere says what they do with an allowance, as [blockElsewhere] does.

@@ -15,9 +15,9 @@ func TestBlockElsewhere(t *testing.T) {
 		forced, signed bool
 		says           string
 	}{
-		{"203.0.113.7/32", false, false, "if it would refuse more than confirm_share there"},
-		{"203.0.113.7/32", false, true, "if it would refuse more than confirm_share there"},
-		{"203.0.113.7/32", true, false, "if it would refuse more than confirm_share there"},
+		{"203.0.113.7/32", false, false, "if it would refuse too large a share of the requests there"},
+		{"203.0.113.7/32", false, true, "if it would refuse too large a share of the requests there"},
+		{"203.0.113.7/32", true, false, "if it would refuse too large a share of the requests there"},
 		{"203.0.113.7/32", true, true, "no other node waits"},
 		{"10.0.0.0/24", true, false, "if it would refuse"},
 		{"10.0.0.0/23", true, false, "confirms it there"},

@@ -109,12 +109,16 @@ func newKeyRow(k *admin.KeyCount) keyRow {
 // nearPage is who is over 80 % of a limit.
 type nearPage struct {
 	frame
-	Keys    []keyRow
-	Nearest *keyRow // where none is
+	Keys []keyRow
+	Far  []keyRow // the nearest where none is near
 }
 
-// nearLength is how many keys are looked at.
-const nearLength = 100
+// nearLength is how many keys are looked at, farLength how many of them are shown where
+// none is near.
+const (
+	nearLength = 100
+	farLength  = 10
+)
 
 // nearest returns the key that is nearest to a limit, nil if none is counted. It is
 // of the same look as the page Near a limit.
@@ -128,12 +132,11 @@ func (p *blockHandlers) nearest(ctx context.Context) *keyRow {
 
 func (p *ruleHandlers) near(_ http.ResponseWriter, r *http.Request) (string, any) {
 	shown := &nearPage{frame: p.frames.of(r, "blocked/near", "Near a limit")}
-	for i, k := range p.view.Nearest(r.Context(), nearLength) {
-		row := newKeyRow(&k)
-		if k.Near() {
+	for _, k := range p.view.Nearest(r.Context(), nearLength) {
+		if row := newKeyRow(&k); k.Near() {
 			shown.Keys = append(shown.Keys, row)
-		} else if i == 0 {
-			shown.Nearest = &row
+		} else if len(shown.Far) < farLength {
+			shown.Far = append(shown.Far, row)
 		}
 	}
 	return "near.html", shown

@@ -254,6 +254,17 @@ func TestNearHasARowAnAddress(t *testing.T) {
 	}
 }
 
+// Where nobody is near a limit the page has who counts most.
+func TestNobodyIsNear(t *testing.T) {
+	n := start(t, "")
+	n.has("/blocked/near", "Nobody is over 80 % of a limit.", "Nothing is counted now.")
+	n.ask(nearby, "/x", limit/2)
+	n.Until("the page has the nearest", func() bool {
+		p := visible(n.get("/blocked/near", false).body)
+		return strings.Contains(p, "These are the nearest.") && strings.Contains(p, nearby)
+	})
+}
+
 // A browser that asks for what there is not gets a page, and a program what the API answers.
 func TestMissingPage(t *testing.T) {
 	n := start(t, "")
