@@ -112,8 +112,8 @@ func (r *ruleFigures) peak() string {
 }
 
 // printScenes prints what became of the visitors of each scene where nothing but
-// the site may be stopped, and of the attackers among them: of those in which
-// something happened to a visitor, or of every one.
+// the site may be stopped, and of the attackers among them: of those in which a
+// visitor was blocked or denied, or of every one.
 func printScenes(out io.Writer, s *judged, seeds int, every bool) {
 	fmt.Fprintln(out)
 	table(out, fmt.Sprintf("scene (%s; %d seeds)", s.name, seeds), "half", "what happens", "visitors blocked", "denied", "block lifted", "told", "held", "attackers stopped", "by (blocks for)")
@@ -123,7 +123,7 @@ func printScenes(out io.Writer, s *judged, seeds int, every bool) {
 		v, a := &of.visitors, &of.attackers
 		switch {
 		case of.scene.Kind == scenes.Attack:
-		case !every && v.by == [effects]int{}:
+		case !every && v.stopped() == 0:
 			quiet++
 		default:
 			says := of.scene.Says
@@ -135,12 +135,12 @@ func printScenes(out io.Writer, s *judged, seeds int, every bool) {
 		}
 	}
 	if !every {
-		fmt.Fprintf(out, "\nIn %d"+nothingHappened, quiet)
+		fmt.Fprintf(out, "\nIn %d"+nobodyStopped, quiet)
 	}
 }
 
-// nothingHappened ends the sentence on scenes that are not in the table.
-const nothingHappened = " more scenes nothing happened to a visitor.\n"
+// nobodyStopped ends the sentence on scenes that are not in the table.
+const nobodyStopped = " more scenes no visitor is blocked or denied.\n"
 
 // share returns how many of a group's addresses were stopped.
 func (g *group) share() string {
@@ -153,12 +153,11 @@ func (g *group) share() string {
 // printAttacks prints what became of each kind of attack.
 func printAttacks(out io.Writer, s *judged) {
 	fmt.Fprintln(out)
-	table(out, "attack ("+s.name+")", "half", "what happens", "addresses blocked", "denied", "told", "requests let in", "so it", "visitors blocked or denied", "by (blocks for)")
+	table(out, "attack ("+s.name+")", "what happens", "requests let in", "so it", "visitors blocked or denied", "by (blocks for)")
 	for i := range s.scenes {
 		of := &s.scenes[i]
 		if v, a := &of.visitors, &of.attackers; of.scene.Kind == scenes.Attack {
-			fmt.Fprintf(out, "| %s | %s | %s | %d of %d | %d | %d | %d of %d | %s | %d of %d | %s |\n", of.scene.Name, of.half(), of.scene.Says, a.by[blocked], a.addresses,
-				a.by[denied], a.by[told], a.letIn, a.requests, of.fate(), v.stopped(), v.addresses, s.does(a))
+			fmt.Fprintf(out, "| %s | %s | %d of %d | %s | %d of %d | %s |\n", of.scene.Name, of.scene.Says, a.letIn, a.requests, of.fate(), v.stopped(), v.addresses, s.does(a))
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // writeTables puts the tables that were printed in the place of those with the same header in a
-// page, and the sentence on scenes in which nothing happened.
+// page, and the sentence on scenes in which nobody was stopped.
 func writeTables(page string, printed []byte) error {
 	text, err := os.ReadFile(page)
 	if err != nil {
@@ -43,8 +43,8 @@ func writtenTo(page string, printed *bytes.Buffer, before error) error {
 
 // keyOf is the same for a block that takes another's place: the header of a table; empty for none.
 func keyOf(block []string) string {
-	if strings.HasSuffix(block[0], nothingHappened) {
-		return nothingHappened
+	if strings.HasSuffix(block[0], nobodyStopped) {
+		return nobodyStopped
 	}
 	if strings.HasPrefix(block[0], "|") {
 		return block[0]
