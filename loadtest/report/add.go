@@ -10,12 +10,9 @@ func addGroup() group {
 	return group{
 		name:  "add",
 		title: "One count: `shard.Add`",
-		note: "A million IPv4 keys, one goroutine, the same clock for all. edgeguard's table lies in huge pages where the kernel gives them, as " +
-			"in the program; *in the heap* it does without, like its peers. Cold: every key was seen in one slot. Dense: every key has its " +
-			"ring, and the clock goes on a slot every four million events. Independent keys let the processor overlap its cache misses; a dependent key " +
-			"is derived from the last answer, as a lone request must wait. *Obvious* is `map[netip.Addr]*ring.Ring` in 256 shards with a " +
-			"mutex each. The floor is a read-modify-write of a random one out of a million cache lines; " +
-			"the locked floor takes one of 256 locks for each.",
+		note: "A million IPv4 keys, one goroutine. *In the heap* is without huge pages, as its peers are. Cold: every key was seen in one slot; dense: every key has its ring. " +
+			"A dependent key is derived from the last answer, as a lone request must wait. *Obvious* is `map[netip.Addr]*ring.Ring` in 256 shards with a mutex each. The floor " +
+			"reads and writes a random one out of a million cache lines; the locked floor takes one of 256 locks for each.",
 		lines: []figure{
 			faster("cold, independent keys, against the obvious", atLeast(4.5, "×"), adds, cold+"obvious/independent", cold+"edgeguard/independent").in(fastQuestion),
 			faster("cold, dependent keys, against the obvious", atLeast(3, "×"), adds, cold+"obvious/dependent", cold+"edgeguard/dependent").in(fastQuestion),

@@ -13,8 +13,7 @@ func captureGroup() group {
 	return group{
 		name:  "capture",
 		title: "Replay of a capture",
-		note: fmt.Sprintf("A pcap of %d packets (`go run ./loadtest/gen pcap`), 170 bytes on average, of up to 100,000 sources, "+
-			"read from the page cache; one rule. tcpdump copies the records and looks at none.", capturePackets),
+		note:  fmt.Sprintf("A pcap of %d packets (`go run ./loadtest/gen pcap`) of up to 100,000 sources, in the page cache; one rule. tcpdump copies the records and looks at none.", capturePackets),
 		lines: []figure{
 			{what: "against `tcpdump -r FILE -w /dev/null`", goal: atLeast(1, "×"), command: "edgeguard replay --threshold 2000 --json flood.pcap", measure: raceTcpdump},
 		},

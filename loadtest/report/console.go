@@ -23,10 +23,8 @@ func consoleGroup() group {
 	return group{
 		name:  "console",
 		title: "The console, and what it costs",
-		note: fmt.Sprintf("A node with %d blocks and %d keys, in a process of its own, asked over its sockets; each answer is the 99th percentile of %d. "+
-			"Then forward auth answers as many requests as it can over %d connections, by turns without a page and with %d open: of five, two "+
-			"are the list, two an address, and one a rule whose threshold is moved every five seconds. The load and the pages' readers share the "+
-			"machine with the node.", o.Blocks, o.Keys, o.Asked, o.Connections, o.Pages),
+		note: fmt.Sprintf("A node with %d blocks and %d keys, asked over its sockets: the 99th percentile of %d. Then forward auth answers over %d connections, by turns without a page and "+
+			"with %d open. Load and readers share the machine with the node.", o.Blocks, o.Keys, o.Asked, o.Connections, o.Pages),
 		lines: []figure{
 			answer("`/blocked`, the newest", 20, scale.Newest),
 			answer("the newest of a rule", 20, scale.OfRule),

@@ -13,8 +13,7 @@ func crossingGroup() group {
 	return group{
 		name:  "crossing",
 		title: "From the crossing request to the block",
-		note: "Real programs on loopback, on the cores that also make the traffic. In the fleet five nodes see 20,000 other events a second and push every 500 ms; " +
-			"the forced /16 is an operator's, on one of fifty nodes; the long list is 100,000 blocks that an operator makes on one of five.",
+		note:  "Real programs on loopback. In the fleet five nodes see 20,000 other events a second and push every 500 ms; the forced /16 is an operator's, on one of fifty nodes.",
 		lines: []figure{
 			metric("from a written line to its block, 99th percentile", stated("µs"), lineCrossing, "LogToBlock", "p99-µs"),
 			metric("through nginx's log with `flush=50ms`, 99th percentile", atMost(150, "ms"), nginxCrossing, "NginxLogToBlock", "p99-ms").in(blockQuestion),
@@ -41,8 +40,7 @@ func redisGroup() group {
 	return group{
 		name:  "redis",
 		title: "What one Redis pays",
-		note: "Redis' own processor time for each command, by the real functions over loopback; plain commands of the same sizes in the same run. A log is 33 requests of an " +
-			"address in 5 s, each by a sliding-log script. [scale.md](scale.md) computes with these.",
+		note:  "Redis' own processor time for each command. A log is 33 requests of an address in 5 s, each by a sliding-log script. [scale.md](scale.md) computes with these.",
 		lines: []figure{
 			metric("a pushed key, 1 node", atMost(8, "µs"), redisPushes, "Push/nodes=1", "redis-µs/key").in(redisQuestion),
 			metric("4 nodes", atMost(8, "µs"), redisPushes, "Push/nodes=4", "redis-µs/key"),

@@ -10,8 +10,7 @@ func decisionsGroup() group {
 	return group{
 		name:  "decisions",
 		title: "Decisions of CrowdSec",
-		note: "100,000 decisions of `crowdsec.decisions`, asked for over HTTP on loopback, read, and held. The server has its answer ready; CrowdSec 1.4.6 takes some 3.5 s " +
-			"to make it. Memory is what is held afterwards.",
+		note:  "100,000 decisions over HTTP on loopback, from a server that has its answer ready; CrowdSec 1.4.6 takes some 3.5 s to make it.",
 		lines: []figure{
 			metric("100,000 decisions, the first time", atMost(3000, "ms"), taken, "Taken", "first-ms"),
 			metric("the same list again, as each hour", stated("ms"), taken, "Taken", "again-ms"),
@@ -31,8 +30,7 @@ func bouncersGroup() group {
 	return group{
 		name:  "bouncers",
 		title: "CrowdSec's bouncers, and lists behind APIs",
-		note: "`crowdsec.lapi` with 100,000 decisions, over loopback. A push to a cloud is 10,000 new prefixes in place of 10,000 others, with the reading before, to recorded servers on " +
-			"the same host: the network, and what AWS and Cloudflare take, are not in it.",
+		note:  "100,000 decisions, over loopback. A push to a cloud is 10,000 new prefixes in place of others, to recorded servers: what AWS and Cloudflare take is not in it.",
 		lines: []figure{
 			metric("all decisions, 12.9 MB", atMost(1000, "ms"), lapiStream, "Stream100k/identity", "ns/op").times(1e-6),
 			metric("the same packed, 0.6 MB", atMost(1000, "ms"), lapiStream, "Stream100k/gzip", "ns/op").times(1e-6),
@@ -55,8 +53,7 @@ func envoyGroup() group {
 	return group{
 		name:  "envoy",
 		title: "Envoy",
-		note: "The processor time of a whole node for an answer over one connection, with 16 callers of 1,000 addresses and the headers of a browser. The client is gRPC's library on the " +
-			"same cores. What edgeguard itself does is about a sixth; the rest is net/http's.",
+		note:  "The processor time of a whole node for an answer over one connection, with 16 callers of 1,000 addresses. What edgeguard itself does is about a sixth; the rest is net/http's.",
 		lines: []figure{
 			answer("ext_authz, over TCP", atMost(40, "µs"), "ext_authz/tcp"),
 			answer("over a unix socket", atMost(40, "µs"), "ext_authz/unix"),

@@ -11,8 +11,7 @@ func decideGroup() group {
 	return group{
 		name: "decide", quick: true,
 		title: "One verdict: `detector.Decide`",
-		note: "A million keys, an allowlist and a blocklist of 100,000 prefixes, and two rules: one counts every request, one only logins, " +
-			"which are one request in 256. (An event that two meters count costs two counts, and no detector can make it less.)",
+		note:  "A million keys, an allowlist and a blocklist of 100,000 prefixes, and two rules: one counts every request, one only logins, one request in 256.",
 		lines: []figure{
 			multiple("one verdict, as a multiple of one `shard.Add`", stated("×"), decides, "Decide/single", "Count/single").in(fastQuestion),
 			multiple("batches of 64, as a multiple of `shard.AddBatch`", stated("×"), decides, "Decide/batch64", "Count/batch64"),

@@ -10,9 +10,8 @@ func distinctGroup() group {
 	return group{
 		name:  "distinct",
 		title: "Different values",
-		note: "`count: {distinct: path}`, as a multiple of a plain count of the same events in the same process. Log: the failing requests of a " +
-			"WordPress log, with 64 copies of each client. Cold: 524,288 keys at random, each with so many values in one slot, where a plain count " +
-			"needs no ring (65,536 keys with 100 values). Bytes are beside the entry, which is as long as that of a plain count.",
+		note: "`count: {distinct: path}`, as a multiple of a plain count of the same events. Log: the failing requests of a WordPress log, with 64 copies of each client. Cold: " +
+			"524,288 keys, each with so many values in one slot (65,536 keys with 100 values). Bytes are beside the entry.",
 		lines: []figure{
 			metric("a log's failing paths", atMost(2, "×"), distinctLogs, "DistinctLog", "times"),
 			metric("the same: bytes a key", atMost(15, "B"), distinctLogs, "DistinctLog", "B/key"),

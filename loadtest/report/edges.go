@@ -9,8 +9,7 @@ func edgesGroup() group {
 	return group{
 		name:  "edges",
 		title: "Forward auth without a proxy",
-		note: "Forward auth as nginx's snippet asks, without nginx: the processor time of the process, against a loop around epoll that answers a constant " +
-			"(the floor), by turns; the least of 12. What asks runs on the same machine.",
+		note:  "The processor time of the process, against a loop around epoll that answers a constant (the floor), by turns; the least of 12.",
 		lines: []figure{
 			auth("1 connection, kept, over the floor", "kept/1"),
 			auth("64 connections, kept", "kept/64"),

@@ -12,8 +12,7 @@ func eventsGroup() group {
 	return group{
 		name:  "events",
 		title: "What happened, on disk",
-		note: "The room of blocks as full as the default of 64 MiB allows, and one with a million entries (220 MiB), over 30 days. An address has three of " +
-			"them. The files are in the kernel's cache.",
+		note:  "The room of blocks at its default of 64 MiB, and one of a million entries (220 MiB), over 30 days; three entries are of the address.",
 		lines: []figure{
 			metric("an address, at a full log", atMost(50, "ms"), finds, full+"address", "ms"),
 			metric("a network, at a full log", atMost(50, "ms"), finds, full+"network", "ms"),

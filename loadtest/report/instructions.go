@@ -29,9 +29,8 @@ func instructionsGroup() group {
 	}
 	return group{
 		name: "instructions", title: "Instructions", quick: true,
-		note: "What one operation costs the processor, counted by valgrind's cachegrind: the same on a busy machine. Each holds 40 to 70 of the loop that " +
-			"measures. `make instructions-check` holds them within 5 % of [the table](../loadtest/instructions/table.txt), which also has mispredicted branches and " +
-			"cache misses. Fewer instructions are not always less time: what prefetches costs some.",
+		note: "Counted by valgrind's cachegrind: the same on a busy machine. Each holds 40 to 70 of the loop that measures. `make instructions-check` holds them within 5 % of " +
+			"[the table](../loadtest/instructions/table.txt).",
 		lines: []figure{
 			op("a count, IPv4, cold", atMost(200, ""), "Add/ipv4/cold").in(fastQuestion),
 			op("a count, IPv4, dense", atMost(160, ""), "Add/ipv4/dense").in(fastQuestion),

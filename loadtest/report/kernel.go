@@ -14,8 +14,8 @@ func kernelGroup() group {
 	return group{
 		name:  "kernel",
 		title: "Blocks in the kernel",
-		note: "`enforce.nftables` with 100,000 blocks, a fifth of them IPv6, in a network namespace; it needs root. A packet is a datagram of 64 bytes over a " +
-			"veth pair: the processor time of all that happens to it, its sender's call included, until the table drops it or, where it lets it pass, the chain behind does. The answer 429 is one request after the other on one connection, so that nobody is woken for two.",
+		note: "100,000 blocks, a fifth of them IPv6, in a network namespace; it needs root. A packet is a datagram of 64 bytes over a veth pair: the processor time of all that happens to it, " +
+			"its sender's call included. The answer 429 is one request after the other on one connection.",
 		lines: []figure{
 			metric("one more block, or one less: 99th percentile", atMost(10, "ms"), kernelLists, "One", "p99-ms"),
 			metric("all of them, where none were", atMost(3000, "ms"), kernelLists, "Replace/none_before", "ms"),

@@ -10,8 +10,7 @@ func blocksGroup() group {
 	return group{
 		name:  "blocks",
 		title: "The list of blocks",
-		note: "Each look-up asks for another address, so that it waits for memory as a request does. *Between* is an address that no block covers, between two that are " +
-			"blocked. A start reads a state of a million keys and 100,000 blocks.",
+		note:  "Each look-up asks for another address, and so waits for memory. *Between* is an address between two that are blocked. A start reads a million keys and 100,000 blocks.",
 		lines: []figure{
 			metric("a look-up that finds nothing, among 100,000", atMost(200, "ns"), blockFinds, "Find/miss/100000", "ns/op"),
 			metric("among 1 million", atMost(200, "ns"), blockFinds, "Find/miss/1000000", "ns/op"),
@@ -37,8 +36,7 @@ func listsGroup() group {
 	return group{
 		name:  "lists",
 		title: "Lists that others publish",
-		note: "One of `blocklists`: 100,000 entries, a fifth of them IPv6, fetched by HTTPS from a server on the same host, judged, put in force and kept on disk; and fetched " +
-			"again with one in a hundred lifted and as many new. Decisions are taken one after the other meanwhile, half of them for addresses of the list, and for as long again without it.",
+		note:  "One of `blocklists`: 100,000 entries, fetched by HTTPS on the same host, judged, put in force and kept; and again with one in a hundred lifted and as many new. Decisions are taken meanwhile.",
 		lines: []figure{
 			metric("both fetches, until all is in force", atMost(3000, "ms"), publishedList, "List", "both-ms"),
 			metric("the first of them", stated("ms"), publishedList, "List", "first-ms"),

@@ -32,9 +32,8 @@ func logGroup() group {
 	return group{
 		name:  "log",
 		title: "Replay of an access log",
-		note: fmt.Sprintf("A combined log of %d lines (`go run ./loadtest/gen log`), about 240 bytes each, of up to 100,000 addresses, "+
-			"read from the page cache; two rules. edgeguard parses every field and the time, counts and judges; mawk only counts "+
-			"the first word; goaccess fills all its panels, and reads the first %d lines.", logLines, goaccessLines),
+		note: fmt.Sprintf("A combined log of %d lines (`go run ./loadtest/gen log`) of up to 100,000 addresses, in the page cache; two rules. mawk only counts the first word; goaccess fills all its panels, "+
+			"and reads the first %d lines.", logLines, goaccessLines),
 		lines: []figure{
 			figure{what: "against `mawk '{c[$1]++}'`", goal: atLeast(2, "×"), command: replayLog, measure: raceMawk}.in(fastQuestion),
 			figure{what: "against goaccess", goal: atLeast(40, "×"), command: replayLog, measure: raceGoaccess}.in(fastQuestion),

@@ -40,5 +40,5 @@ func between(all []float64, unit string) string {
 	if len(all) < 2 || slices.Min(all) == slices.Max(all) {
 		return ""
 	}
-	return "rounds from " + withUnit(slices.Min(all), "") + " to " + withUnit(slices.Max(all), unit)
+	return withUnit(slices.Min(all), "") + "–" + withUnit(slices.Max(all), unit)
 }

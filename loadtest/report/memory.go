@@ -17,9 +17,8 @@ func memoryGroup() group {
 	return group{
 		name:  "memory",
 		title: "Memory, growth and floods",
-		note: "Nine keys in ten have up to 4 events, the others 5 to 255 (log-uniform) in random slots; the mean is taken while the table " +
-			"grows from 7 to 14 million keys. In the flood, 20 million fresh addresses come with 1 or 5 events each, against limits of " +
-			"2,000 and 20 and a budget of 256 MB; 100 offenders cross during it, and 1,000 ordinary clients must not be blocked.",
+		note: "Nine keys in ten have up to 4 events, the others 5 to 255. In the flood 20 million fresh addresses come with 1 or 5 events each, against limits of 2,000 and 20 and 256 MB; " +
+			"100 offenders cross, and 1,000 ordinary clients must not be blocked.",
 		lines: []figure{
 			metric("bytes a key, address keys", atMost(64, "B"), memories, "Memory/mix/v4", "B/key"),
 			metric("bytes a key, IPv6 /64 keys", atMost(64, "B"), memories, "Memory/mix/v6", "B/key"),

@@ -11,8 +11,7 @@ func namesGroup() group {
 	return group{
 		name:  "names",
 		title: "Blocks in a folder of names",
-		note: "nginx refuses by `if (-f …)`, edgeguard counts from its log: one client after the other, on one connection, some 700 requests a second. " +
-			"What a request costs is processor time of nginx's worker, over that of a server block without the test.",
+		note:  "nginx refuses by `if (-f …)`, edgeguard counts from its log: one client after the other. What a request costs is processor time of nginx's worker, over that without the test.",
 		lines: []figure{
 			metric("from the crossing request to the first 429, of an unbuffered log: 99th percentile of 200 clients", atMost(50, "ms"), namesCrossing, "Crossing/unbuffered", "p99-ms").in(blockQuestion),
 			metric("the same: median", stated("ms"), namesCrossing, "Crossing/unbuffered", "p50-ms"),

@@ -21,8 +21,8 @@ func packetsGroup() group {
 	return group{
 		name:  "packets",
 		title: "Packets of an interface",
-		note: "SYNs of ever new sources over a veth pair, at most 50,000 a second, sent by another process, in a network namespace; it needs root. It is the processor time of the process that " +
-			"reads them: most of it is waking up and fetching what another core wrote, which a file in a hot cache does not cost. The instructions are the same ([why](adr/0064-packets-of-an-interface.md)).",
+		note: "SYNs of ever new sources over a veth pair, at most 50,000 a second; it needs root. The processor time of who reads them, most of it waking up and fetching what another core wrote " +
+			"([why](adr/0064-packets-of-an-interface.md)).",
 		lines: append(lines, metric("a second of an interface on which nothing comes: 0.1 % of a core", atMost(1000, "µs"), packetsIdle, "Live/idle", "cpu-us/s")),
 	}
 }

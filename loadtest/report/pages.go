@@ -33,15 +33,15 @@ func (r *Report) WritePages(folder string) error {
 	if err := os.MkdirAll(filepath.Join(folder, "img"), 0o755); err != nil {
 		return err
 	}
-	missing, all := r.missing()
+	short, missing, all := r.missed()
 	page := struct {
 		Command, Stamp string
 		Failed         []string
 		Sections       []section
 		Groups         []Table
-		Short          *grid
+		Short          int
 		Missing, All   int
-	}{r.command(), prose.Replace(r.Time.String()), r.Parts.Failed, r.questions(), r.every(), r.short(), missing, all}
+	}{r.command(), prose.Replace(r.Time.String()), r.Parts.Failed, r.questions(), r.every(), short, missing, all}
 	for _, name := range []string{"benchmarks.md", "figures.md"} {
 		var text bytes.Buffer
 		if err := docPages.ExecuteTemplate(&text, name, page); err != nil {
@@ -113,32 +113,24 @@ func markdownTable(g *grid) string {
 	return b.String()
 }
 
-// markdownFigures writes the figures of a group. A command that serves all is said once.
+// markdownFigures writes the figures of a group, and each command that made some of them once.
 func markdownFigures(rows []Figure) string {
-	g := &grid{Head: []string{"what", "goal", "measured", "", "command"}}
-	shared := sharedCommand(rows)
-	if shared != "" {
-		g.Head = g.Head[:4]
-	}
+	g := &grid{Head: []string{"what", "goal", "measured"}}
+	var commands []string
 	for _, r := range rows {
-		cells := []string{r.What, r.Goal, r.Measured, r.Verdict, "`" + r.Command + "`"}
-		g.add(cells[:len(g.Head)]...)
-	}
-	text := markdownTable(g)
-	if shared != "" {
-		text += "\nCommand: `" + shared + "`\n"
-	}
-	return text
-}
-
-// sharedCommand returns the command of all rows, empty if they differ.
-func sharedCommand(rows []Figure) string {
-	for _, r := range rows {
-		if r.Command != rows[0].Command {
-			return ""
+		goal, measured := r.Goal, r.Measured
+		if goal == statedGoal {
+			goal = ""
+		}
+		if r.Verdict == "short" {
+			measured += ", short"
+		}
+		g.add(r.What, goal, measured)
+		if c := "`" + r.Command + "`"; !slices.Contains(commands, c) {
+			commands = append(commands, c)
 		}
 	}
-	return rows[0].Command
+	return markdownTable(g) + "\nBy " + strings.Join(commands, ",\n") + "\n"
 }
 
 // link is one of Markdown.

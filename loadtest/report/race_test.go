@@ -70,7 +70,7 @@ func TestSpeedIsTheRatioOfTheirsToOurs(t *testing.T) {
 		cpuPerUnit: [2][]float64{{200, 200, 200}, {400, 400, 400}},
 	}
 	got := outcome.speed("lines")
-	if want := "10 M lines/s against 2 M lines/s; 2× by processor time; rounds from 4 to 5×"; got.value != 4 || got.detail != want {
+	if want := "10 M lines/s against 2 M lines/s; 2× by processor time; 4–5×"; got.value != 4 || got.detail != want {
 		t.Errorf("%v (%s), want 4 (%s)", got.value, got.detail, want)
 	}
 }

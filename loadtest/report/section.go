@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -12,7 +11,7 @@ type section struct {
 	Says     []string // sentences, each a paragraph
 	Table    *grid    // nil where nothing of it was measured
 	Command  string   // what a reader types for the table
-	Aside    bool     // docs/figures.md has it, not docs/benchmarks.md
+	Aside    bool     // it is printed, and docs/benchmarks.md has it not
 }
 
 // question is one that quotes figures of groups.
@@ -99,27 +98,18 @@ func (r *Report) rules() section {
 	return s
 }
 
-// short are the figures that miss their goal.
-func (r *Report) short() *grid {
-	g := &grid{Head: []string{"what", "goal", "measured"}}
+// missed is how many figures miss their goal, or could not be measured, and of how many.
+func (r *Report) missed() (short, missing, all int) {
 	for _, t := range r.Groups {
 		for _, row := range t.Rows {
-			if row.Verdict == "short" {
-				g.add(fmt.Sprintf("%s: %s", t.Title, row.What), row.Goal, row.Measured)
-			}
-		}
-	}
-	return g
-}
-
-// missing is how many figures could not be measured, and of how many.
-func (r *Report) missing() (missing, all int) {
-	for _, t := range r.Groups {
-		for _, row := range t.Rows {
-			if all++; row.Missing {
+			all++
+			if row.Missing {
 				missing++
 			}
+			if row.Verdict == "short" {
+				short++
+			}
 		}
 	}
-	return missing, all
+	return short, missing, all
 }
