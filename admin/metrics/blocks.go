@@ -10,13 +10,13 @@ import (
 // blockParts are the list of blocks and allowances, and what is imported of others' lists.
 var blockParts = []part{
 	each(theNode,
-		counter("blocks_total", "Blocks created or changed. The action is shadow in monitor mode; the origin is local, manual or fleet.",
+		counter("blocks_total", "Blocks created or changed; action shadow in mode monitor, origin local, manual or fleet.",
 			"rule action origin", func(s *scrape, to series) {
 				for b, n := range made(s) {
 					add(to, n, b.Rule, s.blocking(), b.Origin)
 				}
 			}),
-		counter("unblocks_total", "Blocks removed before their end: by hand on this node (manual), or on another (fleet).", "reason",
+		counter("unblocks_total", "Blocks lifted by hand: on this node (manual), or another (fleet).", "reason",
 			func(s *scrape, to series) {
 				addEach(to, begun(s.happened.Lifted, admin.Manual, admin.FromFleet))
 			}),
@@ -25,13 +25,13 @@ var blockParts = []part{
 				add(to, n, b.Rule, s.blocking(), b.Origin, b.family)
 			}
 		}),
-		gauge("allowances", "Active allowances made at run time; a prefix counts as one.", "", func(s *scrape, to series) { add(to, s.Allowances) }),
+		gauge("allowances", "Active allowances made at run time.", "", func(s *scrape, to series) { add(to, s.Allowances) }),
 		gauge("blocks_limit", "The highest number of active blocks (max_blocks).", "", func(s *scrape, to series) { add(to, s.MaxBlocks) }),
-		gauge("blocks_standing", "Active blocks of all kinds; manual ones fill at most half of the limit.", "", func(s *scrape, to series) { add(to, s.V4+s.V6) }),
+		gauge("blocks_standing", "Active blocks of all kinds.", "", func(s *scrape, to series) { add(to, s.V4+s.V6) }),
 		counter("blocks_evicted_total", "Blocks evicted because the limit was reached.", "", func(s *scrape, to series) { add(to, s.Evicted) }),
-		counter("blocks_forgotten_total", "Records of unblocks and ended blocks dropped early because there were too many.", "", func(s *scrape, to series) { add(to, s.Forgotten) }),
+		counter("blocks_forgotten_total", "Ends of blocks forgotten early for want of room.", "", func(s *scrape, to series) { add(to, s.Forgotten) }),
 		gauge("imported_limit", "The highest number of entries of all imported lists (max_imported).", "", func(s *scrape, to series) { add(to, s.Imports.Most) }),
-		gauge("elsewhere_request_ratio", "Part of the requests of the last five minutes, or of the last thousand, that blocks refuse, or allowances spare, which this node did not make: of nodes_signed, of nodes_unsigned, of every owner together, of every list.",
+		gauge("elsewhere_request_ratio", "Part of the requests of the last five minutes that blocks refuse, or allowances spare, which this node did not make: of nodes_signed, nodes_unsigned, owner, list.",
 			"source kind", func(s *scrape, to series) {
 				for of, sum := range elsewhere(s) {
 					add(to, sum, of.name, of.kind)
@@ -40,7 +40,7 @@ var blockParts = []part{
 	),
 	each(func(s *scrape) []admin.ImportFeed { return s.Imports.Feeds },
 		gauge("imported_blocks", "Entries of an imported list that are in force, on this node only.", "source", func(f admin.ImportFeed, to series) { add(to, f.InForce, f.Name) }),
-		gauge("imported_refused", "Entries of an imported list that are not in force: protected or allowed ones (kept), too_wide, invalid, ended, no_room.", "source reason",
+		gauge("imported_refused", "Entries of an imported list that are not in force: kept (protected or allowed), too_wide, invalid, ended, no_room.", "source reason",
 			func(f admin.ImportFeed, to series) {
 				f.Refused.Each(func(reason string, n int) { add(to, n, f.Name, reason) })
 			}),

@@ -14,66 +14,66 @@ import (
 var sensorParts = []part{
 	each(sources,
 		counter("requests_total", "Events received from a source.", "source", func(o admin.Source, to series) { add(to, o.Events, o.Name) }),
-		counter("questions_refused_total", "Questions of proxies that were answered with a refusal, whichever source counts the requests.", "source", func(o admin.Source, to series) {
+		counter("questions_refused_total", "Questions of proxies that were answered with a refusal.", "source", func(o admin.Source, to series) {
 			addIf(slices.Contains(asking, protocol(o.Name)), to, o.Refused, o.Name)
 		}),
-		counter("late_answers_total", "Questions of proxies that were answered after the proxy had stopped waiting, at least.", "source", func(o admin.Source, to series) {
+		counter("late_answers_total", "Questions answered after the proxy had stopped waiting, at least.", "source", func(o admin.Source, to series) {
 			addIf(slices.Contains(asking, protocol(o.Name)), to, o.Late, o.Name)
 		}),
-		counter("packets_uncounted_total", "Packets of an interface that made no event: malformed, or dropped by the kernel because they were not read in time.", "source result", func(o admin.Source, to series) {
+		counter("packets_uncounted_total", "Packets of an interface that made no event: malformed, or dropped by the kernel.", "source result", func(o admin.Source, to series) {
 			if protocol(o.Name) == "packets" {
 				addBy(to, by{{"malformed", o.Malformed}, {"dropped", o.Dropped}}, o.Name)
 			}
 		}),
 	),
 	each(theNode,
-		counter("uncounted_total", "Requests that were not counted, or only by some of the rules, by reason.", "source reason", func(s *scrape, to series) {
+		counter("uncounted_total", "Requests not counted, or by some rules only.", "source reason", func(s *scrape, to series) {
 			for c, n := range uncounted(s) {
 				add(to, n, c.source, c.reason)
 			}
 		}),
-		counter("decisions_total", "Verdicts on requests, by the source that counts them: a question where a log counts, and an answer in a log where another source does, are none.", "protocol source action rule", func(s *scrape, to series) {
+		counter("decisions_total", "Verdicts on requests, by the source that counts them.", "protocol source action rule", func(s *scrape, to series) {
 			for d, n := range decisions(s) {
 				add(to, n, protocol(d.source), d.source, d.action, d.rule)
 			}
 		}),
 	),
 	each(logs,
-		counter("log_lines_total", "Log lines: parsed, skipped, suppressed (by a limit of a daemon, as the log says), lost (sent to a socket, and dropped; by a unix datagram socket, at least so many), or refused (UDP from a sender that is not accepted, or without a header of syslog).",
+		counter("log_lines_total", "Log lines: parsed, skipped, suppressed (by a daemon's limit), lost (by a unix datagram socket, at least), or refused (UDP of a stranger, or without a header).",
 			"source result", func(l admin.Log, to series) {
 				addBy(to, by{{"parsed", l.Parsed}, {"skipped", l.Skipped}, {"suppressed", l.Suppressed}, {"lost", l.Lost}, {"refused", l.Refused}}, l.Name)
 			}),
-		counter("log_haproxy_dropped_total", "Lines that the HAProxy which writes a log could not send to a log server, by its stats socket: at most so many are lost.", "source",
+		counter("log_haproxy_dropped_total", "Lines that HAProxy says it could not send: at most so many are lost.", "source",
 			func(l admin.Log, to series) { add(to, l.Dropped, l.Name) }),
 		gauge("log_behind_bytes", "Bytes of a followed log not read yet.", "source", func(l admin.Log, to series) { add(to, l.Behind, l.Name) }),
 		counter("log_lost_bytes_total", "Bytes of a followed log that disappeared before they were read.", "source", func(l admin.Log, to series) { add(to, l.LostBytes, l.Name) }),
-		counter("log_rotations_total", "Rotations of a followed log: renamed, emptied in place (which may lose lines unnoticed), or gone before the file was read to its end or could be opened.",
+		counter("log_rotations_total", "Rotations of a followed log: renamed, emptied in place (which may lose lines), or gone before it was read to its end.",
 			"source how", func(l admin.Log, to series) {
 				addBy(to, by{{"renamed", l.Rotations}, {"emptied", l.Truncations}, {"gone", l.Gaps}}, l.Name)
 			}),
-		counter("log_denied_lines_total", "Parsed lines whose verdict is to refuse them, by what their server did, as its status says: turned_away or served.", "source result",
+		counter("log_denied_lines_total", "Parsed lines to be refused, by what their server did: turned_away or served.", "source result",
 			func(l admin.Log, to series) {
 				addBy(to, by{{"turned_away", l.TurnedAway}, {"served", l.Served}}, l.Name)
 			}),
-		counter("log_untimely_lines_total", "Parsed lines that were older than the default window on arrival (late), or from the future (early).",
+		counter("log_untimely_lines_total", "Parsed lines older than the default window (late), or from the future (early).",
 			"source how", func(l admin.Log, to series) { addBy(to, by{{"late", l.Late}, {"early", l.Early}}, l.Name) }),
 	),
 	each(func(s *scrape) []*crawlers.Claims { return some(s.Crawlers) },
-		counter("crawler_claims_total", "Events whose agent claims to be a crawler, by what the claim was found to be: verified, impostor or unknown.",
+		counter("crawler_claims_total", "Events whose agent claims to be a crawler: verified, impostor or unknown.",
 			"crawler", func(c *crawlers.Claims, to series) {
 				addBy(to, by{{"verified", c.Verified}, {"impostor", c.Impostors}, {"unknown", c.Unknown}})
 			}),
 		counter("crawler_dns_total", "Claimants that DNS was asked about: answered, or failed to say.", "result", func(c *crawlers.Claims, to series) {
 			addBy(to, by{{"answered", c.Asked - c.Failed}, {"failed", c.Failed}})
 		}),
-		counter("crawler_unasked_total", "Events of claimants that found no room among those that DNS is asked about.", "", func(c *crawlers.Claims, to series) { add(to, c.Unasked) }),
+		counter("crawler_unasked_total", "Events of claimants for whom DNS had no room.", "", func(c *crawlers.Claims, to series) { add(to, c.Unasked) }),
 	),
 	each(func(s *scrape) []haproxy.ListenerFigures { return s.HAProxies },
 		gauge("haproxies", "HAProxies that are connected by the peers protocol.", "listener", func(l haproxy.ListenerFigures, to series) { add(to, len(l.HAProxies), l.Address) }),
 		counter("haproxy_entries_total", "Entries of stick tables: received from HAProxies, or taught to them.", "listener direction", func(l haproxy.ListenerFigures, to series) {
 			addBy(to, by{{"received", l.Updates}, {"taught", l.Taught}}, l.Address)
 		}),
-		counter("haproxy_refused_total", "Connections to listeners for HAProxies that were refused: stranger (another user, or no certificate) or hello (a wrong name or version, or too many).",
+		counter("haproxy_refused_total", "Connections of HAProxies that were refused: stranger (another user, no certificate) or hello (wrong name or version, too many).",
 			"listener reason", func(l haproxy.ListenerFigures, to series) {
 				addBy(to, by{{"stranger", l.Strangers}, {"hello", l.Refused}}, l.Address)
 			}),

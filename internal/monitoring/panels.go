@@ -167,7 +167,7 @@ var rows = []row{
 	{"Notifications", []panel{
 		{"Posts to receivers", "Posts by receiver and by what came of them. The alarm notify says why one fails.", timeseries, perSecond, []query{
 			{`sum by (receiver, result) (rate(edgeguard_notifications_total[$__rate_interval]))`, "{{receiver}}: {{result}}"}}},
-		{"Not told", "Blocks and alarms that a receiver was not told of, because it did not accept them.", timeseries, number, []query{
+		{"Not told", "Blocks and alarms that a receiver did not accept.", timeseries, number, []query{
 			{`sum by (receiver) (increase(edgeguard_notifications_dropped_total[$__rate_interval]))`, "{{receiver}}"}}},
 	}},
 	{"Logs", []panel{
