@@ -53,17 +53,15 @@ func newList() BlocklistSource { return BlocklistSource{Stale: usualStale, Most:
 func (l *BlocklistSource) keys() key.List {
 	return key.List{
 		key.Text("name", &l.Name, readName, "up to 32 letters, digits, `.`, `_`, `-`", "the owner of its blocks. `crowdsec` is taken").Usual("required"),
-		key.Value("url", &l.URL, readURL, "`https`; `http` to this host only", "where it is. A user or password in it is an error. Variables are expanded").Usual("one of both"),
+		key.Value("url", &l.URL, readURL, "`https`; `http` to this host only", "where it is. A user or password in it is an error").Usual("one of both"),
 		key.Path("file", &l.File, "a file instead").Usual("one of both"),
 		key.Path("ca_file", &l.CAFile, "certificates to trust, in PEM").Usual("the system's"),
-		key.Path("header_file", &l.HeaderFile, "a file with one line, `Name: value`, that is sent along, such as `Authorization: Bearer …`"),
-		key.Span("every", &l.Every, leastLook, mostEvery, "from one fetch to the next, up to a tenth later: of a URL at least `10m`; see below").Usual("`1h`, of a file `1m`"),
-		key.Span("stale", &l.Stale, leastStale, mostStale, "after so long without a good answer its blocks end; at least twice `every`. "+
-			"What a block shows as its end is up to a quarter later, and moves with each good answer"),
-		key.Whole("most", &l.Most, 1, feed.MaxEntries, "a list with more entries awaits confirmation"),
+		key.Path("header_file", &l.HeaderFile, "a line `Name: value` that is sent along, such as `Authorization: Bearer …`"),
+		key.Span("every", &l.Every, leastLook, mostEvery, "from one fetch to the next, up to a tenth later; of a URL at least `10m`. Ask the publisher: Spamhaus wants an hour or more, a day is enough").Usual("`1h`, of a file `1m`"),
+		key.Span("stale", &l.Stale, leastStale, mostStale, "after so long without a good answer its blocks end; at least twice `every`. The end that a block shows is up to a quarter later"),
+		key.Whole("most", &l.Most, 1, feed.MaxEntries, "a longer list awaits confirmation"),
 		key.Truth("wide", &l.Wide, "`true`: prefixes wider than /16 (IPv6 /32) are blocked too, down to /8 (/19)"),
-		key.Truth("private", &l.Private, "`true`: the host of `url` may have an address of your own network. "+
-			"An address in the `url` itself needs no such leave").If(l.Private),
+		key.Truth("private", &l.Private, "`true`: the name in `url` may lead into your own network").If(l.Private),
 	}
 }
 

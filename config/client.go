@@ -55,13 +55,12 @@ func newDecisions() *CrowdSecDecisions {
 }
 
 func (d *CrowdSecDecisions) keys() key.List {
-	const some = "up to 64 texts; small and large letters are the same"
+	const some = "up to 64 texts, in any case"
 	return append(d.LAPIServer.keys(),
-		key.Path("key_file", &d.KeyFile, "a file with the key that `cscli bouncers add NAME` prints. It is read at each question, so that a new key needs no reload").Usual("required"),
+		key.Path("key_file", &d.KeyFile, "the key that `cscli bouncers add NAME` prints. A new one needs no reload").Usual("required"),
 		key.Span("every", &d.Every, leastEvery, mostCrowdSecEvery, "time between two questions. The whole list is read once an hour, and after each failure"),
-		key.Whole("most", &d.Most, 1, mostEntries, "how many may be held. See also [how many blocks](#how-many-blocks)"),
-		key.Words("origins", &d.Origins, words, some, "who must have made them, such as `[CAPI, lists]` "+
-			"(`CAPI` is the community, `cscli` and `crowdsec` are your own)").Usual("all"),
+		key.Whole("most", &d.Most, 1, mostEntries, "how many may be held, besides `max_imported`"),
+		key.Words("origins", &d.Origins, words, some, "who must have made them, such as `[CAPI, lists]` (`CAPI` is the community, `cscli` and `crowdsec` your own)").Usual("all"),
 		key.Words("scenarios_containing", &d.Containing, words, some, "texts of which the scenario must contain one").Usual("all"),
 		key.Words("scenarios_not_containing", &d.NotContaining, words, some, "texts of which the scenario must contain none"),
 	)
@@ -82,8 +81,8 @@ func readDecisions(n yaml.Node) *CrowdSecDecisions {
 func (a *CrowdSecAlerts) keys() key.List {
 	return append(a.LAPIServer.keys(),
 		key.Like("machine_id", &a.Machine, machineName, "the name that `cscli machines add` was given",
-			"the name of `cscli machines add NAME --password PASSWORD`").Usual("required"),
-		key.Path("password_file", &a.PasswordFile, "a file with its password").Usual("required"),
+			"the password's: `cscli machines add NAME --password PASSWORD`").Usual("required"),
+		key.Path("password_file", &a.PasswordFile, "its password").Usual("required"),
 		key.Truth("manual", &a.Manual, "report blocks by hand too"),
 	)
 }
@@ -117,10 +116,9 @@ func words(n yaml.Node) []string {
 // keys are those of a server.
 func (s *LAPIServer) keys() key.List {
 	return key.List{
-		key.Value("url", &s.URL, readLAPIURL, "`https://` beyond this host", "where its LAPI is. `http://` elsewhere is an error, "+
-			"because the secret would pass in plain text").Usual("required"),
-		key.Path("ca_file", &s.CAFile, "certificates that sign the LAPI's, in PEM. It is read again when the LAPI's certificate is refused").Usual("those of the host"),
-		key.Truth("insecure", &s.Insecure, "`true`: `http://` to another host, where a firewall, a VPN or a network of containers protects it"),
+		key.Value("url", &s.URL, readLAPIURL, "`https://` beyond this host", "its LAPI").Usual("required"),
+		key.Path("ca_file", &s.CAFile, "certificates to trust, in PEM. Read again when the LAPI's is refused").Usual("those of the host"),
+		key.Truth("insecure", &s.Insecure, "`true`: `http://` to another host, where a firewall, VPN or container network protects the secret"),
 	}
 }
 

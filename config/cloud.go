@@ -74,7 +74,7 @@ func (l *CloudList) keys(leastEvery time.Duration, most uint32, holds, marked st
 		key.Like("mark", &l.Mark, mark, "letters, digits, _, ., : and -, at most 32",
 			marked+": what has it is edgeguard's to take out"),
 		key.Either("on_remove", &l.KeepRemoved, "empty", "keep",
-			"what happens when the config no longer has the list: what is edgeguard's is taken out, or stays"),
+			"when the config no longer has the list: what is edgeguard's is taken out, or stays"),
 		key.Value("endpoint", &l.Endpoint, readEndpoint, "an https address; http on loopback only",
 			"another address of the API, such as a VPC endpoint").Usual("the service's own"),
 	}
@@ -89,15 +89,15 @@ func newAWSWAF() AWSWAF { return AWSWAF{Scope: "REGIONAL", CloudList: newCommon(
 func (a *AWSWAF) keys() key.List {
 	return append(key.List{
 		key.Like("region", &a.Region, region, "a region such as eu-central-1",
-			"that of the set's ARN; with `scope: CLOUDFRONT` it is `us-east-1`").Usual("required"),
+			"of the set's ARN; `us-east-1` with `scope: CLOUDFRONT`").Usual("required"),
 		key.Choice("scope", &a.Scope, []string{"REGIONAL", "CLOUDFRONT"}, "the scope of the sets"),
-		key.Group("ipv4", a.V4.keys, a.V4.check, "the `name` and `id` of a set: its ARN ends with `ipset/NAME/ID`. Without it, IPv4 is left out"),
+		key.Group("ipv4", a.V4.keys, a.V4.check, "a set's `name` and `id` (its ARN ends with `ipset/NAME/ID`); left out without"),
 		key.Group("ipv6", a.V6.keys, a.V6.check, "the same of IPv6. One of both is required"),
 		key.Path("credentials_file", &a.CredentialsFile,
-			"a file as `~/.aws/credentials`, or the JSON of `aws configure export-credentials`. It is read for each call").
-			Usual("the variables `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`"),
+			"as `~/.aws/credentials`, or the JSON of `aws configure export-credentials`. Read for each call").
+			Usual("`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`"),
 		key.Like("profile", &a.Profile, profile, "the name of a profile in credentials_file", "the part of the file").Usual("`default`"),
-	}, a.CloudList.keys(leastAWS, mostAWS, "how many prefixes each set may have", "the first word of a set's description")...)
+	}, a.CloudList.keys(leastAWS, mostAWS, "how many prefixes it may have", "the first word of a set's description, the comment of Cloudflare's item")...)
 }
 
 // entry says what these sets ask of the whole config.
@@ -155,8 +155,8 @@ func (c *Cloudflare) keys() key.List {
 	return append(key.List{
 		key.Like("account", &c.Account, hexID, "the account's ID: 32 hex digits", "the account that has the list").Usual("required"),
 		key.Like("list", &c.ID, hexID, "the list's ID, which is not its name: 32 hex digits", "the list").Usual("required"),
-		key.Path("token_file", &c.TokenFile, "a file with an API token. It is read for each call").Usual("required"),
-	}, c.CloudList.keys(leastCloudflare, mostCloudflare, "how many prefixes the list may have", "the comment of an item")...)
+		key.Path("token_file", &c.TokenFile, "an API token. Read for each call").Usual("required"),
+	}, c.CloudList.keys(leastCloudflare, mostCloudflare, "how many prefixes it may have", "the first word of a set's description, the comment of Cloudflare's item")...)
 }
 
 // entry says what this list asks of the whole config.

@@ -88,36 +88,26 @@ const (
 func (c *Config) keys(r *reader) key.List {
 	return key.List{
 		key.Text("node", &c.Node, plain, "text", "the name that blocks made here carry").Usual("the host's name"),
-		key.Either("mode", &c.Monitor, "enforce", "monitor", "`monitor`: nothing is enforced, not even blocks made by hand. Would-be blocks are made, "+
-			"shown and expire like real ones. Forward auth lets everything pass, and lists stay empty"),
+		key.Either("mode", &c.Monitor, "enforce", "monitor", "`monitor`: nothing is enforced, not even blocks made by hand: would-be blocks are shown and expire, forward auth lets everything pass, lists stay empty"),
 		key.Group("listen", c.Listen.keys, nil, "").Lines(),
 		key.Prefixes("trusted_proxies", &c.TrustedProxies, "the proxies that may name their client").Usual("loopback"),
-		key.Prefixes("allowlist", &c.Allowlist, "what is never blocked and never counted. It wins over everything. For the whole fleet, at run time: `edgeguard allow`"),
-		key.Prefixes("protected", &c.Protected, "what is blocked only with `--force` on this node, besides what is found on the host; see below"),
-		key.Prefixes("clients", &c.Clients, "networks whose addresses are clients, such as `[10.0.0.0/8]` of an office's network. Other private addresses are "+
-			"[not blocked while a source shows no public client](operations.md#a-log-that-knows-only-the-front-door), nor a CDN's where a source shows no other").If(c.Clients != nil),
-		key.Of("own_hosts", &c.OwnHosts, yaml.Node.Words, yaml.Flow, "names", "the names of your site, such as `[example.org, \"*.example.org\"]`. "+
-			"Rules tell by them whether a Referer is your own: [what a page can provoke](rules.md#what-a-page-can-provoke); and each is judged for itself [when the site itself fails](rules.md#when-the-site-itself-fails)").If(c.OwnHosts != nil),
-		key.Of("wide", &c.Wide, readWide, rules.Wide.String, "`default`, `off`, `report`, `strict`", "what rules do about IPv6 networks wider than their keys, "+
-			"unless a rule says otherwise. See [rules.md](rules.md#wide-networks)"),
-		key.Size("memory", &c.Memory, leastMemory, key.AnySize, "the bound on all counts together. A key costs about 50 bytes while it is cold and at most 165; "+
-			"each IPv6 /56 and /48 counted beside them is a key too. A change requires a restart"),
-		key.Whole("max_blocks", &c.MaxBlocks, leastBlocks, mostBlocks, "how many blocks the list may hold, see [below](#how-many-blocks). "+
-			"A reload changes it").Usual("a block for each KiB of `memory`"),
-		key.Whole("max_imported", &c.MaxImported, leastBlocks, mostBlocks, "how many entries of other people's lists are held, "+
-			"see [below](#imported-blocks). A reload changes it").Usual("an entry for each 2 KiB of `memory`"),
-		key.Truth("roll_up", &c.RollUp, "`true`: an IPv6 /56 is blocked while a quarter of its /64 are, see [below](#how-many-blocks)"),
-		key.At("state", &c.State, yaml.Node.AbsPath, (*yaml.Printer).Quote, "an absolute path",
-			"the folder of what survives a restart; `serve` without a config has none. [One node](operations.md#one-node-a-folder) at a time uses it. A change requires a restart"),
-		key.Size("keep_events", &c.KeepEvents, leastEvents, mostEvents, "how much of the disk, in `state`, [what happened](operations.md#what-happened) may take. An eighth is for operators' changes and alarms, "+
-			"a quarter for crossings, the rest for blocks: none moves another out. A change requires a restart"),
-		key.Span("keep_events_for", &c.KeepEventsFor, time.Hour, mostEventsFor, "how long it is kept. A change requires a restart"),
-		key.Truth("overlay", &c.Overlay, "thresholds and candidates may be changed while the node runs, by [the API](api.md#rules) and the console; see below"),
-		key.Whole("samples", &c.Samples, 0, mostSamples, "how many requests are kept of a key that is blocked or near a limit; `0` keeps none. "+
-			"See [below](#samples-of-requests). A change requires a restart"),
-		key.Either("samples_for", &c.SamplesForReaders, "operator", "reader", "who may see them: `operator`, or `reader` for every client with a login. "+
-			"Paths can hold personal data"),
-		key.Group("log", c.Log.keys, nil, "what the node writes to standard error; see below").Usual("`{format: text, level: info}`"),
+		key.Prefixes("allowlist", &c.Allowlist, "what is never blocked and never counted, and wins over everything. For the whole fleet, at run time: `edgeguard allow`"),
+		key.Prefixes("protected", &c.Protected, "what this node blocks only with `--force`, besides its own addresses, loopback, link-local, gateways, resolvers and trusted proxies, which it finds itself"),
+		key.Prefixes("clients", &c.Clients, "networks whose addresses are clients, such as an office's `[10.0.0.0/8]`. Other private addresses are [not blocked while a source shows no public client](operations.md#a-log-that-knows-only-the-front-door), nor a CDN's where a source shows no other").If(c.Clients != nil),
+		key.Of("own_hosts", &c.OwnHosts, yaml.Node.Words, yaml.Flow, "names", "your site's names, such as `[example.org, \"*.example.org\"]`: whose Referer is [your own](rules.md#what-a-page-can-provoke); each is judged apart [when the site itself fails](rules.md#when-the-site-itself-fails)").If(c.OwnHosts != nil),
+		key.Of("wide", &c.Wide, readWide, rules.Wide.String, "`default`, `off`, `report`, `strict`", "what rules do about [IPv6 networks wider than their keys](rules.md#wide-networks)"),
+		key.Size("memory", &c.Memory, leastMemory, key.AnySize, "the bound on all counts together: 50 to 165 bytes a key; an IPv6 client's /56 and /48 are keys too. Restart required"),
+		key.Whole("max_blocks", &c.MaxBlocks, leastBlocks, mostBlocks, "[how many blocks](#how-many-blocks) the list may hold").Usual("a block for each KiB of `memory`"),
+		key.Whole("max_imported", &c.MaxImported, leastBlocks, mostBlocks, "how many entries of [other people's lists](#imported-blocks) are held").Usual("an entry for each 2 KiB of `memory`"),
+		key.Truth("roll_up", &c.RollUp, "`true`: an IPv6 /56 is blocked once 64 of its /64 are, until the last of these ends: for attackers who have a /56 each, where customers share none"),
+		key.At("state", &c.State, yaml.Node.AbsPath, (*yaml.Printer).Quote, "a path",
+			"the folder of what survives a restart, of [one node](operations.md#one-node-a-folder) at a time. Restart required"),
+		key.Size("keep_events", &c.KeepEvents, leastEvents, mostEvents, "the disk, in `state`, that [what happened](operations.md#what-happened) may take: an eighth for operators' changes and alarms, a quarter for crossings, the rest for blocks. Restart required"),
+		key.Span("keep_events_for", &c.KeepEventsFor, time.Hour, mostEventsFor, "how long it is kept. Restart required"),
+		key.Truth("overlay", &c.Overlay, "thresholds and candidates may be changed while the node runs, by [the API](api.md#rules) and the console. They stand in `overlay.yaml` in `state`; `false` puts that file and the [fleet's thresholds](fleet.md#a-threshold-for-all-nodes) out of force"),
+		key.Whole("samples", &c.Samples, 0, mostSamples, "how many [requests are kept](#samples-of-requests) of a key that is blocked or near a limit. Restart required"),
+		key.Either("samples_for", &c.SamplesForReaders, "operator", "reader", "who may see them: operators, or everyone with a login. Paths can hold personal data"),
+		key.Group("log", c.Log.keys, nil, "what the node writes to standard error").Usual("`{format: text, level: info}`"),
 		key.Section("presets", r.readPresets, nil),
 		key.Section("rules", c.readRules, c.writeRules),
 		key.Group("sensors", c.Sensors.keys, nil, "").Lines(),

@@ -16,11 +16,10 @@ import (
 func crawlerKeys(s *crawlers.Spec) key.List {
 	return key.List{
 		key.Text("name", &s.Name, plain, "lower-case letters, digits, `-`, `_`, `.`", "what [rules](rules.md#crawlers) call it").Usual("required"),
-		key.Of("agent", &s.Agents, yaml.Node.Words, yaml.Flow, "up to 16 texts", "a User-Agent that contains one, in any case, claims to be this crawler").Usual("`name`"),
-		key.At("ranges", &s.Ranges, yaml.Node.Values, (*yaml.Printer).Flow, "up to 8 absolute paths", "files of its addresses, as Google, Bing, Apple, DuckDuckGo and "+
-			"OpenAI publish them: `{\"prefixes\": [{\"ipv4Prefix\": \"192.0.2.0/27\"}]}`"),
+		key.Of("agent", &s.Agents, yaml.Node.Words, yaml.Flow, "up to 16 texts", "who sends a User-Agent with one of them, in any case, claims to be this crawler").Usual("`name`"),
+		key.At("ranges", &s.Ranges, yaml.Node.Values, (*yaml.Printer).Flow, "up to 8 paths", "files of its addresses, as Google, Bing, Apple, DuckDuckGo and OpenAI publish them (`{\"prefixes\": [{\"ipv4Prefix\": \"192.0.2.0/27\"}]}`)"),
 		key.Of("dns", &s.DNS, yaml.Node.Words, yaml.Flow, "up to 8 domains",
-			"an address is the crawler's if it has a name in one of them, and that name leads back to it"),
+			"its address has a name in one of them, which leads back to it"),
 	}
 }
 

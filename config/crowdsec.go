@@ -41,12 +41,10 @@ func (s *CrowdSec) keys() key.List {
 
 func (l *LAPI) keys() key.List {
 	return key.List{
-		key.Address("listen", &l.Listen, func(n yaml.Node) yaml.Address { return n.Address("tcp") }, "`host:port`", "where bouncers connect. "+
-			"Without `tls` it must be an address of loopback: the keys are sent in each request").Usual("`" + lapiListen + "`"),
+		key.Address("listen", &l.Listen, func(n yaml.Node) yaml.Address { return n.Address("tcp") }, "`host:port`", "where bouncers connect. Without `tls` on loopback only: each request carries the key").Usual("`" + lapiListen + "`"),
 		l.TLS.key(false, "set both: bouncers verify the certificate",
-			"`cert_file` and `key_file` of edgeguard; "+
-				"with `client_ca_file`, bouncers must also have a certificate that one of this file signed. Renewed files are read without a reload"),
-		key.Whole("connections", &l.Connections, leastLAPIConnections, mostLAPIConnections, "how many may be open. One key has at most 64 requests at a time"),
+			"edgeguard's `cert_file` and `key_file`; with `client_ca_file`, bouncers need a certificate of that CA. Renewed files are read without a reload"),
+		key.Whole("connections", &l.Connections, leastLAPIConnections, mostLAPIConnections, "how many may be open; 64 requests at a time for one key"),
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -145,7 +146,7 @@ func TestConfigurationPage(t *testing.T) {
 }
 
 // keyTable finds a table of docs/configuration.md that is filled from the keys.
-var keyTable = regexp.MustCompile(`(?s)(<!-- keys: (\S*) *-->\n).*?(<!-- end of keys -->)`)
+var keyTable = regexp.MustCompile(`(?s)(<!-- keys: ([a-z_. ]*?) *-->\n).*?(<!-- end of keys -->)`)
 
 // TestConfigurationTables: the page's tables say of each key what its line in the code
 // says. `make generate` fills them.
@@ -158,12 +159,17 @@ func TestConfigurationTables(t *testing.T) {
 	tables := config.Tables()
 	filled := keyTable.ReplaceAllStringFunc(string(page), func(found string) string {
 		parts := keyTable.FindStringSubmatch(found)
-		keys, known := tables[parts[2]]
-		if !known {
-			t.Errorf("%s has a table %q, and no such keys are known, or it is there twice", name, parts[2])
+		var rows []keyRow
+		sections := strings.Split(parts[2], " ")
+		for _, section := range sections {
+			keys, known := tables[section]
+			if !known {
+				t.Errorf("%s has a table %q, and no such keys are known, or it is there twice", name, section)
+			}
+			delete(tables, section)
+			rows = addKeys(t, rows, section, keys, string(page))
 		}
-		delete(tables, parts[2])
-		return parts[1] + keyRows(t, parts[2], keys, string(page)) + parts[3]
+		return parts[1] + keyText(rows, len(sections)) + parts[3]
 	})
 	for missing := range tables {
 		t.Errorf("%s has no table of the keys of %q: add <!-- keys: %s --> and <!-- end of keys -->", name, missing, missing)
@@ -177,23 +183,60 @@ func TestConfigurationTables(t *testing.T) {
 	}
 }
 
-// keyRows returns a table. A key without a sentence has no row: the page's prose has it.
-func keyRows(t *testing.T, of string, keys key.List, page string) string {
+// keyRow is a row of a table, and of those sections that have it.
+type keyRow struct {
+	name, rest string
+	sections   []string
+}
+
+// addKeys adds a section's keys. One that other sections have, too, has one row, where
+// its line is the same. A key without a sentence has none: the page's prose has it.
+func addKeys(t *testing.T, rows []keyRow, section string, keys key.List, page string) []keyRow {
 	t.Helper()
-	var b strings.Builder
-	b.WriteString("| key | default | allowed | meaning |\n|---|---|---|---|\n")
 	for _, k := range keys {
 		if k.Meaning == "" {
 			if !strings.Contains(page, "`"+k.Name) {
-				t.Errorf("the key %s of %q has neither a sentence nor a place on the page", k.Name, of)
+				t.Errorf("the key %s of %q has neither a sentence nor a place on the page", k.Name, section)
 			}
 			continue
 		}
-		usual := k.Default
-		if usual == "" {
-			usual = "none"
+		row := keyRow{k.Name, fmt.Sprintf("| %s | %s |\n", allowedText(k), k.Meaning), nil}
+		at, next := -1, len(rows)
+		for i := range rows {
+			if rows[i].name == row.name {
+				next = i + 1
+				if rows[i].rest == row.rest {
+					at = i
+				}
+			}
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", k.Name, usual, k.Allowed, k.Meaning)
+		if at < 0 {
+			at, rows = next, slices.Insert(rows, next, row)
+		}
+		rows[at].sections = append(rows[at].sections, section[strings.LastIndexByte(section, '.')+1:])
+	}
+	return rows
+}
+
+// allowedText returns a key's default, and in parentheses what else is allowed.
+func allowedText(k key.Key) string {
+	if k.Allowed == "" || k.Allowed == k.Default {
+		return k.Default
+	}
+	rest := slices.DeleteFunc(strings.Split(k.Allowed, ", "), func(word string) bool { return word == k.Default })
+	return strings.TrimSpace(k.Default + " (" + strings.Join(rest, ", ") + ")")
+}
+
+// keyText returns a table of keys of so many sections.
+func keyText(rows []keyRow, sections int) string {
+	var b strings.Builder
+	b.WriteString("| key | default (allowed) | meaning |\n|---|---|---|\n")
+	for _, row := range rows {
+		fmt.Fprintf(&b, "| `%s` ", row.name)
+		if len(row.sections) < sections {
+			fmt.Fprintf(&b, "(%s) ", strings.Join(row.sections, ", "))
+		}
+		b.WriteString(row.rest)
 	}
 	return b.String()
 }

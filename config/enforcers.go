@@ -84,17 +84,17 @@ func (s *Enforcers) keys() key.List {
 
 func (f *ListFile) keys() key.List {
 	return key.List{
-		key.Path("file", &f.File, "a file in a folder that edgeguard may write. [Who else may](operations.md#who-may-write)").Usual("required"),
-		key.Choice("format", &f.Format, listFormats, "the form of the file, see below").Usual("required"),
+		key.Path("file", &f.File, "in a folder that edgeguard may write. [Who else may](operations.md#who-may-write)").Usual("required"),
+		key.Choice("format", &f.Format, listFormats, "[the form of the file](recipes.md)").Usual("required"),
 		key.Like("name", &f.Name, listName, "small letters, digits and _, at most 24", "the nft table, or the beginning of the ipset names"),
-		key.Truth("kernel", &f.Kernel, "the list goes into a packet filter: clients seen behind a proxy are left out of it").Usual("by format"),
+		key.Truth("kernel", &f.Kernel, "it goes into a packet filter: clients seen behind a proxy are left out").Usual("by format"),
 		key.Span("every", &f.Every, leastListEvery, key.Endless, "the shortest time between two updates").
 			Usual("`10s` with a proxy's `reload`, else `1s`"),
 		key.Either("on_remove", &f.KeepRemoved, "empty", "keep",
-			"what happens to the list when the config no longer has it: `empty` empties it and runs `reload` once more, `keep` leaves it in force"),
+			"when the config no longer has the list: `empty` empties it and runs `reload` once more, `keep` leaves it in force"),
 		key.Either("holds", &f.Wide, "all", "wide", "`wide`: only the blocks that `enforce.names` does not hold"),
 		key.Words("reload", &f.Reload, yaml.Node.Command, "a command with its arguments",
-			"what is run without a shell after a change, for at most 10 s, as edgeguard's user"),
+			"run without a shell after a change, for at most 10 s, as edgeguard's user"),
 	}
 }
 
@@ -136,7 +136,7 @@ func (h *HAProxyACL) keys() key.List {
 		key.Like("acl", &h.ACL, listID, "the path in haproxy.cfg, without spaces", "the ACL's file, as haproxy.cfg names it").Usual("one of both"),
 		key.Like("map", &h.Map, listID, "the path in haproxy.cfg, without spaces", "the map's file, as haproxy.cfg names it").Usual("one of both"),
 		key.Span("every", &h.Every, leastListEvery, key.Endless, "the shortest time between two updates"),
-		key.Either("on_remove", &h.KeepRemoved, "empty", "keep", "what happens to the list when the config no longer has it"),
+		key.Either("on_remove", &h.KeepRemoved, "empty", "keep", "when the config no longer has the list"),
 	}
 }
 

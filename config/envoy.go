@@ -46,18 +46,13 @@ func newEnvoyListener() EnvoyListener {
 
 func (l *EnvoyListener) keys() key.List {
 	return append(key.List{
-		key.Address("address", &l.Address, nil, "`host:port`, `unix:/path`", "where to listen, for HTTP/2").Usual("required"),
-		key.At("trust", &l.Trust, readTrust, (*yaml.Printer).Prefixes, "prefixes", "the Envoys that may name a client, and the proxies in front of them. "+
-			"A peer on a unix socket always may. Another is counted as a client itself").Usual("`trusted_proxies`"),
-		key.Word("emit", &l.Count, emits, []bool{true, false}, "`nothing`: look up blocks and what rules that deny have counted, and count nothing, because another source counts. "+
-			"A request that both services are asked about counts twice: use two entries"),
+		key.Address("address", &l.Address, nil, "`host:port`, `unix:/path`", "where to listen. Prefer a unix socket: other users cannot open it").Usual("required"),
+		key.At("trust", &l.Trust, readTrust, (*yaml.Printer).Prefixes, "prefixes", "the Envoys that may name a client, and the proxies before them; who else connects is counted as a client. A peer on a unix socket always may").Usual("`trusted_proxies`"),
+		key.Word("emit", &l.Count, emits, []bool{true, false}, "`nothing`: look up blocks and what rules that deny have counted, and count nothing, because another source does"),
 		l.TLS.key(false, "set both; client_ca_file also admits Envoys by their certificates",
-			"of TCP: `cert_file` and `key_file` of edgeguard. "+
-				"With `client_ca_file`, an Envoy requires a certificate that this CA signed, and is trusted for it, whatever its address"),
-		key.Text("header", &l.Header, yaml.Node.Header, "a header's name", "the header that names the client where the last hop before Envoy is in `trust`; "+
-			"of the rate limit service, the descriptor's entry of that name").Usual("`X-Forwarded-For`"),
-		key.Truth("fronted", &l.Fronted, "`true`: Envoy itself learns its clients' addresses from a header or the PROXY protocol "+
-			"(`xff_num_trusted_hops`, `use_remote_address: false`), so no kernel enforcer can block them").If(l.Fronted),
+			"of TCP: edgeguard's `cert_file` and `key_file`. With `client_ca_file`, an Envoy requires a certificate of that CA, and is trusted for it"),
+		key.Text("header", &l.Header, yaml.Node.Header, "a header's name", "names the client where the last hop before Envoy is in `trust`; of the rate limit service, the descriptor's entry of that name").Usual("`X-Forwarded-For`"),
+		key.Truth("fronted", &l.Fronted, "`true`: the proxy that asks learns its clients from a header or the PROXY protocol itself, so no kernel enforcer can block them").If(l.Fronted),
 	}, socketKeys(&l.Access, groupMode, &l.Connections, envoyLeastConnections, envoyMostConnections)...)
 }
 

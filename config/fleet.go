@@ -81,32 +81,25 @@ func DefaultFleet() *Fleet {
 // keys has the Redis only to be printed: what is read of its addresses is checked together.
 func (f *Fleet) keys() key.List {
 	return key.List{
-		key.At("redis", &f.Redis, nil, f.redisText, "addresses", "the Redis, the nodes of a Cluster, or the Sentinels; see below").Usual("required"),
-		key.Like("sentinel", &f.Sentinel, validName, "the master's name at the Sentinels, such as mymaster", "the master's name; `redis` then lists the Sentinels"),
+		key.At("redis", &f.Redis, nil, f.redisText, "addresses", "`redis://USER@HOST:PORT/DB`, `rediss://` with TLS, or `unix:///PATH` (`?db=1`); a list names a Cluster's nodes or the Sentinels. A user may be in it, a password never").Usual("required"),
+		key.Like("sentinel", &f.Sentinel, validName, "the master's name at the Sentinels, such as mymaster", "the master's name; `redis` lists the Sentinels"),
 		key.Like("namespace", &f.Namespace, validName, "1 to 64 letters, digits, '.', '_' or '-'", "separates fleets that share a Redis"),
-		key.Path("password_file", &f.PasswordFile, "a file with the password and nothing else; surrounding space is ignored"),
-		key.Path("loader_file", &f.LoaderFile, "a file with a second user that may load the function library: the user's name in the first line, "+
-			"its password in the second. Only for nodes that load it themselves; otherwise an operator does"),
-		key.Path("key_file", &f.KeyFile, "a file with the fleet's [key](fleet.md#a-key-that-redis-does-not-hold), which `edgeguard fleet key` prints; see below"),
-		key.Either("key_mode", &f.RequireKey, "accept", "require", "with a `key_file`: `accept` takes unsigned records too, "+
-			"by the rules for a fleet without a key, and alarms; `require` takes signed ones only").If(f.KeyFile != ""),
-		key.Group("tls", f.TLS.keys, f.TLS.check, "`ca_file` (trusted instead), `cert_file` and `key_file` (the node's own, both or none), "+
-			"`server_name` (expected instead of the address's host). Only with `rediss://`").Usual("the system's certificates").Lines(),
-		key.Span("push", &f.Push, leastPush, mostPush, "the time between two pushes of counts. A spread-out offender is blocked after two"),
-		key.Whole("max_nodes", &f.MaxNodes, 1, mostNodes, "how many nodes the fleet is expected to have. "+
-			"With more, each reports smaller counts, and the alarm `fleet_nodes` says so; see `quiet`"),
-		key.Truth("quiet", &f.Quiet, "report only keys whose count here comes near a limit, see below. `false`: every key"),
-		key.Of("share", &f.Share, share, decimal, "above 0 and below 1", "the part of a limit that all nodes together may leave unreported. "+
-			"A lower value finds a spread-out offender earlier and costs Redis more"),
-		key.Of("confirm_share", &f.ConfirmShare, shareOrAll, decimal, "above 0, up to 1", "the share of the last five minutes' requests above which blocks "+
-			"of other nodes [await confirmation](fleet.md#held-blocks) and a block by hand requires `--force`; see below"),
+		key.Path("password_file", &f.PasswordFile, "the password and nothing else"),
+		key.Path("loader_file", &f.LoaderFile, "a second user that may load the function library: name in the first line, password in the second. Where nodes load it and no operator does"),
+		key.Path("key_file", &f.KeyFile, "the fleet's [key](fleet.md#a-key-that-redis-does-not-hold) from `edgeguard fleet key`: one line, two during a rotation. The first signs, all verify. Read at start, reload and join"),
+		key.Either("key_mode", &f.RequireKey, "accept", "require", "`accept` takes unsigned records too, by the rules of a fleet without a key, and alarms").If(f.KeyFile != ""),
+		key.Group("tls", f.TLS.keys, f.TLS.check, "`ca_file` (trusted instead), `cert_file` and `key_file` (the node's own, both or none), `server_name` (instead of the address's host). Only with `rediss://`").Usual("the system's certificates").Lines(),
+		key.Span("push", &f.Push, leastPush, mostPush, "between two pushes of counts. A spread-out offender is blocked after two"),
+		key.Whole("max_nodes", &f.MaxNodes, 1, mostNodes, "how many nodes are expected. With more, each reports smaller counts, and the alarm `fleet_nodes` is raised"),
+		key.Truth("quiet", &f.Quiet, "report only keys whose count here reaches `share × limit / nodes`. `false`: every key"),
+		key.Of("share", &f.Share, share, decimal, "above 0 and below 1", "the part of a limit that all nodes together may leave unreported. Less finds a spread-out offender earlier and costs Redis more"),
+		key.Of("confirm_share", &f.ConfirmShare, shareOrAll, decimal, "above 0, up to 1", "above this share of the last five minutes' requests, other nodes' blocks [await confirmation](fleet.md#held-blocks), and a block by hand requires `--force`. `1`: never, and no alarm `elsewhere`"),
 		key.Whole("partitions", &f.Partitions, 1, mostPartitions,
-			"how many hash tags the counts are spread over. The same on every node; the first node of a namespace decides"),
-		key.Span("max_skew", &f.MaxSkew, leastSkew, mostSkew, "how far the node's clock may be from Redis's without an alarm. "+
-			"Up to 2.5 s is corrected; a node that is more than 5 s off counts for itself only"),
+			"hash tags that counts are spread over. The same on every node; a namespace's first node decides"),
+		key.Span("max_skew", &f.MaxSkew, leastSkew, mostSkew, "how far the clock may be from Redis's without an alarm. Up to 2.5 s is corrected; beyond 5 s a node counts for itself only"),
 		key.Whole("max_suspects", &f.MaxSuspects, leastSuspects, mostSuspects,
-			"how many keys are reported at a time: a bound on memory. When it is reached, a key replaces one with a lower count"),
-		key.Truth("insecure", &f.Insecure, "`true`: use a public address without TLS, or without a password, because access is restricted in another way; see below"),
+			"how many keys are reported at a time, a bound on memory; beyond, a key replaces one with a lower count"),
+		key.Truth("insecure", &f.Insecure, "`true`: a public address without TLS, or without a password, since access is restricted otherwise"),
 	}
 }
 

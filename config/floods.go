@@ -17,9 +17,8 @@ const mostFloodSources, mostFloodTimes = 100_000_000, 1000
 
 func (f *Floods) keys() key.List {
 	return key.List{
-		key.Whole("sources", &f.Sources, 0, mostFloodSources, "so many fresh sources in a second are a flood; `0`: no such number"),
-		key.Whole("times", &f.Times, 0, mostFloodTimes, "so many times the usual are one too, and at least 100 a second; `0`: no such number. "+
-			"The usual is the mean of the last 10 minutes, and is used after 5; while a flood lasts it follows ten times slower"),
+		key.Whole("sources", &f.Sources, 0, mostFloodSources, "so many fresh sources a second are a flood; `0`: no such number"),
+		key.Whole("times", &f.Times, 0, mostFloodTimes, "so many times the usual (the mean of 10 minutes) are one too, from 100 a second on; `0`: no such number"),
 	}
 }
 

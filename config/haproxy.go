@@ -104,13 +104,13 @@ func (s *HAProxy) keys() key.List {
 }
 
 // fronted says of a key what a proxy in front of HAProxy means.
-const fronted = "`true`: HAProxy itself learns its clients from a header (`http-request set-src`, or PROXY protocol), so no kernel enforcer can block them"
+const fronted = "`true`: HAProxy itself learns its clients from a header or the PROXY protocol (`http-request set-src`), so no kernel enforcer can block them"
 
 func newPeers() HAProxyPeers { return HAProxyPeers{Count: true, Enforce: true} }
 
 func (p *HAProxyPeers) keys() key.List {
 	return append(p.HAProxyDoor.keys(peersSocket),
-		key.Truth("count", &p.Count, "count requests by HAProxy's tables. `false` where a log or forward auth counts the same requests"),
+		key.Truth("count", &p.Count, "count the requests. `false` where another source counts them"),
 		key.Truth("enforce", &p.Enforce, "teach HAProxy what is blocked"),
 		key.Truth("proxied", &p.Proxied, fronted),
 	)
@@ -130,9 +130,9 @@ func newSPOE() HAProxySPOE { return HAProxySPOE{Count: true, Connections: spoeCo
 
 func (o *HAProxySPOE) keys() key.List {
 	return append(o.HAProxyDoor.keys(spoeSocket),
-		key.Truth("count", &o.Count, "count the requests. `false`: look up blocks and count nothing, because a log or `haproxy.peers` counts them"),
-		key.Truth("proxied", &o.Proxied, fronted+". Over `tls` from another host this is so in any case"),
-		key.Whole("connections", &o.Connections, haproxyLeastConnections, haproxyMostConnections, "how many may be open. Each thread of HAProxy has a few"),
+		key.Truth("count", &o.Count, "count the requests. `false` where another source counts them"),
+		key.Truth("proxied", &o.Proxied, fronted),
+		key.Whole("connections", &o.Connections, haproxyLeastConnections, haproxyMostConnections, "how many may be open; each thread of HAProxy has a few"),
 	)
 }
 
@@ -147,12 +147,11 @@ func readSPOE(n yaml.Node) HAProxySPOE {
 func (d *HAProxyDoor) keys(socket string) key.List {
 	return key.List{
 		key.Address("listen", &d.Listen, func(n yaml.Node) yaml.Address { return n.Address("unix", "tcp") }, "`unix:/path`, or `host:port` with `tls`",
-			"where HAProxy connects; by default inside the chroot of Debian's HAProxy").Usual("`unix:" + socket + "`"),
+			"where HAProxy connects; by default in the chroot of Debian's").Usual("`unix:" + socket + "`"),
 		key.Text("user", &d.User, readUser, "a name or a number",
-			"of a unix socket: the user as which HAProxy runs. No process of another user may connect").Usual("`" + user + "`"),
+			"of a unix socket: HAProxy's user. No other may connect").Usual("`" + user + "`"),
 		d.TLS.key(true, "set all three: both sides must have a certificate",
-			"`cert_file` and `key_file` of edgeguard, and "+
-				"`client_ca_file` with the certificates that sign those of the HAProxies; see below").Usual("required over TCP"),
+			"edgeguard's `cert_file` and `key_file`, and the HAProxies' `client_ca_file`: a CA for them alone, since who has its certificate may do everything").Usual("required over TCP"),
 	}
 }
 

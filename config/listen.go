@@ -123,9 +123,9 @@ func accessKeys(a *yaml.Access, usual string) key.List {
 		return fmt.Sprintf(`"%04o"`, m)
 	}
 	return key.List{
-		key.Of("mode", &a.Mode, yaml.Node.Mode, mode, "octal digits", "of a unix socket: a user who may write to it may connect").Usual(usual),
+		key.Of("mode", &a.Mode, yaml.Node.Mode, mode, "octal digits", "of a unix socket: who may write to it may connect").Usual(usual),
 		key.Text("group", &a.Group, yaml.Node.Group, "a name or a number",
-			"of a unix socket. edgeguard's user must be in it, and the user of whoever connects").Usual("that of the process"),
+			"of a unix socket. edgeguard's user must be in it, and whoever connects").Usual("that of the process"),
 	}
 }
 
@@ -147,15 +147,12 @@ func newAuth() Auth { return Auth{Emit: edgeguard.KindRequest, Connections: auth
 
 func (a *Auth) keys() key.List {
 	return append(key.List{
-		key.Address("address", &a.Address, nil, "`host:port`, `unix:/path`", "where to listen. "+
-			"Prefer a unix socket if the proxy can use one: other users cannot open it").Usual("required"),
+		key.Address("address", &a.Address, nil, "`host:port`, `unix:/path`", "where to listen. Prefer a unix socket: other users cannot open it").Usual("required"),
 		key.At("trust", &a.Trust, readTrust, (*yaml.Printer).Prefixes, "prefixes",
 			"the peers that may name a client. A peer on a unix socket always may").Usual("`trusted_proxies`"),
-		key.Word("emit", &a.Emit, emits, []edgeguard.Kind{edgeguard.KindRequest, 0}, "`nothing`: look up blocks and what rules that deny have counted, and count nothing, because a log counts; see below"),
-		key.Text("header", &a.Header, yaml.Node.Header, "a header's name", "the header that names the client on `/auth/forward` and `/auth/envoy/`; "+
-			"`/auth/nginx` always reads `X-Real-IP`").Usual("`X-Forwarded-For`"),
-		key.Truth("fronted", &a.Fronted, "`true`: the proxy that asks takes its clients from a header itself "+
-			"(nginx with the realip module behind a load balancer), so no kernel enforcer can block them").If(a.Fronted),
+		key.Word("emit", &a.Emit, emits, []edgeguard.Kind{edgeguard.KindRequest, 0}, "`nothing`: look up blocks and what rules that deny have counted, and count nothing, because another source does"),
+		key.Text("header", &a.Header, yaml.Node.Header, "a header's name", "names the client on `/auth/forward` and `/auth/envoy/`; `/auth/nginx` reads `X-Real-IP`").Usual("`X-Forwarded-For`"),
+		key.Truth("fronted", &a.Fronted, "`true`: the proxy that asks learns its clients from a header or the PROXY protocol itself, so no kernel enforcer can block them").If(a.Fronted),
 	}, socketKeys(&a.Access, groupMode, &a.Connections, leastConnections, mostConnections)...)
 }
 
@@ -177,13 +174,12 @@ func newAdmin() Admin { return Admin{Connections: adminConnections} }
 
 func (a *Admin) keys() key.List {
 	return append(key.List{
-		key.Address("address", &a.Address, nil, "`host:port`, `unix:/path`", "where to listen").Usual("required"),
-		key.Path("token_file", &a.TokenFile, "a file with the token that is required over TCP. Who shows it is an operator"),
-		key.Path("reader_token_file", &a.ReaderTokenFile, "a file with another token, whose holders may read and change nothing: for Prometheus and dashboards"),
+		key.Address("address", &a.Address, nil, "`host:port`, `unix:/path`", "where to listen. Prefer a unix socket: other users cannot open it").Usual("required"),
+		key.Path("token_file", &a.TokenFile, "the token required over TCP. Who shows it is an operator"),
+		key.Path("reader_token_file", &a.ReaderTokenFile, "another token, which changes nothing: for Prometheus and dashboards"),
 		key.Of("console", &a.NoConsole, func(n yaml.Node) bool { return !n.Truth() }, func(no bool) string { return strconv.FormatBool(!no) },
 			"`true`, `false`", "`false` serves no pages at this address: the API alone").If(a.NoConsole),
-		key.Group("proxy_auth", a.ProxyAuth.keys, nil, "a reverse proxy that logs people in and names them in headers: "+
-			"[a proxy with logins](operations.md#a-proxy-with-logins)"),
+		key.Group("proxy_auth", a.ProxyAuth.keys, nil, "[a proxy with logins](operations.md#a-proxy-with-logins) that names its users in headers"),
 	}, socketKeys(&a.Access, "`0600`, or `0660` with a `group`", &a.Connections, leastConnections, mostConnections)...)
 }
 

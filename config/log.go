@@ -14,8 +14,7 @@ type Log struct {
 
 func (l *Log) keys() key.List {
 	return key.List{
-		key.Either("format", &l.JSON, "text", "json", "`json`: one object a line, with `time`, `level`, `msg` and the fields of the message; "+
-			"the page that `serve` prints at its start is in it too"),
+		key.Either("format", &l.JSON, "text", "json", "`json`: one object a line, with `time`, `level`, `msg` and the message's fields"),
 		key.Word("level", &l.Level, []string{"debug", "info", "warn", "error"},
 			[]slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}, "the least that is written"),
 	}

@@ -28,8 +28,8 @@ func (s *NamesFolder) entry() Entry { return Entry{copies: "the folder " + s.Fol
 
 func (s *NamesFolder) keys() key.List {
 	return key.List{
-		key.Path("folder", &s.Folder, "a folder of edgeguard's own on a tmpfs, into which the proxy's user may look. It is made where it is missing"),
-		key.Whole("most", &s.Most, 1, mostNames, "files in it; the blocks of more are left out, and `edgeguard status` counts them as withheld"),
+		key.Path("folder", &s.Folder, "edgeguard's own folder on a tmpfs, into which the proxy's user may look. It is made where missing"),
+		key.Whole("most", &s.Most, 1, mostNames, "files in it; `edgeguard status` counts blocks beyond as withheld"),
 	}
 }
 

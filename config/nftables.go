@@ -50,12 +50,11 @@ func (t *NFTables) keys() key.List {
 	}
 	return key.List{
 		key.Like("table", &t.Table, listName, "small letters, digits and _, at most 24",
-			"the table's name. A table of that name that edgeguard did not make is left alone, and an alarm"),
+			"its name. One that edgeguard did not make is left alone, and an alarm"),
 		key.Choice("hook", &hook, hooks,
-			"where packets are dropped: `prerouting` (priority −300, before connection tracking) or `ingress` of one interface"),
-		key.Like("device", &t.Device, device, "the name of an interface, such as eth0", "with `hook: ingress`: the interface that clients come through"),
-		key.Truth("forward", &t.Forward, "`true`: also drop what goes through this host to addresses that are not its own. "+
-			"A container's published port is an address of this host at this place, and covered by `false`"),
+			"where packets are dropped: `prerouting` (priority −300, before connection tracking) or one interface's `ingress`"),
+		key.Like("device", &t.Device, device, "the name of an interface, such as eth0", "the interface of `hook: ingress`"),
+		key.Truth("forward", &t.Forward, "`true`: also drop what this host forwards to other addresses. A container's published port is an address of this host, and covered by `false`"),
 		key.Of("spare_ports", &t.SparePorts, readPorts, portsText, "at most 16 ports", "TCP ports that blocked addresses may still use, such as `[22]`"),
 		key.Truth("dry_run", &t.DryRun, "count the packets of blocked addresses, and drop none"),
 	}

@@ -103,9 +103,8 @@ func newWebhook() Webhook {
 
 func (w *Webhook) keys() key.List {
 	return append(w.Receiver.keys(),
-		key.Path("secret_file", &w.SecretFile, "the secret that [signs](api.md#notifications) each post: `whsec_` and base64, or any text of 24 bytes or more. "+
-			"To change it, put the new one above the old one: both sign"),
-		key.Path("template_file", &w.TemplateFile, "the form of the body").Usual("the [documented JSON](api.md#notifications)"),
+		key.Path("secret_file", &w.SecretFile, "[signs](api.md#notifications) each post: `whsec_` and base64, or any text of 24 bytes or more. To change it, put the new one above the old: both sign"),
+		key.Path("template_file", &w.TemplateFile, "the form of the body, see below").Usual("the [documented JSON](api.md#notifications)"),
 		key.Like("content_type", &w.ContentType, contentType, "a type such as application/json or text/plain", "the body's type; another one needs a template"),
 		key.Span("every", &w.Every, leastNotifyEvery, mostNotifyEvery, "the least time between two messages"),
 	)
@@ -131,7 +130,7 @@ func newAlertmanager() Alertmanager {
 
 func (a *Alertmanager) keys() key.List {
 	return append(a.Receiver.keys(),
-		key.Span("resend", &a.Resend, leastResend, mostResend, "how often active alerts are sent again. They end by themselves after four times that"))
+		key.Span("resend", &a.Resend, leastResend, mostResend, "how often active alerts are sent again; they end after four times that"))
 }
 
 func (a *Alertmanager) entry() Entry { return Entry{Secrets: a.secrets()} }
@@ -156,16 +155,14 @@ func (r *Receiver) secrets() []Secret {
 func (r *Receiver) keys() key.List {
 	return key.List{
 		key.Like("name", &r.Name, receiverName, "small letters, digits, _ and -, at most 32",
-			"what metrics, alarms and `edgeguard notify test` call the receiver").Usual("required"),
+			"what metrics, alarms and `edgeguard notify test` call it").Usual("required"),
 		key.Value("url", &r.URL, readReceiverURL, "https, or http on this host's loopback addresses only",
-			"its address. It may name [variables](#variables). Of an Alertmanager, without `/api/v2/alerts`").Usual("one of both"),
-		key.Path("url_file", &r.URLFile, "a file with the address, where the address is a password, as Slack's and Discord's are. It is never shown").Usual("one of both"),
-		key.Path("ca_file", &r.CAFile, "certificates in PEM that are trusted instead").Usual("the system's"),
-		key.At("headers", &r.Headers, readHeaders, headersText, "up to 16", "headers of each post: `{name: Authorization, file: /etc/edgeguard/token}`. "+
-			"The file has the whole value, such as `Bearer x`. `value:` in place of `file:` is for what is not a secret"),
+			"its address. Of an Alertmanager, without `/api/v2/alerts`").Usual("one of both"),
+		key.Path("url_file", &r.URLFile, "a file with it, where it is a password, as Slack's and Discord's. Never shown").Usual("one of both"),
+		key.Path("ca_file", &r.CAFile, "certificates to trust, in PEM").Usual("the system's"),
+		key.At("headers", &r.Headers, readHeaders, headersText, "up to 16", "of each post: `{name: Authorization, file: /etc/edgeguard/token}`. The file has the whole value (`Bearer x`); `value:` instead is for what is no secret"),
 		key.Words("send", &r.Send, readSend, "any of `blocks`, `alarms`, `confirmations`", "what is sent"),
-		key.Truth("fleet", &r.Fleet, "`true`: also the blocks that other nodes of the fleet made. "+
-			"Each node tells of its own: with `true` on two of them you are told twice"),
+		key.Truth("fleet", &r.Fleet, "`true`: also other nodes' blocks. On two nodes you are told twice"),
 		key.Span("timeout", &r.Timeout, leastTimeout, mostTimeout, "how long a post may take"),
 	}
 }

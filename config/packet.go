@@ -34,11 +34,11 @@ func newPacket() *Packet {
 
 func (p *Packet) keys() key.List {
 	return key.List{
-		key.Words("interface", &p.Interfaces, readInterfaces, "a name, or a list of names", "the interfaces, such as `eth0` or `[eth0, mirror0]`. One that is not there is waited for").Usual("required"),
-		key.Prefixes("inside", &p.Inside, "the addresses on this side: what comes from others to them counts. Required for a mirror port; without it the kernel says what comes in").If(p.Inside != nil).Usual("the kernel says"),
-		key.Of("kinds", &p.Kinds, readKinds(packetKinds), kindsText, "a list of `handshake`, `syn`, `udp`, `icmp`", "what a packet counts as. Without `handshake` nobody can be blocked, and many clients at once look like forged ones"),
-		key.Truth("promiscuous", &p.Promiscuous, "`true`: also packets that are not for this host, of a mirror port. Requires `inside`"),
-		key.Size("ring", &p.Ring, leastRing, mostRing, "of the kernel's memory for each interface: packets that wait to be read. What finds it full is counted as `lost`, and an alarm"),
+		key.Words("interface", &p.Interfaces, readInterfaces, "a name, or a list of names", "where to listen. One that is not there is waited for").Usual("required"),
+		key.Prefixes("inside", &p.Inside, "the addresses on this side: what comes from others to them counts. Required for a mirror port").If(p.Inside != nil).Usual("the kernel says"),
+		key.Of("kinds", &p.Kinds, readKinds(packetKinds), kindsText, "a list of `handshake`, `syn`, `udp`, `icmp`", "what a packet counts as. Without `handshake` nobody can be blocked, and many clients at once look forged"),
+		key.Truth("promiscuous", &p.Promiscuous, "`true`: also packets for other hosts, of a mirror port. Requires `inside`"),
+		key.Size("ring", &p.Ring, leastRing, mostRing, "kernel memory for each interface. What finds it full is `lost`, and an alarm"),
 	}
 }
 

@@ -32,10 +32,9 @@ func newProxyAuth() ProxyAuth { return ProxyAuth{Set: true, User: proxyUser, Rol
 func (p *ProxyAuth) keys() key.List {
 	return key.List{
 		key.Text("user", &p.User, yaml.Node.Header, "a header's name", "the header with the user's name"),
-		key.Text("role", &p.Role, yaml.Node.Header, "a header's name", "the header with the role: `operator` may change the node. All else, and none, is a reader"),
-		key.Prefixes("from", &p.From, "the addresses of the proxy. On a unix socket, everybody who may open it is the proxy").If(len(p.From) > 0).Usual("required over TCP"),
-		key.Path("secret_file", &p.SecretFile, "a file with what the proxy sends as `X-Edgeguard-Proxy-Secret`: "+
-			"any program of its host could come from the same address").Usual("required over TCP"),
+		key.Text("role", &p.Role, yaml.Node.Header, "a header's name", "the header with the role: `operator` may change the node, all else reads"),
+		key.Prefixes("from", &p.From, "the proxy's addresses. On a unix socket, whoever may open it is the proxy").If(len(p.From) > 0).Usual("required over TCP"),
+		key.Path("secret_file", &p.SecretFile, "what the proxy sends as `X-Edgeguard-Proxy-Secret`, since any program of its host could come from its address").Usual("required over TCP"),
 	}
 }
 

@@ -76,22 +76,17 @@ func (s *Sensors) keys() key.List {
 
 func (l *AccessLog) keys() key.List {
 	return slices.Concat(key.List{
-		key.Value("file", &l.File, readFile, "a path", "a file to follow, through rotation of every kind. It need not exist yet. "+
-			"The first start begins at its end, later starts where the last one stopped. "+
-			"A `*` makes it a pattern of files that come and go, see [One log a host](#one-log-a-host)").Usual("one of both"),
-		key.Address("listen", &l.Listen, l.readListen, "an address", "a socket to receive lines at, see below. "+
-			"A user who may write there can get any address blocked").Usual("one of both"),
+		key.Value("file", &l.File, readFile, "a path", "a file to follow, through every rotation. It may come later. The first start begins at its end, later ones where the last stopped. A `*` means [many files](#one-log-a-host)").Usual("one of both"),
+		key.Address("listen", &l.Listen, l.readListen, "an address", "a socket to receive lines at, see below. Who may write there can get any address blocked").Usual("one of both"),
 	}, accessKeys(&l.Access, groupMode), key.List{
-		key.Prefixes("from", &l.From, "the senders of `udp:`. On loopback only this host sends, and it is refused").If(l.From != nil).Usual("required beyond loopback"),
+		key.Prefixes("from", &l.From, "the senders of `udp:`; refused on loopback").If(l.From != nil).Usual("required beyond loopback"),
 		key.Size("receive_buffer", &l.ReceiveBuffer, leastReceive, key.AnySize, "of `udp:`. The kernel gives at most `net.core.rmem_max`").If(l.ReceiveBuffer != 0).Usual("`4MiB`"),
-		key.Text("format", &l.Format, readFormat, "see [formats.md](formats.md#names)", "a name such as `json` or `haproxy`, `auto`, or an nginx `log_format`, HAProxy's `log-format` or "+
-			"an Apache `LogFormat` in full; before any of these an envelope, such as `docker:`"),
-		key.Text("zone", &l.Zone, readZone, "a name such as `Europe/Berlin` or `UTC`, or an offset such as `+05:30`", "of times that name none; see [formats.md](formats.md#times-without-a-zone)").
-			Usual("the host's, or UTC if that is what makes the lines fresh"),
-		key.Of("emit", &l.Emit, readKinds(edgeguard.Kinds()), kindsText, "a list of kinds", "what a line counts as. `response` alone beside forward auth that counts the requests").
-			Usual("all that the format reports: `[request, response]` of an access log"),
-		key.Of("refused_with", &l.RefusedWith, readStatuses, portsText, "statuses from 200 to 599", "statuses with which this server turns a blocked client away, "+
-			"beside 403, 429 and 444, such as `[302]` for a redirect; see below").If(l.RefusedWith != nil),
+		key.Text("format", &l.Format, readFormat, "[names](formats.md#names)", "a name such as `json`, `auto`, or an nginx `log_format`, HAProxy `log-format` or Apache `LogFormat` in full; an envelope such as `docker:` before it"),
+		key.Text("zone", &l.Zone, readZone, "`Europe/Berlin`, `UTC`, `+05:30`…", "of times that [name none](formats.md#times-without-a-zone)").
+			Usual("the host's, or UTC if that makes the lines fresh"),
+		key.Of("emit", &l.Emit, readKinds(edgeguard.Kinds()), kindsText, "a list of kinds", "what a line counts as. `response` alone beside forward auth that counts requests").
+			Usual("all that the format reports"),
+		key.Of("refused_with", &l.RefusedWith, readStatuses, portsText, "statuses from 200 to 599", "how this server turns blocked clients away, beside 403, 429 and 444, such as `[302]`. Never a status that others get too: it decides whether [`blocked_served`](operations.md#alarms) is raised").If(l.RefusedWith != nil),
 	})
 }
 

@@ -95,7 +95,7 @@ func TestRefused(t *testing.T) {
 func TestRow(t *testing.T) {
 	s := settings{most: 5, every: time.Minute}
 	keys := s.keys()
-	for i, want := range []string{"`5` 1 to 10 how many", "`1m` `1s` to `1h` how often", "`no_it_is` `no_it_is`, `it_is` whether", " an absolute path where"} {
+	for i, want := range []string{"`5` 1 to 10 how many", "`1m` `1s` to `1h` how often", "`no_it_is` `no_it_is`, `it_is` whether", " a path where"} {
 		if got := keys[i].Default + " " + keys[i].Allowed + " " + keys[i].Meaning; got != want {
 			t.Errorf("%s: %s, want %s", keys[i].Name, got, want)
 		}

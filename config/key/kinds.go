@@ -119,7 +119,7 @@ func Value(name string, to *string, read func(yaml.Node) string, allowed, meanin
 
 // Path is an absolute path.
 func Path(name string, to *string, meaning string) Key {
-	return Value(name, to, yaml.Node.AbsPath, "an absolute path", meaning)
+	return Value(name, to, yaml.Node.AbsPath, "a path", meaning)
 }
 
 // Address is where something listens.
