@@ -12,7 +12,7 @@ import (
 )
 
 // waysColumns is how many columns the table of docs/ways.md has.
-const waysColumns = 8
+const waysColumns = 6
 
 // ways are the sections of a config of which each field is a way in or out.
 var ways = map[string]any{"sensors": config.Sensors{}, "enforce": config.Enforcers{}, "haproxy": config.HAProxy{}, "notify": config.Notify{}, "crowdsec": config.CrowdSec{}}
