@@ -218,9 +218,10 @@ func addKeys(t *testing.T, rows []keyRow, section string, keys key.List, page st
 	return rows
 }
 
-// allowedText returns a key's default, and in parentheses what else is allowed.
+// allowedText returns a key's default, and in parentheses what else is allowed, where the
+// key's name or its sentence does not say it.
 func allowedText(k key.Key) string {
-	if k.Allowed == "" || k.Allowed == k.Default {
+	if slices.Contains([]string{"", "a path", "a mapping", "`true`, `false`", k.Default}, k.Allowed) {
 		return k.Default
 	}
 	rest := slices.DeleteFunc(strings.Split(k.Allowed, ", "), func(word string) bool { return word == k.Default })
