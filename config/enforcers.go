@@ -87,7 +87,7 @@ func (f *ListFile) keys() key.List {
 		key.Path("file", &f.File, "in a folder that edgeguard may write. [Who else may](operations.md#who-may-write)").Usual("required"),
 		key.Choice("format", &f.Format, listFormats, "[the form of the file](recipes.md)").Usual("required"),
 		key.Like("name", &f.Name, listName, "small letters, digits and _, at most 24", "the nft table, or the beginning of the ipset names"),
-		key.Truth("kernel", &f.Kernel, "it goes into a packet filter: clients seen behind a proxy are left out").Usual("by format"),
+		key.Truth("kernel", &f.Kernel, "`true`: it goes into a packet filter, and clients seen behind a proxy are left out").Usual("by format"),
 		key.Span("every", &f.Every, leastListEvery, key.Endless, "the shortest time between two updates").
 			Usual("`10s` with a proxy's `reload`, else `1s`"),
 		key.Either("on_remove", &f.KeepRemoved, "empty", "keep",
