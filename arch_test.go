@@ -76,7 +76,7 @@ admin !admin/openapi !admin/{fleetstate,holders,listing,order}*
 sensor/{accesslog,haproxypeers,httpauth,inline,packet,spoe} sensor/envoy/{asker,call,config,joinwrites,server}*
 enforce !enforce/cloud/sigv4*
 aggregator/redis clockguard/reading.go crawlers/lookup eventlog !eventlog/{frame,index}* hostaddr snapshot
-config/{config,listen,log}.go config/yaml/{address,variables}*
+config/{config,listen,log,pieces}.go config/yaml/{address,variables}*
 crowdsec/{client,machine,lapitest}* crowdsec/lapi/{keys,server,stream}*
 feed/{fetch,file}* haproxy/access* notify/deliver*
 `

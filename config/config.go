@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net/netip"
 	"os"
 	"slices"
@@ -61,6 +60,8 @@ type Config struct {
 	Asked bool
 	// Requests says that a source reports requests: an answer alone is then of one of these.
 	Requests bool
+	// Pieces are the files of conf.d.
+	Pieces []Piece
 	// Warnings are settings that are valid but may not do what their author
 	// expects.
 	Warnings []yaml.Fault
@@ -122,35 +123,71 @@ func (c *Config) keys(r *reader) key.List {
 	}
 }
 
-// Load reads and checks a file. The error is an [*Errors] where the content is
-// wrong, and the system's where it cannot be read.
+// Load reads and checks a file with its pieces, which are the files *.yaml of the folder
+// conf.d beside it. The error is an [*Errors] where the content is wrong or a piece cannot be
+// read, and the system's where the file itself cannot.
 func Load(path string) (*Config, error) {
-	f, err := os.Open(path)
+	all, warnings, err := readWhole(path)
 	if err != nil {
-		return nil, fmt.Errorf("config: %w", err)
+		return nil, err
 	}
-	defer func() { _ = f.Close() }() // it was only read
-	data, err := io.ReadAll(io.LimitReader(f, yaml.MaxFile+1))
+	c, err := parse(all)
+	if err == nil {
+		c.Warnings = append(c.Warnings, warnings...)
+	}
+	return c, err
+}
+
+// LoadListen reads the section listen alone of a file with its pieces, while the rest may have
+// errors. given is false where none has it.
+func LoadListen(path string) (l Listen, given bool, err error) {
+	all, _, err := readWhole(path)
+	if len(all) == 0 {
+		return l, false, err
+	}
+	var sections []written
+	for _, s := range all {
+		if text := yaml.TopSection(s.text, "listen"); len(text) > 0 {
+			sections = append(sections, written{s.file, text})
+		}
+	}
+	if len(sections) == 0 {
+		return l, false, nil
+	}
+	c, err := parse(sections)
 	if err != nil {
-		return nil, fmt.Errorf("config: read %s: %w", path, err)
+		return l, true, err
 	}
-	return Parse(path, data)
+	return c.Listen, true, nil
 }
 
 // Parse checks the content of a file; name is what problems call it. The error
 // is always an [*Errors]. A file without a key is one: the defaults in its place
 // would turn monitor into enforce, and drop its rules, lists and logs.
-func Parse(name string, data []byte) (*Config, error) {
-	r, c := &reader{File: yaml.OpenFile(name)}, defaults()
-	root, ok := r.Document(data)
+func Parse(name string, data []byte) (*Config, error) { return parse([]written{{name, data}}) }
+
+// parse is Parse for a file and its pieces.
+func parse(all []written) (*Config, error) {
+	r, c := &reader{File: yaml.OpenFile(all[0].file)}, defaults()
+	root, ok := r.Document(all[0].text)
 	switch {
 	case ok && !root.IsEmpty():
+		for _, piece := range all[1:] {
+			root = r.Join(root, piece.file, piece.text)
+		}
 		c.keys(r).Read(root)
 	case len(r.Problems()) == 0:
-		return nil, &Errors{Problems: []yaml.Fault{{File: name, Text: "has no key: it is empty or was cut short",
+		return nil, &Errors{Problems: []yaml.Fault{{File: all[0].file, Text: "has no key: it is empty or was cut short",
 			Fix: "add at least one key, such as `mode: monitor`; the defaults apply only where there is no file"}}}
 	}
-	return r.complete(c)
+	c, err := r.complete(c)
+	if err == nil {
+		said := r.Said()
+		for _, piece := range all[1:] {
+			c.Pieces = append(c.Pieces, Piece{piece.file, said[piece.file]})
+		}
+	}
+	return c, err
 }
 
 // complete fills in and checks what depends on more than one key.

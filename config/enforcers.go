@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -105,8 +106,8 @@ func newListFile() ListFile { return ListFile{Name: "edgeguard"} }
 func (s *Enforcers) readFile(n yaml.Node) ListFile {
 	f := newListFile()
 	f.keys().Read(n)
-	if slices.ContainsFunc(s.Files, func(other ListFile) bool { return other.File == f.File && f.File != "" }) {
-		n.WrongField("file", "is already written by another list", "give each its own file")
+	if i := slices.IndexFunc(s.Files, func(other ListFile) bool { return other.File == f.File && f.File != "" }); i >= 0 {
+		n.WrongField("file", "is already written by another list"+n.Elsewhere(fmt.Sprintf("enforce.files[%d].file", i)), "give each its own file")
 	}
 	if f.File == "" && !n.Touched("file") {
 		n.Wrong("has no file", "set file, such as /etc/nginx/edgeguard.conf")

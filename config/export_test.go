@@ -38,3 +38,8 @@ func Tables() map[string]key.List {
 		"fleet":                   DefaultFleet().keys(),
 	}
 }
+
+// ParsePieces parses a config m and its piece f.
+func ParsePieces(main, piece []byte) (*Config, error) {
+	return parse([]written{{"m", main}, {"f", piece}})
+}

@@ -1,9 +1,14 @@
 package config_test
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"edgeguard/config"
 )
@@ -11,6 +16,25 @@ import (
 // FuzzParse holds that nothing panics, that a file is either refused with a
 // reason or read, and that what is read prints as a file that means the same.
 func FuzzParse(f *testing.F) {
+	addSeeds(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 4096 {
+			t.Skip("longer files say no more")
+		}
+		c, err := config.Parse("f", data)
+		if err == nil {
+			readBack(t, c)
+			return
+		}
+		if all, ok := err.(*config.Errors); !ok || len(all.Problems) == 0 {
+			t.Fatalf("no reason: %v", err)
+		}
+	})
+}
+
+// addSeeds adds the configs of testdata and some of a line.
+func addSeeds(f *testing.F) {
+	f.Helper()
 	files, err := filepath.Glob("testdata/*.yaml")
 	if err != nil || len(files) == 0 {
 		f.Fatal("no seeds", err)
@@ -31,17 +55,32 @@ func FuzzParse(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
+}
+
+// FuzzPiece holds that a text says as a piece what it says as a file, or has the same problems
+// at the same lines.
+func FuzzPiece(f *testing.F) {
+	addSeeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 4096 {
 			t.Skip("longer files say no more")
 		}
-		c, err := config.Parse("f", data)
-		if err == nil {
-			readBack(t, c)
-			return
+		alone, errAlone := config.Parse("f", data)
+		joined, err := config.ParsePieces([]byte("# a file\nlog: {format: json}\n"), data)
+		var wrong, wrongAlone *config.Errors
+		if errors.As(err, &wrong); strings.Contains(fmt.Sprint(err), "m:2:") {
+			t.Skip("both have a log")
 		}
-		if all, ok := err.(*config.Errors); !ok || len(all.Problems) == 0 {
-			t.Fatalf("no reason: %v", err)
+		if errors.As(errAlone, &wrongAlone) && strings.Contains(errAlone.Error(), "has no key") {
+			t.Skip("an empty piece is none")
+		}
+		if diff := cmp.Diff(wrongAlone, wrong); diff != "" {
+			t.Fatal(diff)
+		}
+		if err == nil {
+			if alone.Log.JSON = true; alone.YAML() != joined.YAML() {
+				t.Error(cmp.Diff(alone.YAML(), joined.YAML()))
+			}
 		}
 	})
 }

@@ -34,8 +34,8 @@ func (r *reader) readPresets(n yaml.Node) {
 		if !ok {
 			return
 		}
-		if slices.ContainsFunc(r.shipped, func(s shippedRule) bool { return s.preset == preset.Name }) {
-			name.Wrong(fmt.Sprintf("the preset %s is used twice", preset.Name), "remove one of them")
+		if i := slices.IndexFunc(r.shipped, func(s shippedRule) bool { return s.preset == preset.Name }); i >= 0 {
+			name.Wrong(fmt.Sprintf("the preset %s is used twice", preset.Name)+name.Elsewhere(r.shipped[i].use), "remove one of them")
 			return
 		}
 		var all []shippedRule

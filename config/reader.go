@@ -1,13 +1,14 @@
 package config
 
 import (
+	"slices"
 	"strings"
 
 	"edgeguard/config/yaml"
 	"edgeguard/rules"
 )
 
-// reader reads a config from one file.
+// reader reads a config from one file and its pieces.
 type reader struct {
 	*yaml.File
 	shipped []shippedRule // of presets
@@ -24,8 +25,17 @@ func (r *reader) compile(specs []rules.Spec) *rules.Set {
 			path = alone // a value that was written without a list around it
 		}
 		if !r.Follows(path) {
-			r.WrongInside(path, specs[p.Rule].When, p.Offset, p.Text, p.Fix)
+			r.WrongInside(path, specs[p.Rule].When, p.Offset, p.Text+r.namesake(specs, p, path), p.Fix)
 		}
 	}
 	return set
+}
+
+// namesake says where the rule is that has the name already, if that is in another file.
+func (r *reader) namesake(specs []rules.Spec, p rules.Problem, path string) string {
+	first := slices.IndexFunc(specs[:p.Rule], func(s rules.Spec) bool { return s.Name == specs[p.Rule].Name })
+	if p.Path != "name" || first < 0 {
+		return ""
+	}
+	return r.Elsewhere(yaml.JoinPath(r.rulePath(first), "name"), path)
 }

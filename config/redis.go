@@ -17,6 +17,9 @@ func redisAddresses(n yaml.Node) (addresses []redisAddress, isList bool) {
 			addresses = append(addresses, a)
 		}
 	})
+	if !n.IsList() {
+		n.Once()
+	}
 	return addresses, n.IsList()
 }
 

@@ -232,9 +232,9 @@ func (l *AccessLog) checkUDP(n yaml.Node) {
 // checkTwice refuses a file that is followed already: each of its lines would
 // be counted twice.
 func (s *Sensors) checkTwice(n yaml.Node, file string) {
-	for _, log := range s.AccessLog {
+	for i, log := range s.AccessLog {
 		if file != "" && log.File == file {
-			n.Wrong(fmt.Sprintf("%q is already followed", yaml.Clip(file)), "remove one of them")
+			n.Wrong(fmt.Sprintf("%q is already followed", yaml.Clip(file))+n.Elsewhere(fmt.Sprintf("sensors.accesslog[%d].file", i)), "remove one of them")
 		}
 	}
 }

@@ -20,7 +20,7 @@ var ways = map[string]any{"sensors": config.Sensors{}, "enforce": config.Enforce
 // noWays are the other fields of a config, and a list of ways. One that is added goes here, or to ways.
 var noWays = []string{
 	"Blocklists", "Node", "Monitor", "Listen", "TrustedProxies", "Allowlist", "Protected", "Clients", "OwnHosts", "Wide", "Memory", "MaxBlocks", "MaxImported", "RollUp", "State", "KeepEvents", "KeepEventsFor", "Overlay",
-	"Samples", "SamplesForReaders", "Log", "Specs", "Rules", "Floods", "Crawlers", "Fleet", "Variables", "Asked", "Requests", "Warnings",
+	"Samples", "SamplesForReaders", "Log", "Specs", "Rules", "Floods", "Crawlers", "Fleet", "Variables", "Asked", "Requests", "Pieces", "Warnings",
 }
 
 // TestWays: docs/ways.md has a whole row for each sensor and each enforcer that a

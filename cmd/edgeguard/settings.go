@@ -3,9 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/netip"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -152,13 +150,11 @@ func (s *settings) readConfig() (*config.Config, error) {
 	if s.quick {
 		return nil, nil
 	}
-	if s.configFile != "" {
-		return config.Load(s.configFile)
+	name, err := command.FindConfig(s.configFile)
+	if err != nil || name == "" {
+		return nil, err
 	}
-	if _, err := os.Stat(command.DefaultConfig); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return config.Load(command.DefaultConfig)
+	return config.Load(name)
 }
 
 // quickRules makes the one rule of the flags.

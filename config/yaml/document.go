@@ -42,22 +42,28 @@ type Tree struct {
 
 // ParseDocument reads the text of a YAML file into one tree, within bounds. There is a refusal where it cannot be read, or holds more than
 // one document; then the tree is that of the first.
-func ParseDocument(data []byte) (Tree, *Refusal) {
+func ParseDocument(data []byte) (Tree, *Refusal) { return parseBehind(0, data) }
+
+// parseBehind is ParseDocument for a text that lies behind so many lines of others. All lines
+// are counted from the first of these.
+func parseBehind(before int, data []byte) (Tree, *Refusal) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff")) // which some editors write
 	switch {
 	case len(data) > MaxFile:
-		return Tree{}, &Refusal{Text: fmt.Sprintf("is larger than %d bytes", MaxFile), Fix: "make it smaller"}
+		return Tree{}, &Refusal{Line: before, Text: fmt.Sprintf("is larger than %d bytes", MaxFile), Fix: "make it smaller"}
 	case !utf8.Valid(data):
-		line := 1 + bytes.Count(data[:invalidAt(data)], []byte("\n"))
+		line := before + 1 + bytes.Count(data[:invalidAt(data)], []byte("\n"))
 		return Tree{}, &Refusal{line, 1, "is not UTF-8 text", "save it as UTF-8"}
 	}
 	tokens := lexer.Tokenize(string(data))
+	moveDown(tokens, before)
 	if p := checkBounds(tokens); p != nil {
+		p.Line = max(p.Line, before)
 		return Tree{}, p
 	}
 	file, err := parseTokens(tokens)
 	if err != nil {
-		return Tree{}, syntaxProblem(err, strings.Split(string(data), "\n"))
+		return Tree{}, syntaxProblem(err, before, strings.Split(string(data), "\n"))
 	}
 	t, bodies := Tree{Anchors: make(anchors)}, 0
 	var more *Refusal
@@ -75,6 +81,20 @@ func ParseDocument(data []byte) (Tree, *Refusal) {
 		}
 	}
 	return t, more
+}
+
+// moveDown adds a number of lines to the place of each token.
+func moveDown(tokens token.Tokens, lines int) {
+	if lines == 0 {
+		return
+	}
+	moved := make(map[*token.Position]bool, len(tokens)) // tokens may share one
+	for _, t := range tokens {
+		if !moved[t.Position] {
+			moved[t.Position] = true
+			t.Position.Line += lines
+		}
+	}
 }
 
 // Place returns the line and the column of a value's first letter, and zeros where
@@ -103,13 +123,13 @@ func parseTokens(tokens token.Tokens) (file *ast.File, err error) {
 
 // syntaxProblem says why the parser refused a text. Its message for a tab, the most
 // common reason, does not name the tab.
-func syntaxProblem(err error, lines []string) *Refusal {
+func syntaxProblem(err error, before int, lines []string) *Refusal {
 	var syntax yaml.Error
 	if !errors.As(err, &syntax) || syntax.GetToken() == nil {
-		return &Refusal{Text: err.Error(), Fix: "compare it with the example in docs/rules.md"}
+		return &Refusal{Line: before, Text: err.Error(), Fix: "compare it with the example in docs/rules.md"}
 	}
 	at := syntax.GetToken().Position
-	if column := tabIn(lines, at.Line); column > 0 {
+	if column := tabIn(lines, at.Line-before); column > 0 {
 		return &Refusal{at.Line, column, "not YAML: a tab indents this line", "use spaces: YAML allows no tabs there"}
 	}
 	return &Refusal{at.Line, at.Column, "not YAML: " + syntax.GetMessage(), "fix this first: the rest of the file was not checked"}

@@ -13,41 +13,48 @@ import (
 // maxNodes bounds what is read, each alias counted as its value.
 const maxNodes = 100_000
 
-// place is a position in a file.
+// place is a position in a file. Where it has pieces, the lines of each are counted on
+// from those before.
 type place struct{ line, column int }
 
-// File is one file that is read, with what is wrong with it.
+// piece is one of the texts of a file.
+type piece struct {
+	name    string
+	before  int                 // how many lines precede its first
+	anchors map[string]ast.Node // the values of its aliases
+}
+
+// File is one file that is read, with what is wrong with it. It may have further pieces, each
+// a file of its own.
 type File struct {
-	name               string
-	problems, warnings []Fault
-	places             map[string]place    // of every value that was read, by path
-	bad                map[string]bool     // paths that have a problem already
-	thinned            map[string]bool     // lists with a bad item
-	listens            map[Address]string  // who listens where, by path
-	lines              []string            // of the file
-	anchors            map[string]ast.Node // the values of aliases
-	variables          map[string]string   // the texts of the file that were expanded, by path
+	pieces             []piece
+	problems, warnings []Fault            // with lines of places
+	places             map[string]place   // of every value that was read, by path
+	bad                map[string]bool    // paths that have a problem already
+	thinned            map[string]bool    // lists with a bad item
+	listens            map[Address]string // who listens where, by path
+	lines              []string           // of the file, and an empty one before each further piece
+	variables          map[string]string  // the texts of the file that were expanded, by path
 	nodes              int
 }
 
 // OpenFile returns a file of which nothing is read yet; name is what problems call it.
 func OpenFile(name string) *File {
 	return &File{
-		name:      name,
+		pieces:    []piece{{name: name}},
 		places:    make(map[string]place),
 		bad:       make(map[string]bool),
 		thinned:   make(map[string]bool),
 		listens:   make(map[Address]string),
-		anchors:   make(map[string]ast.Node),
 		variables: make(map[string]string),
 	}
 }
 
 // Problems returns what is wrong, in the order of places.
-func (f *File) Problems() []Fault { return sorted(f.problems) }
+func (f *File) Problems() []Fault { return f.sorted(f.problems) }
 
 // Warnings returns what may not do what its author expects, in the order of places.
-func (f *File) Warnings() []Fault { return sorted(f.warnings) }
+func (f *File) Warnings() []Fault { return f.sorted(f.warnings) }
 
 // Variables returns the texts of the file that name variables of the environment, by
 // the path of their field, without [0].
@@ -70,26 +77,91 @@ func (f *File) wrong(at place, path, text, fix string) {
 	if parent, ok := ParentPath(path); ok && strings.HasSuffix(path, "]") {
 		f.thinned[parent] = true
 	}
-	f.problems = append(f.problems, Fault{f.name, at.line, at.column, path, text, fix})
+	f.problems = append(f.problems, Fault{Line: at.line, Column: at.column, Path: path, Text: text, Fix: fix})
 }
 
 func (f *File) warn(at place, path, text, fix string) {
-	f.warnings = append(f.warnings, Fault{f.name, at.line, at.column, path, text, fix})
+	f.warnings = append(f.warnings, Fault{Line: at.line, Column: at.column, Path: path, Text: text, Fix: fix})
 }
 
 // Document parses a file to its one mapping; false if there is none, which is
 // no problem where the file is empty.
 func (f *File) Document(data []byte) (Node, bool) {
-	f.lines = strings.Split(string(data), "\n")
-	tree, p := ParseDocument(data)
+	last := &f.pieces[len(f.pieces)-1]
+	tree, p := parseBehind(last.before, data)
+	f.lines = append(f.lines, strings.Split(string(data), "\n")...)
 	if p != nil {
 		f.wrong(place{p.Line, p.Column}, "", p.Text, p.Fix)
 	}
 	if tree.Body == nil {
 		return Node{}, false
 	}
-	maps.Copy(f.anchors, tree.Anchors)
+	last.anchors = tree.Anchors
 	return f.node(tree.Body, ""), true
+}
+
+// Join adds a further piece, another file, to what was read of the pieces before: mappings
+// join, lists append, and everything else may stand in one piece only. An empty piece adds
+// nothing.
+func (f *File) Join(root Node, name string, data []byte) Node {
+	f.lines = append(f.lines, "") // its number is the place of the piece as a whole
+	f.pieces = append(f.pieces, piece{name: name, before: len(f.lines)})
+	next, ok := f.Document(data)
+	switch {
+	case !ok:
+		return root
+	case !root.Given():
+		return next
+	}
+	root.more = append(root.more, next)
+	return root
+}
+
+// pieceAt returns the piece in which a line is.
+func (f *File) pieceAt(line int) int {
+	for i := len(f.pieces) - 1; i > 0; i-- {
+		if line >= f.pieces[i].before {
+			return i
+		}
+	}
+	return 0
+}
+
+// first says where the first of two places is, to be told at the second.
+func (f *File) first(first, second place) string {
+	i := f.pieceAt(first.line)
+	p := &f.pieces[i]
+	if i == f.pieceAt(second.line) {
+		return fmt.Sprintf("first on line %d", first.line-p.before)
+	}
+	return fmt.Sprintf("first at %s:%d:%d", p.name, first.line-p.before, first.column)
+}
+
+// Elsewhere says where the first of two paths is, to be told at the second. It is empty where
+// both are in one file.
+func (f *File) Elsewhere(first, second string) string {
+	a, b := f.placeOf(first), f.placeOf(second)
+	if f.pieceAt(a.line) == f.pieceAt(b.line) {
+		return ""
+	}
+	return ", " + f.first(a, b)
+}
+
+// Said returns which values each further piece has, by its name, in their order in it. Of a
+// mapping or list that is in it alone, only the path is there.
+func (f *File) Said() map[string][]string {
+	in := func(path string) int { return f.pieceAt(f.places[path].line) }
+	said := make(map[string][]string)
+	byPlace := func(a, b string) int {
+		return cmp.Or(cmp.Compare(f.places[a].line, f.places[b].line), cmp.Compare(f.places[a].column, f.places[b].column), cmp.Compare(a, b))
+	}
+	for _, path := range slices.SortedFunc(maps.Keys(f.places), byPlace) {
+		parent, ok := ParentPath(path)
+		if i := in(path); path != "" && i > 0 && (!ok || in(parent) != i) {
+			said[f.pieces[i].name] = append(said[f.pieces[i].name], path)
+		}
+	}
+	return said
 }
 
 // within returns the place so many characters into a text that begins at a place.
@@ -166,17 +238,17 @@ func (f *File) node(value ast.Node, path string) Node {
 			value = v.Value
 		case *ast.AliasNode:
 			name := v.Value.GetToken().Value
-			if value = f.anchors[name]; value == nil {
+			if value = f.pieces[f.pieceAt(at.line)].anchors[name]; value == nil {
 				f.wrong(at, path, fmt.Sprintf("the alias %q has no anchor", Clip(name)), "write the value out")
-				return Node{f, nil, path, at}
+				return Node{f: f, path: path, at: at}
 			}
 		default:
 			f.places[path] = at
-			return Node{f, value, path, at}
+			return Node{f: f, ast: value, path: path, at: at}
 		}
 	}
 	f.wrong(at, path, "the alias refers to itself", "write the value out")
-	return Node{f, nil, path, at}
+	return Node{f: f, path: path, at: at}
 }
 
 // placeOf returns the place of a value's first letter.
@@ -185,10 +257,15 @@ func placeOf(value ast.Node) place {
 	return place{line, column}
 }
 
-// sorted orders problems by their place.
-func sorted(problems []Fault) []Fault {
+// sorted orders problems by their place, and says of each in which file that is.
+func (f *File) sorted(problems []Fault) []Fault {
 	slices.SortStableFunc(problems, func(a, b Fault) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
-	return problems
+	placed := slices.Clone(problems)
+	for i := range placed {
+		p := &f.pieces[f.pieceAt(placed[i].Line)]
+		placed[i].File, placed[i].Line = p.name, placed[i].Line-p.before
+	}
+	return placed
 }

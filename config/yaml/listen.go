@@ -34,7 +34,7 @@ func (n Node) Address(networks ...string) Address {
 // Claim notes that the value listens at an address, and refuses one that is taken.
 func (n Node) Claim(a Address) {
 	if first, taken := n.f.listens[a]; taken {
-		n.Wrong(fmt.Sprintf("%s is already in use by %s", a, first), "give each its own address")
+		n.Wrong(fmt.Sprintf("%s is already in use by %s%s", a, first, n.Elsewhere(first)), "give each its own address")
 	}
 	n.f.listens[a] = n.path
 }

@@ -18,6 +18,7 @@ type Node struct {
 	ast  ast.Node // nil for one that has a problem already
 	path string
 	at   place
+	more []Node // what further pieces of the file have in its place
 }
 
 // Fields says how each field of a mapping is read.
@@ -37,13 +38,13 @@ func (n Node) Path() string { return n.path }
 // IsList reports whether the value is written as a list.
 func (n Node) IsList() bool {
 	_, is := n.ast.(*ast.SequenceNode)
-	return is
+	return is || slices.ContainsFunc(n.more, Node.IsList)
 }
 
 // IsMapping reports whether the value is a mapping.
 func (n Node) IsMapping() bool {
 	_, is := n.entries()
-	return is
+	return is || slices.ContainsFunc(n.more, Node.IsMapping)
 }
 
 // IsEmpty reports whether the value is a mapping without a field.
@@ -71,6 +72,22 @@ func (n Node) Touched(names ...string) bool { return n.f.Touched(n.path, names..
 // Thinned reports whether a list in a field of the value has a bad item.
 func (n Node) Thinned(name string) bool { return n.f.thinned[JoinPath(n.path, name)] }
 
+// Elsewhere says where the value at another path is, if that is in another piece of the file.
+func (n Node) Elsewhere(path string) string { return n.f.Elsewhere(path, n.path) }
+
+// Once refuses what further pieces have of a value that can stand in one only.
+func (n Node) Once() {
+	for _, again := range n.more {
+		again.Wrong("is given twice, "+n.f.first(n.at, again.at), "remove one of them")
+	}
+}
+
+// alone is within for a value that can stand in one piece only.
+func (n Node) alone() bool {
+	n.Once()
+	return n.within()
+}
+
 // within counts the values read, aliases as often as they are used.
 func (n Node) within() bool {
 	if n.ast == nil {
@@ -88,6 +105,28 @@ const fieldsOf = "a mapping of fields"
 
 // Mapping reads a mapping by its fields, and refuses any other.
 func (n Node) Mapping(known Fields) {
+	var order []string
+	given := make(map[string]Node)
+	for _, part := range append([]Node{n}, n.more...) {
+		part.fields(known, func(name string, field Node) {
+			first, again := given[name]
+			if !again {
+				order = append(order, name)
+				given[name] = field
+				return
+			}
+			first.more = append(first.more, field)
+			given[name] = first
+			n.f.places[field.path] = first.at
+		})
+	}
+	for _, name := range order {
+		known[name](given[name])
+	}
+}
+
+// fields hands on each field of one piece's mapping that is known, and refuses the others.
+func (n Node) fields(known Fields, to func(name string, field Node)) {
 	if !n.within() {
 		return
 	}
@@ -109,12 +148,11 @@ func (n Node) Mapping(known Fields) {
 		name := entry.Key.GetToken().Value
 		path := JoinPath(n.path, name)
 		if first, twice := seen[name]; twice {
-			n.f.wrong(at, path, fmt.Sprintf("is given twice, first on line %d", first.line), "remove one of them")
+			n.f.wrong(at, path, "is given twice, "+n.f.first(first, at), "remove one of them")
 			continue
 		}
 		seen[name] = at
-		read, ok := known[name]
-		if !ok {
+		if _, ok := known[name]; !ok {
 			n.unknown(at, name, known)
 			continue
 		}
@@ -123,7 +161,7 @@ func (n Node) Mapping(known Fields) {
 			field.at = at
 			n.f.places[path] = at
 		}
-		read(field)
+		to(name, field)
 	}
 }
 
@@ -194,20 +232,37 @@ func (n Node) unknown(at place, name string, known Fields) {
 
 // List reads each item of a list. A value that is not a list is a list of itself.
 func (n Node) List(read func(Node)) {
+	if len(n.more) == 0 {
+		n.items(read, n.path, 0)
+		return
+	}
+	next := 0
+	for _, part := range append([]Node{n}, n.more...) {
+		part.more = nil
+		next = part.items(read, ItemPath(n.path, next), next)
+	}
+}
+
+// items reads the items of one piece's list, which are counted from first, or its one
+// value, which is known by the path alone. It returns the index of the next piece's first.
+func (n Node) items(read func(Node), alone string, first int) (next int) {
 	sequence, ok := n.ast.(*ast.SequenceNode)
 	switch _, empty := n.ast.(*ast.NullNode); {
 	case empty:
 		n.WrongType("a list")
-		return
+		return first
 	case !ok:
+		n.path = alone
+		n.f.places[alone] = n.at
 		read(n)
-		return
+		return first + 1
 	case !n.within():
-		return
+		return first
 	}
 	for i, value := range sequence.Values {
-		read(n.f.node(value, ItemPath(n.path, i)))
+		read(n.f.node(value, ItemPath(n.path, first+i)))
 	}
+	return first + len(sequence.Values)
 }
 
 // WrongType reports what is expected and what is there.

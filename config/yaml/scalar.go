@@ -23,7 +23,7 @@ func (n Node) Text() (string, bool) {
 // Literal reads text that is written as text: a number or a truth value would be
 // read differently by the next tool, so it requires quotes. A dollar is a dollar.
 func (n Node) Literal() (string, bool) {
-	if !n.within() {
+	if !n.alone() {
 		return "", false
 	}
 	switch v := n.ast.(type) {
@@ -53,7 +53,7 @@ func (n Node) Word() (string, bool) {
 func (n Node) literalWord() (string, bool) {
 	switch v := n.ast.(type) {
 	case *ast.IntegerNode, *ast.FloatNode:
-		return v.GetToken().Value, n.within()
+		return v.GetToken().Value, n.alone()
 	}
 	return n.Literal()
 }
@@ -90,7 +90,7 @@ func (n Node) Choice(words ...string) string {
 
 // Truth reads true or false.
 func (n Node) Truth() bool {
-	if !n.within() {
+	if !n.alone() {
 		return false
 	}
 	v, ok := n.ast.(*ast.BoolNode)
@@ -104,7 +104,7 @@ func (n Node) Truth() bool {
 // Whole reads a whole number in plain decimal: no underscore, no other base,
 // no leading zero, which some read as octal.
 func (n Node) Whole(least, most uint32) uint32 {
-	if !n.within() {
+	if !n.alone() {
 		return 0
 	}
 	if _, ok := n.ast.(*ast.IntegerNode); !ok {
@@ -133,7 +133,7 @@ func rangeText(least, most uint32) string {
 
 // Decimal reads a number as it is written, so that it never becomes a float.
 func (n Node) Decimal() string {
-	if !n.within() {
+	if !n.alone() {
 		return ""
 	}
 	switch v := n.ast.(type) {
@@ -226,6 +226,7 @@ func (n Node) Like(form *regexp.Regexp, want string) string {
 // Command reads a command and its arguments. One text with spaces would require a
 // shell, and no shell is used.
 func (n Node) Command() []string {
+	n.Once()
 	words := n.Words()
 	if len(words) == 1 && strings.ContainsAny(words[0], " \t") {
 		n.Wrong("is run without a shell, so it must be a list", "write ["+strings.Join(strings.Fields(Clip(words[0])), ", ")+"]")

@@ -256,6 +256,18 @@ func Other(path string) string {
 	return ""
 }
 
+// Planted returns the name of the user who put what is at a path into a world-writable
+// folder, if that is neither this user, nor root, nor who owns the file beside.
+func Planted(path, beside string) string {
+	info, err := os.Lstat(path)
+	folder, folderErr := os.Stat(filepath.Dir(path))
+	own, ownErr := os.Stat(beside)
+	if err != nil || folderErr != nil || ownErr != nil || !everybody(folder) || trusted(ownerOf(info), ownerOf(own)) {
+		return ""
+	}
+	return userName(ownerOf(info))
+}
+
 // User returns the name of this process's user.
 func User() string { return userName(os.Geteuid()) }
 

@@ -172,8 +172,8 @@ func FindConfig(name string) (string, error) {
 	}
 	_, err := os.Stat(DefaultConfig)
 	switch {
-	case err == nil:
-		return DefaultConfig, nil
+	case err == nil || errors.Is(err, fs.ErrNotExist) && config.HasPieces(DefaultConfig):
+		return DefaultConfig, nil // pieces without the file that they add to are an error
 	case errors.Is(err, fs.ErrNotExist):
 		return "", nil
 	}

@@ -7,12 +7,9 @@ package nodeaddr
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
 
 	"edgeguard/admin/call"
 	"edgeguard/config"
-	"edgeguard/config/yaml"
 )
 
 // read returns where the node of a config file listens; "" is a node without a config.
@@ -31,25 +28,11 @@ func read(file string) (l config.Listen, flaws *config.Errors, err error) {
 		return config.Listen{}, nil, err
 	}
 	unread := fmt.Errorf("%w\nthe address of the node cannot be read from %s either: use --admin ADDRESS", err, file)
-	section, err := sectionOf(file)
-	if err != nil || section == nil {
+	l, given, err := config.LoadListen(file)
+	if err != nil || !given {
 		return config.Listen{}, flaws, unread
 	}
-	alone, err := config.Parse(file, section)
-	if err != nil {
-		return config.Listen{}, flaws, unread
-	}
-	return alone.Listen, flaws, nil
-}
-
-func sectionOf(file string) ([]byte, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	data, err := io.ReadAll(io.LimitReader(f, yaml.MaxFile))
-	return yaml.TopSection(data, "listen"), err
+	return l, flaws, nil
 }
 
 // explain adds the errors of a config to the error of a call to the node that it names:
