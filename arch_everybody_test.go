@@ -24,7 +24,7 @@ const prefixReaders = `
 admin View.Nearest: asks FleetCounts, which knows keys of blocks: KeyOfBlock refuses a prefix that is not valid
 admin View.outcome: asks Status.Find, which finds nothing of a prefix that is not valid
 admin byPrefix: lists such keys one by one
-admin prefixesOf: leaves the prefix out, so that no attack and no search by address has the event
+admin prefixesOf: leaves the prefix out, so that no attack of a network and no search by address has the event
 admin/console applyPage.consequence: asks Status.Find
 admin/console newKeyRow: links an address only where it is valid
 admin/console newOverRow: asks Status.Find, and Glance only where it is valid

@@ -118,6 +118,8 @@ type Crossing struct {
 	// Excused says that nothing came of it because the site failed at that moment: Count is
 	// what the key would have counted. Action is Shadow.
 	Excused bool
+	// Again says that a key without an address was told to be over the limit, and still is.
+	Again bool
 	// FrontDoor says whose address the key is if nothing came of it because that stands before the
 	// site: "private", or a CDN's name. Action is Alarm then.
 	FrontDoor string

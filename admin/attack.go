@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Attack is a network with the rules that it went over, or a group of networks that went over one
-// rule: see package attack. What is refused of it would be refused in mode monitor.
+// Attack is a network with the rules that it went over, a group of networks that went over one
+// rule, or a crowd that did so together: see package attack. What is refused of it would be refused in mode monitor.
 type Attack struct {
 	ID    string   `json:"id"`    // rule, network and time of its first crossing
 	Rules []string `json:"rules"` // those that refused most first
@@ -27,6 +27,8 @@ type Attack struct {
 	Refused uint64 `json:"refused"` // by its blocks
 	// Silent are the nodes of the fleet whose figures are missing.
 	Silent []string `json:"silent,omitempty"`
+	// Crowd is what many addresses do together, in place of networks.
+	Crowd *Crowd `json:"crowd,omitempty"`
 	// Into is the ID of the attack that the one asked for became part of.
 	Into string `json:"into,omitempty"`
 }
@@ -52,6 +54,8 @@ type AttackDetail struct {
 	Attack
 	Members []AttackNetwork `json:"members"` // at most 1,000, those that refused most first
 	Active  []ActiveBlock   `json:"active"`
+	// Comers are a page of the members of a crowd.
+	Comers []Comer `json:"comers,omitempty"`
 	// Next is the cursor of the next page, empty on the last.
 	Next string    `json:"next,omitempty"`
 	AsOf time.Time `json:"as_of"`

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,12 +38,31 @@ type attacks struct {
 
 // note adds an event that was kept; node is this one's name.
 func (a *attacks) note(e *Event, rule string, prefixes []netip.Prefix, node string) {
-	if len(prefixes) != 1 || rule == edgeguard.ManualRule || edgeguard.Owner(rule) != "" {
+	if len(prefixes) != 1 && everybodys(e) == nil || rule == edgeguard.ManualRule || edgeguard.Owner(rule) != "" {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	addTo(&a.book, e, rule, prefixes[0], false, node)
+	addTo(&a.book, e, rule, only(prefixes), false, node)
+}
+
+// only returns the one prefix of an event; one that is not valid for a key without an address.
+func only(prefixes []netip.Prefix) (one netip.Prefix) {
+	if len(prefixes) == 1 {
+		return prefixes[0]
+	}
+	return one
+}
+
+// everybody is how an event names a key without an address, before its attributes.
+var everybody = edgeguard.Key{}.String()
+
+// everybodys returns the crossing of an event if its key has no address.
+func everybodys(e *Event) *Crossed {
+	if e.Kind == EventCrossing && e.Crossing != nil && strings.HasPrefix(e.Crossing.Key, everybody) {
+		return e.Crossing
+	}
+	return nil
 }
 
 // addTo adds an event to a book; told is of one that happened before the node, which has a name, started.
@@ -63,6 +83,10 @@ func addTo(book *attack.Book, e *Event, rule string, prefix netip.Prefix, told b
 	default:
 		c.Kind = attack.Watched
 	}
+	if x := everybodys(e); x != nil {
+		c.Everybody, c.Count, c.Limit = true, x.Count, x.Limit
+		c.With = strings.TrimPrefix(strings.TrimPrefix(x.Key, everybody), " ")
+	}
 	book.Add(&c)
 }
 
@@ -74,8 +98,11 @@ func (e *Events) read(ctx context.Context, q eventlog.Query, add func(*Event, st
 	q.Kinds = []string{EventBlock, EventUnblock, EventEnd, EventCrossing}
 	for entry := range e.log.Find(ctx, q) {
 		var event Event
-		if len(entry.Prefixes) == 1 && entry.Rule != edgeguard.ManualRule && edgeguard.Owner(entry.Rule) == "" && json.Unmarshal(entry.Body, &event) == nil {
-			add(&event, entry.Rule, entry.Prefixes[0])
+		if entry.Rule == edgeguard.ManualRule || edgeguard.Owner(entry.Rule) != "" || len(entry.Prefixes) > 1 || json.Unmarshal(entry.Body, &event) != nil {
+			continue
+		}
+		if len(entry.Prefixes) == 1 || everybodys(&event) != nil {
+			add(&event, entry.Rule, only(entry.Prefixes))
 		}
 	}
 }
@@ -238,11 +265,14 @@ func (v *View) inside(now time.Time, network netip.Prefix) (all []edgeguard.Bloc
 // newAttack returns a row as the API shows it.
 func newAttack(now time.Time, row *attack.Row, silent []string) Attack {
 	a := Attack{
-		ID: row.ID, Rules: slices.Clone(row.Rules), NetworkCount: row.Networks, Addresses: row.Addresses, Blocks: row.Blocks, Began: row.Began,
+		ID: row.ID, Networks: []netip.Prefix{}, Rules: slices.Clone(row.Rules), NetworkCount: row.Networks, Addresses: row.Addresses, Blocks: row.Blocks, Began: row.Began,
 		Last: row.Last, Ended: row.Ended(now), Watched: row.Kinds == attack.Watched, Denied: row.Kinds&attack.Denied != 0, Refused: row.Refused,
 	}
 	if a.GoesOn() {
 		a.Silent = silent
+	}
+	if row.Everybody {
+		a.Crowd = &Crowd{Key: row.With, Count: row.Most, Limit: row.Limit}
 	}
 	for _, m := range row.Members() {
 		if len(a.Networks) < fewNetworks {
@@ -274,6 +304,7 @@ func (v *View) Attacks(ctx context.Context, from, until time.Time) (all []Attack
 	} else {
 		collect(now, v.past(ctx, from, until), nil)
 	}
+	v.addCrowds(all)
 	return all
 }
 
@@ -305,6 +336,7 @@ func (v *View) find(ctx context.Context, id string, look func(time.Time, *attack
 // ID. Of one that became part of another it returns the other.
 func (v *View) lookAt(ctx context.Context, id string, after netip.Prefix, n int) (d AttackDetail, blocks []edgeguard.Block, found bool) {
 	found = v.find(ctx, id, func(now time.Time, book *attack.Book, row *attack.Row, silent []string) {
+		d.Members = []AttackNetwork{}
 		if d.Attack = newAttack(now, row, silent); d.ID != id {
 			d.Into = d.ID
 		}
@@ -340,6 +372,7 @@ func (v *View) AttackDetail(ctx context.Context, id string, after netip.Prefix, 
 		d.Next = blocks[limit-1].Prefix.String()
 	}
 	if found {
+		v.addComers(&d, after, limit)
 		d.Active, d.AsOf = append([]ActiveBlock{}, v.reader.Active(blocks)...), v.reader.Now().UTC()
 	}
 	return d, found

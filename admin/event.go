@@ -87,4 +87,6 @@ type Crossed struct {
 	Fleet bool          `json:"fleet,omitempty"` // the count is of several nodes
 	// Stands is the rule of the block that was in force already.
 	Stands string `json:"stands,omitempty"`
+	// Again says that a key without an address went over before, and is still.
+	Again bool `json:"again,omitempty"`
 }

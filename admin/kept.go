@@ -36,7 +36,7 @@ func newEnded(e *blocklist.Ended) *Ended {
 
 // Crossing keeps that a key went over a limit.
 func (e *Events) Crossing(now time.Time, c *edgeguard.Crossing) {
-	crossed := &Crossed{c.Key.String(), c.Rule, c.Action.String(), c.Count, c.Limit, e.unit(c.Rule, e.node), c.Fleet, c.Stands}
+	crossed := &Crossed{c.Key.String(), c.Rule, c.Action.String(), c.Count, c.Limit, e.unit(c.Rule, e.node), c.Fleet, c.Stands, c.Again}
 	e.keep(eventlog.Crossings, Event{Time: now.UTC(), Kind: EventCrossing, Crossing: crossed}, c.Rule, prefixesOf(c.Key)...)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/admin/watch"
+	"edgeguard/attack"
 	"edgeguard/blocklist"
 	"edgeguard/internal/words"
 )
@@ -66,6 +67,10 @@ type Reader interface {
 	// now, in the order of their prefixes.
 	Allowlist() []netip.Prefix
 	Allowances(now time.Time) iter.Seq[edgeguard.Block]
+
+	// Crowd returns who came to a key without an address, with its attributes as shown, if somebody did since a time
+	// and it is kept; false if not.
+	Crowd(rule, with string, since time.Time) (attack.Crowd, bool)
 
 	// Explain returns what every rule counts of an address. It leaves
 	// Explanation.History and RuleCount.Does to this package.

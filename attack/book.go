@@ -18,6 +18,8 @@ const (
 	// mostRuns and mostRows bound a book, some 300 bytes each; mostMembers is what a group has
 	// left when there are too many.
 	mostRuns, mostRows, mostMembers = 16_384, 1_000, 1_024
+	// mostKeys bounds the keys without an address among them, which a client can make as many as it likes.
+	mostKeys = 128
 )
 
 // run is the crossings of a place on one day that belong together. Its times are seconds.
@@ -35,6 +37,13 @@ type run struct {
 	refusedAt          int64     // when the last was
 	elsewhere          uint64    // refused by other nodes
 	networks           uint32    // that another node knows of its group
+	crowd              *crowding // of a key without an address
+}
+
+// crowding is what is known of a run of a key without an address.
+type crowding struct {
+	with        string
+	most, limit uint32 // the greatest count that a crossing had, and its limit
 }
 
 // meet reports whether two runs belong together.
@@ -53,6 +62,9 @@ func (r *run) join(o *run) {
 	for i := range r.hosts {
 		r.hosts[i] |= o.hosts[i]
 	}
+	if o.crowd != nil && (r.crowd == nil || o.crowd.most > r.crowd.most) {
+		r.crowd = o.crowd
+	}
 }
 
 // Book keeps crossings, and has the attacks of them at any time. It is one goroutine's.
@@ -67,8 +79,8 @@ func (b *Book) Add(c *Crossing) {
 	if b.runs == nil {
 		b.runs = make(map[place][]*run)
 	}
-	at := place{c.Rule, NetworkOf(c.Key)}
-	if !at.network.IsValid() {
+	at := placeOf(c)
+	if !at.everybody && !at.network.IsValid() {
 		return
 	}
 	second := c.Time.Unix()
@@ -78,8 +90,11 @@ func (b *Book) Add(c *Crossing) {
 	if c.heard {
 		added.kinds, added.heard = 0, c.Kind
 	}
-	host := hostOf(c.Key)
-	added.hosts[host/64] |= 1 << (host % 64)
+	if host := hostOf(c.Key); at.everybody {
+		added.crowd = &crowding{c.With, c.Count, c.Limit}
+	} else {
+		added.hosts[host/64] |= 1 << (host % 64)
+	}
 	all := b.runs[at]
 	b.count -= len(all)
 	kept := all[:0]
@@ -93,7 +108,11 @@ func (b *Book) Add(c *Crossing) {
 	i, _ := slices.BinarySearchFunc(kept, added.first, func(r *run, first int64) int { return cmp.Compare(r.first, first) })
 	all = slices.Insert(kept, i, added)
 	b.runs[at], b.rows = all, nil
-	if b.count += len(all); b.count > mostRuns {
+	b.count += len(all)
+	if at.everybody && b.crowds() > mostKeys {
+		b.leaveLeast(c.Time)
+	}
+	if b.count > mostRuns {
 		b.shrink(c.Time)
 	}
 }
@@ -112,7 +131,7 @@ func hostOf(key netip.Prefix) (host uint8) {
 
 // Ended adds what a block of a rule refused that has ended.
 func (b *Book) Ended(rule string, prefix netip.Prefix, since time.Time, refused uint64) {
-	if r := b.runAt(place{rule, NetworkOf(prefix)}, since.Unix()); r != nil && refused > 0 {
+	if r := b.runAt(place{rule: rule, network: NetworkOf(prefix)}, since.Unix()); r != nil && refused > 0 {
 		r.refused += refused
 		r.standing -= min(r.standing, refused)
 		b.rows = nil
@@ -151,7 +170,7 @@ func (b *Book) Look(now time.Time, inside func(netip.Prefix, func(Standing))) {
 	}
 	for network := range networks {
 		inside(network, func(s Standing) {
-			if r := b.runAt(place{s.Rule, NetworkOf(s.Prefix)}, s.Since.Unix()); r != nil && NetworkOf(s.Prefix) == network {
+			if r := b.runAt(place{rule: s.Rule, network: NetworkOf(s.Prefix)}, s.Since.Unix()); r != nil && NetworkOf(s.Prefix) == network {
 				r.standing, r.blocks = r.standing+s.Refused, r.blocks+1
 				if s.Refused > 0 {
 					r.refusedAt = max(r.refusedAt, s.Last.Unix())
@@ -234,7 +253,10 @@ func (b *Book) News(now, since time.Time) (all []*Row) {
 
 // isNews reports whether something is refused of a row that nobody was told of, or of a group that nobody was
 // told of when this node was in it.
-func (r *Row) isNews() bool { return r.own&(Blocked|Denied) != 0 && (!r.told || r.Joined) }
+// What everybody does together is none: it has no block, and no address.
+func (r *Row) isNews() bool {
+	return !r.Everybody && r.own&(Blocked|Denied) != 0 && (!r.told || r.Joined)
+}
 
 // Blocks returns what reports whether a block belongs to an attack, until the book's next change.
 func (b *Book) Blocks(of *Row) (has func(rule string, prefix netip.Prefix, since time.Time) bool) {
@@ -245,7 +267,7 @@ func (b *Book) Blocks(of *Row) (has func(rule string, prefix netip.Prefix, since
 		}
 	}
 	return func(rule string, prefix netip.Prefix, since time.Time) bool {
-		return runs[b.runAt(place{rule, NetworkOf(prefix)}, since.Unix())]
+		return runs[b.runAt(place{rule: rule, network: NetworkOf(prefix)}, since.Unix())]
 	}
 }
 

@@ -2,6 +2,7 @@ package attack
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -27,6 +28,7 @@ func form(all []Crossing) (rows []string) {
 	type part struct { // of a row: the crossings of a rule and network
 		rule         string
 		network      netip.Prefix
+		everybody    string // its ID, for a key without an address
 		first, reach time.Time
 	}
 	midnight := func(first, at time.Time) bool { return at.Truncate(24*time.Hour).Sub(first) >= 12*time.Hour }
@@ -37,14 +39,17 @@ func form(all []Crossing) (rows []string) {
 		if c.Until.After(c.Time) {
 			reach = reach.Add(min(c.Until.Sub(c.Time), time.Hour))
 		}
-		key := fmt.Sprint(c.Rule, NetworkOf(c.Key))
+		key := fmt.Sprint(c.Rule, NetworkOf(c.Key), c.Everybody, c.With)
 		if p := latest[key]; p != nil && !c.Time.After(p.reach) && !midnight(p.first, c.Time) {
 			if reach.After(p.reach) {
 				p.reach = reach
 			}
 			continue
 		}
-		latest[key] = &part{c.Rule, NetworkOf(c.Key), c.Time, reach}
+		latest[key] = &part{rule: c.Rule, network: NetworkOf(c.Key), first: c.Time, reach: reach}
+		if sum := sha256.Sum256([]byte(c.With)); c.Everybody {
+			latest[key].everybody = fmt.Sprintf("everybody-%x", sum[:8])
+		}
 		parts = append(parts, latest[key])
 	}
 	slices.SortStableFunc(parts, func(x, y *part) int {
@@ -63,6 +68,12 @@ func form(all []Crossing) (rows []string) {
 	var made []*row
 	groups, single := map[string]*row{}, []*part{}
 	waiting := map[string][]*part{}
+	for _, p := range parts {
+		if p.everybody != "" { // step 5
+			rows = append(rows, fmt.Sprintf("%s_%s_%s [%s] 0 networks", p.rule, p.everybody, p.first.Format(idTime), p.rule))
+		}
+	}
+	parts = slices.DeleteFunc(parts, func(p *part) bool { return p.everybody != "" })
 	for _, p := range parts { // step 2
 		if g := groups[p.rule]; g != nil && takes(g, p) {
 			g.parts = append(g.parts, p)
@@ -126,6 +137,9 @@ func randomly(r *rand.Rand, n int) (all []Crossing) {
 	for range n {
 		at := epoch.Add(time.Duration(r.Int64N(int64(span)))).Truncate(time.Second)
 		c := Crossing{Rule: rules[r.IntN(1+r.IntN(3))], Key: network(r.IntN(networks)), Time: at, Kind: Watched << r.IntN(4)}
+		if r.IntN(5) == 0 {
+			c.Key, c.Everybody, c.With, c.Kind = netip.Prefix{}, true, []string{"", "path=/login", "path=/x y=2"}[r.IntN(3)], Watched
+		}
 		if c.Kind == Blocked {
 			c.Until = at.Add([]time.Duration{time.Minute, 10 * time.Minute, time.Hour, 24 * time.Hour}[r.IntN(4)])
 		}
@@ -136,7 +150,7 @@ func randomly(r *rand.Rand, n int) (all []Crossing) {
 
 // A book has the rows of the set of its crossings, in whatever order they come, and how often.
 func TestBookIsOfTheSet(t *testing.T) {
-	groups, cuts := 0, 0
+	groups, cuts, crowds := 0, 0, 0
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		all := randomly(r, 1+r.IntN(150))
@@ -156,6 +170,9 @@ func TestBookIsOfTheSet(t *testing.T) {
 			if row.Group {
 				groups++
 			}
+			if row.Everybody {
+				crowds++
+			}
 			if row.Began.Equal(row.Began.Truncate(24*time.Hour)) || row.Began.Day() > 1 {
 				cuts++
 			}
@@ -164,12 +181,12 @@ func TestBookIsOfTheSet(t *testing.T) {
 			}
 		}
 		for i := range all { // whichever crossing another node began its row with
-			if b.Find(epoch, idOf(place{all[i].Rule, NetworkOf(all[i].Key)}, all[i].Time.Unix())) == nil {
+			if b.Find(epoch, idOf(placeOf(&all[i]), all[i].Time.Unix())) == nil {
 				t.Fatalf("seed %d: nothing is found of %+v", seed, all[i])
 			}
 		}
 	}
-	if groups < 100 || cuts < 100 {
-		t.Errorf("%d groups, %d rows of later days: the runs show nothing", groups, cuts)
+	if groups < 100 || cuts < 100 || crowds < 100 {
+		t.Errorf("%d groups, %d crowds, %d rows of later days: the runs show nothing", groups, crowds, cuts)
 	}
 }

@@ -1,6 +1,10 @@
 package attack
 
 import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -38,14 +42,18 @@ const (
 
 // Crossing is that a key went over a rule's limit.
 type Crossing struct {
-	Rule  string
-	Key   netip.Prefix
-	Time  time.Time // by the wall clock
-	Until time.Time // the end of the block that came of it; zero for none
-	Kind  Outcome
-	Here  bool // this node made it: its block, or its denial
-	Told  bool // somebody was told of it, as before a restart
-	heard bool // another node tells of it
+	Rule string
+	Key  netip.Prefix
+	// Everybody says that the key has no address. With are its attributes then, as shown, and Count and Limit its own.
+	Everybody    bool
+	With         string
+	Count, Limit uint32
+	Time         time.Time // by the wall clock
+	Until        time.Time // the end of the block that came of it; zero for none
+	Kind         Outcome
+	Here         bool // this node made it: its block, or its denial
+	Told         bool // somebody was told of it, as before a restart
+	heard        bool // another node tells of it
 }
 
 // NetworkOf returns the network that attacks are told by: the /24 or /48 around a prefix, or itself
@@ -84,19 +92,47 @@ func dayOf(second int64) int64 {
 	return n
 }
 
-// place is what a run is of.
+// place is what a run is of: a network, or a key without an address, which nothing else joins.
 type place struct {
-	rule    string
-	network netip.Prefix
+	rule      string
+	network   netip.Prefix
+	everybody bool
+	with      [8]byte // of the key's attributes
 }
+
+// placeOf returns the place of a crossing.
+func placeOf(c *Crossing) place {
+	if c.Everybody {
+		return place{rule: c.Rule, everybody: true, with: fingerprint(c.With)}
+	}
+	return place{rule: c.Rule, network: NetworkOf(c.Key)}
+}
+
+// fingerprint stands for attributes. A client writes them, and must not make two that are one.
+func fingerprint(with string) (of [8]byte) {
+	sum := sha256.Sum256([]byte(with))
+	copy(of[:], sum[:])
+	return of
+}
+
+// compare orders places.
+func (p place) compare(q place) int {
+	return cmp.Or(strings.Compare(p.rule, q.rule), p.network.Compare(q.network), bytes.Compare(p.with[:], q.with[:]))
+}
+
+// everybody is how an ID has a key without an address, before what stands for its attributes.
+const everybody = "everybody-"
 
 // idTime is how an ID has a time.
 const idTime = "20060102T150405Z"
 
 // idOf returns the ID of a first crossing. It is part of addresses of pages, and is typed.
 func idOf(p place, first int64) string {
-	network := p.network.Addr().String()
-	if NetworkOf(netip.PrefixFrom(p.network.Addr(), p.network.Addr().BitLen())) != p.network {
+	network := everybody + hex.EncodeToString(p.with[:])
+	if !p.everybody {
+		network = p.network.Addr().String()
+	}
+	if !p.everybody && NetworkOf(netip.PrefixFrom(p.network.Addr(), p.network.Addr().BitLen())) != p.network {
 		network += "-" + strconv.Itoa(p.network.Bits())
 	}
 	return p.rule + "_" + network + "_" + time.Unix(first, 0).UTC().Format(idTime)
@@ -110,6 +146,11 @@ func parseID(id string) (p place, first int64, ok bool) {
 	if !found || err != nil {
 		return place{}, 0, false
 	}
+	if with, of := strings.CutPrefix(network, everybody); of {
+		p = place{rule: rule, everybody: true}
+		n, err := hex.Decode(p.with[:], []byte(with[:min(len(with), 2*len(p.with))]))
+		return p, at.Unix(), err == nil && n == len(p.with) && hex.EncodeToString(p.with[:]) == with && isRule(rule)
+	}
 	text, bits, wide := strings.Cut(network, "-")
 	addr, err := netip.ParseAddr(text)
 	if err != nil || addr.Zone() != "" {
@@ -121,7 +162,7 @@ func parseID(id string) (p place, first int64, ok bool) {
 			return place{}, 0, false
 		}
 	}
-	p = place{rule, NetworkOf(netip.PrefixFrom(addr, length))}
+	p = place{rule: rule, network: NetworkOf(netip.PrefixFrom(addr, length))}
 	return p, at.Unix(), p.network.IsValid() && isRule(rule)
 }
 
@@ -130,7 +171,7 @@ func isRule(name string) bool {
 	return name != "" && len(name) <= 64 && safetext.Clean(name) && name != edgeguard.ManualRule && edgeguard.Owner(name) == ""
 }
 
-// ParseID returns the rule, the network and the time of an ID's crossing; false if it is none.
+// ParseID returns the rule, the network, which is not valid for a key without an address, and the time of an ID's crossing; false if it is none.
 func ParseID(id string) (rule string, network netip.Prefix, began time.Time, ok bool) {
 	p, first, ok := parseID(id)
 	return p.rule, p.network, time.Unix(first, 0).UTC(), ok

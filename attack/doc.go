@@ -15,6 +15,7 @@
 //  4. What has gone on for half a day at midnight UTC ends there, and what goes on begins another:
 //     so no attack hides behind one that is kept alive, and the crossings of [Memory] are enough to know
 //     the rows of now.
+//  5. A key without an address has runs of its own, each of which is a row: it joins nothing.
 //
 // An ID is the rule, network and time of the first crossing. That of a run that became part of
 // another row leads to that row, and so does another node's.

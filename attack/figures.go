@@ -24,6 +24,9 @@ func (b *Book) Figures(now time.Time) string {
 	var text strings.Builder
 	told := 0
 	for _, row := range b.Rows(now) {
+		if row.Everybody {
+			continue
+		}
 		line := fmt.Sprintf("%s %d %d %d %d\n", row.ID, row.here, row.Last.Unix(), row.own, row.Networks)
 		if told == mostTold || !row.GoesOn(now) || text.Len()+len(line) > MostFigures {
 			break
@@ -62,6 +65,7 @@ func (b *Book) hear(now time.Time, text string, room *int) {
 			return
 		}
 		at, first, ok := parseID(fields[0])
+		ok = ok && !at.everybody
 		var numbers [4]int64
 		for i := range numbers {
 			one, err := strconv.ParseInt(fields[1+i], 10, 64)

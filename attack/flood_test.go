@@ -174,7 +174,7 @@ func TestRefusalsKeepItUp(t *testing.T) {
 func TestIDs(t *testing.T) {
 	for _, prefix := range []string{"203.0.113.7/32", "203.0.113.0/24", "203.0.0.0/16", "2001:db8:1:2::/64", "2001:db8:1::/48", "2001:db8::/40", "::/0", "0.0.0.0/0"} {
 		for _, rule := range []string{"login", "a_b", "_", "x/../y"} {
-			p := place{rule, NetworkOf(netip.MustParsePrefix(prefix))}
+			p := place{rule: rule, network: NetworkOf(netip.MustParsePrefix(prefix))}
 			got, first, ok := parseID(idOf(p, epoch.Unix()))
 			if !ok || got != p || first != epoch.Unix() {
 				t.Errorf("%q: %+v %d %v", idOf(p, epoch.Unix()), got, first, ok)
@@ -254,7 +254,7 @@ func TestNodesTellEachOther(t *testing.T) {
 // What no node writes changes nothing, in bounded memory.
 func TestHostileFigures(t *testing.T) {
 	good := func(id string) string { return fmt.Sprintf("%s 1 %d 2 1\n", id, epoch.Unix()) }
-	id := idOf(place{"search", NetworkOf(network(3))}, epoch.Unix())
+	id := idOf(place{rule: "search", network: NetworkOf(network(3))}, epoch.Unix())
 	var b Book
 	b.Hear(epoch, good(id))
 	if len(b.Rows(epoch)) != 1 {
@@ -273,7 +273,7 @@ func TestHostileFigures(t *testing.T) {
 	for i := range 300 {
 		var text strings.Builder
 		for j := range mostTold {
-			text.WriteString(good(idOf(place{fmt.Sprint("r", i), NetworkOf(network(i*mostTold + j))}, epoch.Unix())))
+			text.WriteString(good(idOf(place{rule: fmt.Sprint("r", i), network: NetworkOf(network(i*mostTold + j))}, epoch.Unix())))
 		}
 		b.Hear(epoch, text.String())
 	}
@@ -285,7 +285,7 @@ func TestHostileFigures(t *testing.T) {
 // An attack that another node says to have millions of networks takes no memory for them.
 func TestToldNetworksTakeNoMemory(t *testing.T) {
 	var b Book
-	b.Hear(epoch, fmt.Sprintf("%s 1 %d 2 %d\n", idOf(place{"search", NetworkOf(network(3))}, epoch.Unix()), epoch.Unix(), mostNetworks))
+	b.Hear(epoch, fmt.Sprintf("%s 1 %d 2 %d\n", idOf(place{rule: "search", network: NetworkOf(network(3))}, epoch.Unix()), epoch.Unix(), mostNetworks))
 	rows := b.Rows(epoch)
 	if len(rows) != 1 || rows[0].Networks != mostNetworks {
 		t.Fatalf("%+v", rows)
@@ -306,7 +306,7 @@ func TestToldMovesNothingOut(t *testing.T) {
 	for i := range 30 {
 		var text strings.Builder
 		for j := range mostTold {
-			fmt.Fprintf(&text, "%s %d %d 2 1\n", idOf(place{fmt.Sprint("r", i, "-", j), NetworkOf(network(i*mostTold + j))}, epoch.Unix()), 1<<40, epoch.Unix())
+			fmt.Fprintf(&text, "%s %d %d 2 1\n", idOf(place{rule: fmt.Sprint("r", i, "-", j), network: NetworkOf(network(i*mostTold + j))}, epoch.Unix()), 1<<40, epoch.Unix())
 		}
 		told = append(told, text.String())
 	}
@@ -317,7 +317,7 @@ func TestToldMovesNothingOut(t *testing.T) {
 		t.Errorf("%d attacks are told", len(news))
 	}
 	for _, c := range []*Crossing{blocked("site", 9999, epoch), blocked("ended", 9998, epoch.Add(-20*time.Hour))} {
-		if b.Find(epoch, idOf(place{c.Rule, NetworkOf(c.Key)}, c.Time.Unix())) == nil {
+		if b.Find(epoch, idOf(place{rule: c.Rule, network: NetworkOf(c.Key)}, c.Time.Unix())) == nil {
 			t.Errorf("%s is gone", c.Rule)
 		}
 	}
@@ -330,7 +330,7 @@ func TestToldDaysAreBounded(t *testing.T) {
 	for i := range 40 {
 		var text strings.Builder
 		for j := range mostTold {
-			fmt.Fprintf(&text, "%s 1 %d 2 1\n", idOf(place{"search", NetworkOf(network(i*mostTold + j))}, epoch.Add(-Memory).Unix()), epoch.Unix())
+			fmt.Fprintf(&text, "%s 1 %d 2 1\n", idOf(place{rule: "search", network: NetworkOf(network(i*mostTold + j))}, epoch.Add(-Memory).Unix()), epoch.Unix())
 		}
 		told = append(told, text.String())
 	}
@@ -350,7 +350,7 @@ func TestToldDaysAreBounded(t *testing.T) {
 func TestToldRulesAreRules(t *testing.T) {
 	for _, rule := range []string{edgeguard.ManualRule, edgeguard.OwnerRule("fail2ban"), "", "a\x1b[31mb", "a\u202eb", strings.Repeat("a", 65)} {
 		var b Book
-		if b.Hear(epoch, fmt.Sprintf("%s 1 %d 2 1\n", idOf(place{rule, NetworkOf(network(3))}, epoch.Unix()), epoch.Unix())); len(b.Rows(epoch)) != 0 {
+		if b.Hear(epoch, fmt.Sprintf("%s 1 %d 2 1\n", idOf(place{rule: rule, network: NetworkOf(network(3))}, epoch.Unix()), epoch.Unix())); len(b.Rows(epoch)) != 0 {
 			t.Errorf("%q is heard", rule)
 		}
 	}

@@ -22,11 +22,16 @@ func (s *span) refused() (n uint64) {
 	return n
 }
 
-// Row is an attack: a network with rules, or a group of networks with one rule.
+// Row is an attack: a network with rules, a group of networks with one rule, or a key without an address.
 type Row struct {
 	ID    string
 	Group bool
-	Rules []string // those that refused most first
+	// Everybody says that it is a key without an address: it has no networks and no addresses. With are the key's
+	// attributes as shown, Most is the greatest count that was told of it, and Limit what is allowed.
+	Everybody   bool
+	With        string
+	Most, Limit uint32
+	Rules       []string // those that refused most first
 	// Networks is how many there are, and Addresses how many keys in them: of IPv6 at most 256 a
 	// network.
 	Networks, Addresses int
@@ -67,6 +72,9 @@ type Member struct {
 
 // Members returns the networks of an attack, those that refused most first.
 func (r *Row) Members() (all []Member) {
+	if r.Everybody {
+		return nil
+	}
 	at := make(map[netip.Prefix]int, len(r.spans))
 	for i := range r.spans {
 		s := &r.spans[i]
@@ -101,6 +109,12 @@ func (b *Book) spans() []span {
 
 // rowsOf makes rows.
 func rowsOf(all []span) (rows []*Row) {
+	all = slices.DeleteFunc(all, func(s span) bool {
+		if s.everybody {
+			rows = append(rows, &Row{Everybody: true, spans: []span{s}, first: s.first, last: s.last, reach: s.reach})
+		}
+		return s.everybody
+	})
 	slices.SortFunc(all, func(x, y span) int {
 		return cmp.Or(cmp.Compare(x.rule, y.rule), cmp.Compare(x.first, y.first), x.network.Compare(y.network))
 	})
@@ -214,6 +228,10 @@ func (r *Row) sum() {
 		for _, some := range seen {
 			r.Addresses += bits.OnesCount64(some)
 		}
+	}
+	if r.Everybody {
+		of := by[r.Rules[0]].crowd
+		r.Networks, r.Addresses, r.With, r.Most, r.Limit = 0, 0, of.with, of.most, of.limit
 	}
 	slices.SortFunc(r.Rules, func(x, y string) int {
 		return cmp.Or(cmp.Compare(by[y].refused+by[y].standing, by[x].refused+by[x].standing), cmp.Compare(by[y].kinds, by[x].kinds), cmp.Compare(x, y))

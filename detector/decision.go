@@ -69,6 +69,9 @@ func (c *decision) compareCount(i int, n *overCount) {
 		seen = seen.inScope(r.Scope)
 	}
 	r.countCandidates(seen, c.events)
+	if m.Everybody && seen.count >= r.near {
+		c.gather(m, r, seen)
+	}
 	if seen.count <= r.Limit {
 		if seen.count >= r.near {
 			c.sampleNear(m, r, seen)

@@ -21,6 +21,9 @@ const (
 // nearOf returns the count from which on rule r has requests sampled; the greatest
 // number if it refuses nothing, or if nobody takes samples.
 func nearOf(c *Config, r *rules.Rule) uint32 {
+	if c.Rules.Meters[r.Meter].Everybody {
+		return halfOf(c, r)
+	}
 	if c.Sample == nil || r.Action < edgeguard.ActionDeny {
 		return math.MaxUint32
 	}

@@ -180,6 +180,10 @@ func (j *journal) line(e entry) {
 			line.Info("would be over limit: the site fails, and its failures are not counted")
 			return
 		}
+		if c.Again {
+			line.Info("still over limit")
+			return
+		}
 		line.Info("over limit")
 	}
 }

@@ -105,7 +105,16 @@ func (c *Client) Attacks(ctx context.Context, since, until time.Time) (admin.Att
 
 // Attack returns an attack with its networks and the first of its blocks.
 func (c *Client) Attack(ctx context.Context, id string) (admin.AttackDetail, error) {
-	return ask[admin.AttackDetail](ctx, c, http.MethodGet, "/api/v1/attacks/"+url.PathEscape(id), url.Values{"limit": {strconv.Itoa(pageSize)}}, nil)
+	return c.AttackPage(ctx, id, "")
+}
+
+// AttackPage returns an attack with what is behind a cursor.
+func (c *Client) AttackPage(ctx context.Context, id, cursor string) (admin.AttackDetail, error) {
+	query := url.Values{"limit": {strconv.Itoa(pageSize)}}
+	if cursor != "" {
+		query.Set("cursor", cursor)
+	}
+	return ask[admin.AttackDetail](ctx, c, http.MethodGet, "/api/v1/attacks/"+url.PathEscape(id), query, nil)
 }
 
 // stamp is a time as the API reads it; empty for none.

@@ -34,6 +34,7 @@ type groupPage struct {
 	Members     blockTable
 	Others      blockTable // inside a network, of imported lists
 	Networks    []memberRow
+	Crowd       *crowdShown
 	Grown       string // the networks that are not listed
 	Asked       []pastRequest
 	Foot        string
@@ -127,9 +128,14 @@ func (p *blockHandlers) fillMembers(r *http.Request, shown *groupPage, blocks []
 		list, _ := p.view.Samples(access.CallerOf(r).Role, blocks[i].Prefix)
 		all = append(all, list.Samples...)
 	}
+	shown.ask(all, now)
+}
+
+// ask shows the newest of requests.
+func (g *groupPage) ask(all []admin.Sample, now time.Time) {
 	slices.SortStableFunc(all, func(a, b admin.Sample) int { return b.Time.Compare(a.Time) })
 	for i := range all[:min(len(all), mostRequests)] {
-		shown.Asked = append(shown.Asked, newPastRequest(&all[i], netip.Addr{}, now))
+		g.Asked = append(g.Asked, newPastRequest(&all[i], netip.Addr{}, now))
 	}
 }
 
@@ -233,6 +239,9 @@ func (p *blockHandlers) attack(w http.ResponseWriter, r *http.Request) (string, 
 	if len(d.Active) > 0 {
 		shown.offerAll(url.Values{"attack": {id}}, d.Blocks)
 	}
+	if d.Crowd != nil {
+		p.fillCrowd(r, shown, &d, now)
+	}
 	if d.NetworkCount == 1 {
 		shown.Acts = shown.offers(p.reader, d.Networks[0])
 	}
@@ -246,11 +255,47 @@ func (p *blockHandlers) attack(w http.ResponseWriter, r *http.Request) (string, 
 	return "group.html", shown
 }
 
+// crowdShown is what the page of an attack has of a crowd.
+type crowdShown struct {
+	*admin.Crowd
+	Agents []crowdAgent
+	Rows   []comerRow
+}
+
+type crowdAgent struct{ Agent, Share string }
+
+// comerRow is a member of a crowd.
+type comerRow struct {
+	Name, Path, Did string
+	Since           moment
+	Customer        bool
+}
+
+// fillCrowd fills in who came to a crowd, a page of them, and some of their requests.
+func (p *blockHandlers) fillCrowd(r *http.Request, shown *groupPage, d *admin.AttackDetail, now time.Time) {
+	c := &crowdShown{Crowd: d.Crowd}
+	for _, a := range d.Crowd.Agents {
+		c.Agents = append(c.Agents, crowdAgent{a.Agent, words.PercentShare(a.Share)})
+	}
+	var all []admin.Sample
+	for i := range d.Comers {
+		m := &d.Comers[i]
+		c.Rows = append(c.Rows, comerRow{shortest(m.Prefix), pathOf(m.Prefix), m.Did(), at(m.Since, now), m.MayBeCustomer})
+		list, _ := p.view.Samples(access.CallerOf(r).Role, m.Prefix)
+		all = append(all, list.Samples...)
+	}
+	shown.ask(all, now)
+	shown.Crowd, shown.Foot = c, ""
+}
+
 // attackPath returns the page of an attack.
 func attackPath(id string) string { return "/attacks/" + url.PathEscape(id) }
 
 // attackName names an attack.
 func attackName(a *admin.Attack) string {
+	if a.Crowd != nil {
+		return a.Crowd.Says
+	}
 	if a.NetworkCount == 1 {
 		return shortest(a.Networks[0])
 	}
@@ -267,6 +312,10 @@ func attackSays(a *admin.Attack, now time.Time, monitor bool) []clause {
 	}
 	all := []clause{{fmt.Sprintf("%s over %s since %s. %s", from, strings.Join(a.Rules, ", "), at(a.Began, now).Clock, ends), true},
 		{fmt.Sprintf(" %s events %s refused by its blocks, and %s in force.", words.Number(a.Refused), be, words.Plural(a.Blocks, "block is", "blocks are")), false}}
+	if a.Crowd != nil {
+		all = []clause{{fmt.Sprintf("%s, by rule %s, since %s. %s", upper(a.Crowd.Says), a.Rules[0], at(a.Began, now).Clock, ends), true},
+			{fmt.Sprintf(" The limit is %s. %s. edgeguard blocks none of them by itself.", a.Crowd.Unit.Amount(a.Crowd.Limit), cmp.Or(upper(a.Crowd.SaysWho()), "Who came is not known")), false}}
+	}
 	if a.NetworkCount > 1 {
 		all = append(all, clause{" Its networks went over the same rule at the same time, and may have nothing else in common.", false})
 	}

@@ -37,6 +37,9 @@ func newAttackList(all []admin.Attack, clock func(time.Time) string, stats *admi
 		a := &all[i]
 		row := attackRow{Attack: *a, GoesOn: a.GoesOn(), Since: clock(a.Began), To: clock(a.Last), Of: words.Plural(a.Addresses, "address", "addresses")}
 		row.Who, row.Path = attackName(a), attackPath(a.ID)
+		if a.Crowd != nil {
+			row.Who, row.Of = upper(row.Who), ""
+		}
 		for _, rule := range a.Rules {
 			row.Rows = append(row.Rows, link{Name: rule, Path: rulePath(rule)})
 		}

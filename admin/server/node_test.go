@@ -25,6 +25,7 @@ import (
 	"edgeguard/admin/metrics"
 	"edgeguard/admin/server"
 	"edgeguard/admin/watch"
+	"edgeguard/attack"
 	"edgeguard/blocklist"
 	"edgeguard/eventlog"
 	"edgeguard/internal/words"
@@ -55,6 +56,7 @@ type node struct {
 	evidence map[netip.Prefix]edgeguard.Evidence
 	samples  admin.KeptSamples
 	sampled  netip.Prefix // of samples
+	crowd    attack.Crowd
 
 	looks atomic.Int64 // at all keys of a rule
 	later atomic.Int64 // how long after start it is, in nanoseconds
@@ -141,6 +143,11 @@ func (n *node) Active(blocks []edgeguard.Block) []admin.ActiveBlock {
 func (n *node) Evidence(prefix netip.Prefix) (edgeguard.Evidence, bool) {
 	e, ok := n.evidence[prefix]
 	return e, ok
+}
+
+// Crowd has who came to any key.
+func (n *node) Crowd(string, string, time.Time) (attack.Crowd, bool) {
+	return n.crowd, n.crowd.Members != nil
 }
 
 func (n *node) Samples(prefix netip.Prefix) admin.KeptSamples {

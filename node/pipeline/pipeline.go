@@ -5,6 +5,7 @@ package pipeline
 import (
 	"net/netip"
 	"reflect"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"edgeguard"
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/member"
+	"edgeguard/attack"
 	"edgeguard/blocklist"
 	"edgeguard/blocklist/imported"
 	"edgeguard/config"
@@ -78,6 +80,8 @@ type Pipeline struct {
 	Answers Answers
 	// Sources numbers the sources of answers: in detector.SitePart they have no names.
 	Sources SourceNumbers
+	// Crowds are who came to the keys without an address.
+	Crowds attack.Crowds
 	// visits are pages that logs show as served.
 	visits *tuned.Visits
 	// Flood counts the fresh sources of events that were read in batches.
@@ -136,7 +140,7 @@ func (p *Pipeline) make(now time.Time, c *config.Config, before *Generation) *Ge
 	}
 	g.Crawlers = makeCrawlers(c, before)
 	dc := detector.Config{
-		Rules: c.Rules, Memory: p.made.Memory, List: p.made.List, Imported: p.made.Imported, Node: c.Node, Unasked: !c.Asked, Requests: c.Requests, Monitor: c.Monitor, RollUp: c.RollUp, Seed: p.made.Seed, Began: now, Crossed: p.crossed,
+		Rules: c.Rules, Memory: p.made.Memory, List: p.made.List, Imported: p.made.Imported, Node: c.Node, Unasked: !c.Asked, Requests: c.Requests, Monitor: c.Monitor, RollUp: c.RollUp, Seed: p.made.Seed, Began: now, Crossed: p.crossed, Gathered: p.gathered,
 		Own: g.own, Lifted: p.lifted, Doors: p.made.Doors, Clients: c.Clients,
 	}
 	if p.made.Samples != nil {
@@ -189,6 +193,25 @@ func (p *Pipeline) crossed(c edgeguard.Crossing) {
 		}
 	}
 	p.made.Crossed(c)
+}
+
+// gathered is called with what came to a key without an address, and tells that it is still over its limit.
+func (p *Pipeline) gathered(now time.Time, r *rules.Rule, with string, count uint32, ev *edgeguard.Event) {
+	if p.Crowds.Note(now, r.Name, with, count, r.Limit, ev) {
+		p.made.Crossed(edgeguard.Crossing{
+			Time: now, Node: p.current.Load().Config.Node, Rule: r.Name, Key: edgeguard.Key{With: strings.Clone(with)}, Action: r.Action, Count: count, Limit: r.Limit, Threshold: r.Threshold, Again: true,
+		})
+	}
+}
+
+// Crowd returns who came to a key without an address since a time; false if that is not kept.
+func (p *Pipeline) Crowd(now time.Time, rule, with string, since time.Time) (came attack.Crowd, found bool) {
+	came, found = p.Crowds.Of(now, rule, with, since)
+	for i := range came.Members {
+		m := &came.Members[i]
+		m.MayBeCustomer = p.visits.MayBeCustomer(now, m.Prefix)
+	}
+	return came, found
 }
 
 // lifted is called when a block was taken back because the site failed, and what its rule
@@ -304,6 +327,7 @@ func (p *Pipeline) Batches(source string, refuses ...uint16) func(now time.Time,
 		p.Verdicts.batch(source, g.Detector, events, verdicts[:len(events)])
 		for i := range events {
 			p.visits.Note(now, &events[i], g.own)
+			p.Crowds.Answered(now, &events[i])
 		}
 		p.answered(g, now, answers, events, verdicts[:len(events)], refuses)
 	}

@@ -17,6 +17,7 @@ import (
 	"edgeguard/aggregator"
 	"edgeguard/aggregator/fleet"
 	"edgeguard/aggregator/quarantine"
+	"edgeguard/attack"
 	"edgeguard/blocklist"
 	"edgeguard/config"
 	"edgeguard/detector"
@@ -83,6 +84,8 @@ type Sources struct {
 	Alike func(rule, node string) bool
 	// Said returns what the fleet's nodes say of their work, and has them say it, also of spans.
 	Said func(spans ...aggregator.Span) []fleet.Said
+	// Crowd returns who came to a key without an address, with local times.
+	Crowd func(now time.Time, rule, with string, since time.Time) (attack.Crowd, bool)
 	// Attacks returns what this node tells the others of its attacks.
 	Attacks func() string
 	// Held asks the fleet's other nodes which records they hold.

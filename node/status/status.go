@@ -11,6 +11,7 @@ import (
 	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/watch"
+	"edgeguard/attack"
 	"edgeguard/blocklist"
 	"edgeguard/internal/words"
 	"edgeguard/node/alarm"
@@ -204,6 +205,16 @@ func (s *Status) Samples(prefix netip.Prefix) admin.KeptSamples {
 		})
 	}
 	return out
+}
+
+// Crowd implements admin.Reader.
+func (s *Status) Crowd(rule, with string, since time.Time) (came attack.Crowd, found bool) {
+	came, found = s.from.Crowd(s.from.Clock.Now(), rule, with, s.from.Clock.Local(since))
+	came.Began = s.from.Clock.Epoch(came.Began).UTC()
+	for i := range came.Members {
+		came.Members[i].First = s.from.Clock.Epoch(came.Members[i].First).UTC()
+	}
+	return came, found
 }
 
 // Rates implements admin.Reader.

@@ -22,6 +22,7 @@ import (
 func Attacks(e *command.Env) *cobra.Command {
 	var period command.Period
 	var from, to time.Time
+	var members bool
 	c := &cobra.Command{
 		Use:   "attacks [ID]",
 		Short: "List the attacks on a running node, or the networks and blocks of one",
@@ -29,10 +30,13 @@ func Attacks(e *command.Env) *cobra.Command {
 more networks that went over one rule within ten minutes. Those that go on are first, and then
 those of which most is refused. Without --since these are the attacks of the last hour.
 
-With an ID it lists the networks of one attack and its blocks in force.`,
+A crowd is many addresses that went over a rule together whose key has no address.
+
+With an ID it lists the networks of one attack and its blocks in force, or who came to a crowd.`,
 		Example: `  edgeguard attacks
   edgeguard attacks --since 24h
   edgeguard attacks login_203.0.113.0_20260301T120000Z
+  edgeguard attacks login-crowd_everybody-24a5ba6bb2d0e8b6_20260301T120000Z --members
   edgeguard attacks --json`,
 		Args: command.AtMostOneArgument("attacks: expected one ID, or none for the list"),
 		PreRunE: func(c *cobra.Command, _ []string) (err error) {
@@ -42,7 +46,11 @@ With an ID it lists the networks of one attack and its blocks in force.`,
 	}
 	period.Flags(c, "the attacks")
 	e.JSONFlag(c, "print JSON, one attack a line")
+	c.Flags().BoolVar(&members, "members", false, "of the attack ID, print who came, one address or IPv6 /64 a line, as blocks import reads it")
 	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, args []string) error {
+		if len(args) == 1 && members {
+			return printMembers(ctx, e, node, args[0])
+		}
 		if len(args) == 1 {
 			one, err := node.Attack(ctx, args[0])
 			return command.Show(e, one, err, printAttack)
@@ -50,6 +58,25 @@ With an ID it lists the networks of one attack and its blocks in force.`,
 		list, err := node.Attacks(ctx, from, to)
 		return command.ShowAll(e, list.Attacks, err, printAttacks)
 	})
+}
+
+// printMembers prints all members of a crowd.
+func printMembers(ctx context.Context, e *command.Env, node *client.Client, id string) error {
+	for cursor := ""; ; {
+		page, err := node.AttackPage(ctx, id, cursor)
+		if err != nil {
+			return err
+		}
+		if page.Crowd == nil {
+			return fmt.Errorf("%s is no crowd: edgeguard attacks %s lists its networks", clean(id), clean(id))
+		}
+		for i := range page.Comers {
+			fmt.Fprintln(e.Stdout, output.Prefix(page.Comers[i].Prefix))
+		}
+		if cursor = page.Next; cursor == "" {
+			return nil
+		}
+	}
 }
 
 // printAttacks prints a list of attacks.
@@ -89,6 +116,9 @@ func attackCells(a *admin.Attack) []output.Cell {
 	case a.Denied && a.Refused == 0:
 		refused = "denied" // how many is known of the rule alone
 	}
+	if a.Crowd != nil {
+		a.Addresses = a.Crowd.Members + a.Crowd.More
+	}
 	return []output.Cell{
 		output.Text(output.Red, "attack", who(a)), output.Text(output.Plain, "rules", strings.Join(a.Rules, ", ")),
 		output.Number(output.Plain, "refused", refused), output.Number(output.Plain, "addresses", words.Number(a.Addresses)),
@@ -111,6 +141,9 @@ func printAttack(e *command.Env, d *admin.AttackDetail) {
 		t.Print(e.Stdout, e.Colour)
 		fmt.Fprintln(e.Stdout, "These networks went over the same rule at the same time; they may have nothing else in common.")
 	}
+	if d.Crowd != nil {
+		printCrowd(e, d)
+	}
 	if len(d.Active) == 0 {
 		return
 	}
@@ -125,8 +158,40 @@ func printAttack(e *command.Env, d *admin.AttackDetail) {
 	}
 }
 
-// who names the networks of an attack.
+// printCrowd prints who came to a crowd: agents and members.
+func printCrowd(e *command.Env, d *admin.AttackDetail) {
+	c := d.Crowd
+	if c.Members == 0 {
+		fmt.Fprintln(e.Stdout, "\nwho came is not known: it was before this node started, or too many other keys are further above their limits")
+		return
+	}
+	fmt.Fprintf(e.Stdout, "\n%s. edgeguard blocks none of them by itself.\n", clean(c.SaysWho()))
+	t := &output.Table{Screen: e.Width}
+	for _, a := range c.Agents {
+		t.Cells(output.Text(output.Plain, "user agent", a.Agent), output.Number(output.Plain, "of all at least", words.PercentShare(a.Share)))
+	}
+	t.Print(e.Stdout, e.Colour)
+	t = &output.Table{Screen: e.Width}
+	for i := range d.Comers {
+		m := &d.Comers[i]
+		customer := ""
+		if m.MayBeCustomer {
+			customer = "may be a customer"
+		}
+		t.Cells(output.Text(output.Plain, "member", output.Prefix(m.Prefix)), output.Text(output.Plain, "since", words.Instant(m.Since)), output.Text(output.Plain, "", m.Did()), output.Text(output.Amber, "", customer))
+	}
+	fmt.Fprintln(e.Stdout)
+	t.Print(e.Stdout, e.Colour)
+	if d.Next != "" {
+		fmt.Fprintln(e.Stdout, "and more: --members prints all, one a line")
+	}
+}
+
+// who names the networks of an attack, or says what a crowd does.
 func who(a *admin.Attack) string {
+	if a.Crowd != nil {
+		return a.Crowd.Says
+	}
 	if len(a.Networks) == 0 {
 		return ""
 	}

@@ -159,7 +159,11 @@ func Describe(e *admin.Event) string {
 		return describeChange(e.Change)
 	case e.Crossing != nil:
 		c := e.Crossing
-		what := fmt.Sprintf("%s over rule %s, %s: %s", clean(c.Key), clean(c.Rule), clean(c.Unit.Beside(c.Count, c.Limit)), clean(c.Action))
+		over := "over"
+		if c.Again {
+			over = "still over"
+		}
+		what := fmt.Sprintf("%s %s rule %s, %s: %s", clean(c.Key), over, clean(c.Rule), clean(c.Unit.Beside(c.Count, c.Limit)), clean(c.Action))
 		if c.Stands != "" {
 			what += ", the block by " + clean(c.Stands) + " stands"
 		}

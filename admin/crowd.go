@@ -1,0 +1,173 @@
+package admin
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"edgeguard/attack"
+	"edgeguard/internal/words"
+)
+
+// Crowd is what many addresses do together, by a rule whose keys have no address.
+type Crowd struct {
+	Key  string `json:"key"`  // its attributes, such as path=/login
+	Says string `json:"says"` // all of it as a sentence
+	// Count is the greatest that was told, of this node.
+	Count uint32        `json:"count"`
+	Limit uint32        `json:"limit"`
+	Unit  words.Measure `json:"unit,omitzero"`
+	// Ordinary is the greatest count on an ordinary day; absent where it is not known.
+	Ordinary uint32 `json:"ordinary,omitempty"`
+	// Members are who came after half of the limit, since the node started: so many have a place, and about
+	// More came beside. Failed did not succeed within half an hour, and of Waiting that is not over yet.
+	Members int `json:"members"`
+	More    int `json:"more,omitempty"`
+	Failed  int `json:"failed"`
+	Waiting int `json:"waiting"`
+	// MayBeCustomers is how many members were served pages of the site before.
+	MayBeCustomers int `json:"may_be_customers"`
+	// Agents are their commonest user agents.
+	Agents []CrowdAgent `json:"agents,omitempty"`
+}
+
+// CrowdAgent is a user agent with its share of the events, at least. Clients wrote it.
+type CrowdAgent struct {
+	Agent string  `json:"agent"`
+	Share float64 `json:"share"`
+}
+
+// Comer is a member of a crowd.
+type Comer struct {
+	Prefix    netip.Prefix `json:"prefix"`
+	Since     time.Time    `json:"since"`
+	Succeeded bool         `json:"succeeded,omitempty"` // within half an hour
+	Waits     bool         `json:"waits,omitempty"`     // the half hour is not over
+	// MayBeCustomer says that pages of the site were served to it before.
+	MayBeCustomer bool `json:"may_be_customer,omitempty"`
+}
+
+// addCrowds adds to attacks who came to them, where they are crowds.
+func (v *View) addCrowds(all []Attack) {
+	var failures map[string]bool
+	for i := range all {
+		if all[i].Crowd == nil {
+			continue
+		}
+		if failures == nil {
+			failures = v.countFailures()
+		}
+		v.addCrowd(&all[i], failures)
+	}
+}
+
+// countFailures returns the rules that count by how the site answers.
+func (v *View) countFailures() map[string]bool {
+	failures := make(map[string]bool)
+	for _, r := range v.reader.Rules() {
+		failures[r.Name] = r.SparesOutages
+	}
+	return failures
+}
+
+// addCrowd is addCrowds for one, and returns its members.
+func (v *View) addCrowd(a *Attack, failures map[string]bool) []attack.Comer {
+	c, rule := a.Crowd, a.Rules[0]
+	c.Unit = v.reader.Unit(rule, v.events.node)
+	came, kept := v.reader.Crowd(rule, c.Key, a.Began)
+	if !kept || !a.GoesOn() && came.Began.After(a.Ended) {
+		c.Says = c.sentence(failures[rule])
+		return nil
+	}
+	c.Count, c.Members, c.More = max(c.Count, came.Most), len(came.Members), came.Rest
+	for i := range came.Members {
+		switch m := &came.Members[i]; {
+		case m.Waits:
+			c.Waiting++
+		case !m.Succeeded:
+			c.Failed++
+		}
+		if came.Members[i].MayBeCustomer {
+			c.MayBeCustomers++
+		}
+	}
+	for _, one := range came.Agents {
+		if !v.discreet {
+			c.Agents = append(c.Agents, CrowdAgent{one.Text, one.Share})
+		}
+	}
+	c.Says = c.sentence(failures[rule])
+	return came.Members
+}
+
+// sentence says what a crowd does: "more than 400 addresses failed at /login; on an ordinary day 9".
+func (c *Crowd) sentence(failures bool) string {
+	says := strings.Replace(c.Unit.Of(c.Count), "different addresses", "addresses", 1)
+	switch {
+	case failures && c.Unit.Exact > 0:
+		says += " failed"
+	case failures:
+		says += " that failed"
+	}
+	if path, only := strings.CutPrefix(c.Key, "path="); only && !strings.Contains(path, " ") {
+		says += " at " + path
+	} else if c.Key != "" {
+		says += " at " + c.Key
+	}
+	if c.Ordinary > 0 {
+		says += "; on an ordinary day " + c.Unit.Amount(c.Ordinary)
+	}
+	return says
+}
+
+// addComers adds a page of its members to a crowd, those behind a prefix.
+func (v *View) addComers(d *AttackDetail, after netip.Prefix, limit int) {
+	if d.Crowd == nil {
+		return
+	}
+	all := v.addCrowd(&d.Attack, v.countFailures())
+	if after.IsValid() {
+		first, _ := slices.BinarySearchFunc(all, after, func(m attack.Comer, after netip.Prefix) int { return cmp.Or(m.Prefix.Compare(after), -1) })
+		all = all[first:]
+	}
+	if len(all) > limit {
+		all = all[:limit]
+		d.Next = all[limit-1].Prefix.String()
+	}
+	for i := range all {
+		m := &all[i]
+		d.Comers = append(d.Comers, Comer{m.Prefix, m.First, m.Succeeded, m.Waits, m.MayBeCustomer})
+	}
+}
+
+// SaysWho says who came to a crowd; nothing where that is not known.
+func (c *Crowd) SaysWho() string {
+	if c.Members == 0 {
+		return ""
+	}
+	says := words.Plural(c.Members, "member", "members")
+	if c.More > 0 {
+		says += " and about " + words.Number(c.More) + " more"
+	}
+	says += " came since it was over half of the limit; " + words.Number(c.Failed) + " did not succeed within half an hour"
+	if c.Waiting > 0 {
+		says += ", of " + words.Number(c.Waiting) + " it is not over"
+	}
+	if c.MayBeCustomers > 0 {
+		says += "; " + words.Number(c.MayBeCustomers) + " were served pages before and may be customers"
+	}
+	return says
+}
+
+// Did says whether a member succeeded.
+func (c *Comer) Did() string {
+	switch {
+	case c.Succeeded:
+		return "succeeded"
+	case c.Waits:
+		return "not yet"
+	}
+	return "did not succeed"
+}

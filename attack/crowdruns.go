@@ -1,0 +1,37 @@
+package attack
+
+import (
+	"cmp"
+	"time"
+)
+
+// crowds returns how many keys without an address a book has.
+func (b *Book) crowds() (n int) {
+	for at := range b.runs {
+		if at.everybody {
+			n++
+		}
+	}
+	return n
+}
+
+// leaveLeast removes a key without an address: one that has ended, or else the one that is least above its limit.
+func (b *Book) leaveLeast(now time.Time) {
+	var least place
+	var of *run
+	for at, all := range b.runs {
+		last := all[len(all)-1]
+		if at.everybody && (of == nil || last.compareCrowd(of, now) < 0 || last.compareCrowd(of, now) == 0 && at.compare(least) < 0) {
+			least, of = at, last
+		}
+	}
+	b.count -= len(b.runs[least])
+	delete(b.runs, least)
+	b.rows = nil
+}
+
+// compareCrowd orders runs of keys without an address by which leaves first.
+func (r *run) compareCrowd(o *run, now time.Time) int {
+	goesOn := func(r *run) bool { return r.reach >= now.Unix() }
+	return cmp.Or(compareBool(goesOn(r), goesOn(o)), cmp.Compare(share(r.crowd.most, r.crowd.limit), share(o.crowd.most, o.crowd.limit)), cmp.Compare(r.last, o.last))
+}
