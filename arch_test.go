@@ -27,6 +27,8 @@ ring:
 rules:
 presets:
 packaging:
+docs:
+help:                  docs
 clockguard:
 hostaddr:
 feed:

@@ -13,9 +13,13 @@ import (
 // Each command that the pages print is one that there is, with the flags that it has.
 func TestDocsPrintCommands(t *testing.T) {
 	root := rootCommand(&command.Env{Stdin: strings.NewReader(""), Stdout: &strings.Builder{}, Stderr: &strings.Builder{}})
-	pages, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
+	var pages []string
+	for _, pattern := range []string{"../../docs/*.md", "../../docs/start/*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, found...)
 	}
 	code := regexp.MustCompile("(?ms)^ *```.*?^ *```$|`[^`\n]+`")
 	printed := regexp.MustCompile("(?m)(?:^ *|[`$|&(] *|sudo (?:-u edgeguard )?)edgeguard +([a-z][^`\n|>#;)]*)")

@@ -89,7 +89,9 @@ Start with one of your own logs:
 	addGroup(root, "Change what a running node does:", blocks.Command(e), blocks.AllowCommand(e), clientsCommand(e), blocks.BlocklistsCommand(e),
 		rulesCommand(e), enforceCommand(e))
 	addGroup(root, "Else:", manCommand(e), versionCommand(e))
+	root.SetHelpCommand(helpCommand(e))
 	root.SetHelpCommandGroupID("Else:")
+	root.InitDefaultHelpCmd() // so that it is among the commands before one runs
 	root.SetCompletionCommandGroupID("Else:")
 	completeValues(root)
 	return root

@@ -1,0 +1,129 @@
+package help
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Found is a section that has what was searched.
+type Found struct {
+	*Section
+	Line string // the line of it that has most of the words, as plain text
+	rank int
+}
+
+// What a search looks at: words beyond these are left out.
+const (
+	mostWords  = 8
+	longestAsk = 200
+)
+
+// small are words that say nothing of what is searched.
+var small = strings.Fields("a an and are by can do does for from how i in is it my of on or the to was what when where which who why with")
+
+// Search returns the sections that have the words of a text, the best first, at most
+// `most` of them. Where none has all words, those with most of them are the best.
+func Search(text string, most int) []Found {
+	asked := wordsOf(text)
+	var found []Found
+	for _, p := range Pages() {
+		if p.Name == Map {
+			continue
+		}
+		for _, s := range p.Sections {
+			if f := s.look(asked); f.rank > 0 {
+				found = append(found, f)
+			}
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Found) int { return b.rank - a.rank })
+	return found[:min(most, len(found))]
+}
+
+// wordsOf returns the words that a text asks for.
+func wordsOf(text string) []string {
+	text = strings.ToLower(text[:min(len(text), longestAsk)])
+	all := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n,;?!\"'`()", r) })
+	telling := slices.DeleteFunc(slices.Clone(all), func(w string) bool { return slices.Contains(small, w) })
+	if len(telling) == 0 {
+		telling = all
+	}
+	slices.Sort(telling)
+	telling = slices.Compact(telling)
+	return telling[:min(mostWords, len(telling))]
+}
+
+// look ranks a section: how many of the words it has, then how many stand in its
+// heading, whether a line is about one, as a table's row, and how many stand in one line.
+// Pages to start with come first.
+func (s *Section) look(asked []string) Found {
+	f, heading := Found{Section: s}, strings.ToLower(s.Heading+" "+s.Page.Title+" "+s.Page.Name)
+	best, inHeading, begins, has := 0, 0, 0, make([]bool, len(asked))
+	for i, word := range asked {
+		if beginsWord(heading, word) {
+			inHeading++
+			has[i] = true
+		}
+	}
+	for line := range strings.Lines(s.source) {
+		low, in := strings.ToLower(line), 0
+		for i, word := range asked {
+			if beginsWord(low, word) {
+				in++
+				has[i] = true
+			}
+			if strings.HasPrefix(strings.TrimLeft(low, "|-*` "), word) {
+				begins = 1
+			}
+		}
+		if headingLevel(line) == 0 && in > best {
+			best, f.Line = in, line
+		}
+	}
+	all := 0
+	for _, h := range has {
+		if h {
+			all++
+		}
+	}
+	if all == 0 {
+		return f
+	}
+	f.rank = 1000*all + 100*inHeading + 10*best + 50*begins
+	if s.Page.Name == "tasks" || strings.HasPrefix(s.Page.Name, "start/") {
+		f.rank += 105
+	}
+	f.Line = shown(f.Line)
+	return f
+}
+
+// beginsWord says whether a word of the text begins as asked: "block" finds blocks, and
+// "all" no install.
+func beginsWord(text, asked string) bool {
+	for at := 0; ; {
+		i := strings.Index(text[at:], asked)
+		if i < 0 {
+			return false
+		}
+		at += i
+		if before, _ := utf8.DecodeLastRuneInString(text[:at]); !unicode.IsLetter(before) && !unicode.IsDigit(before) {
+			return true
+		}
+		at += len(asked)
+	}
+}
+
+// shown returns a line of a page as plain text.
+func shown(line string) string {
+	line = strings.TrimSpace(line)
+	if strings.HasPrefix(line, "|") {
+		line = strings.Join(cells(line), ": ")
+	}
+	line = strings.Join(strings.Fields(plain(item.ReplaceAllString(line, ""))), " ")
+	if runes := []rune(line); len(runes) > 120 {
+		line = string(runes[:119]) + "…"
+	}
+	return line
+}
