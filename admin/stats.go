@@ -268,6 +268,8 @@ type Reload struct {
 	OK      bool      `json:"ok"`
 	Error   string    `json:"error,omitempty"`
 	Success time.Time `json:"last_success,omitzero"` // the last that succeeded
+	// Pieces are the files of conf.d that it read beside the config.
+	Pieces []string `json:"pieces,omitempty"`
 	// Silenced are the rules that block no more since then, and had blocks in force.
 	Silenced []Silenced `json:"silenced,omitempty"`
 }

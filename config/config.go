@@ -127,7 +127,16 @@ func (c *Config) keys(r *reader) key.List {
 // conf.d beside it. The error is an [*Errors] where the content is wrong or a piece cannot be
 // read, and the system's where the file itself cannot.
 func Load(path string) (*Config, error) {
-	all, warnings, err := readWhole(path)
+	text, err := readMain(path)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAt(path, text)
+}
+
+// ParseAt is what [Load] gives where the file has another text. The error is an [*Errors].
+func ParseAt(path string, text []byte) (*Config, error) {
+	all, warnings, err := withPieces(path, text)
 	if err != nil {
 		return nil, err
 	}
@@ -141,10 +150,11 @@ func Load(path string) (*Config, error) {
 // LoadListen reads the section listen alone of a file with its pieces, while the rest may have
 // errors. given is false where none has it.
 func LoadListen(path string) (l Listen, given bool, err error) {
-	all, _, err := readWhole(path)
-	if len(all) == 0 {
+	text, err := readMain(path)
+	if err != nil {
 		return l, false, err
 	}
+	all, _, _ := withPieces(path, text) // what can be read
 	var sections []written
 	for _, s := range all {
 		if text := yaml.TopSection(s.text, "listen"); len(text) > 0 {

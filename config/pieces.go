@@ -16,8 +16,16 @@ import (
 
 // Piece is a file of the folder conf.d beside a config, which adds to it.
 type Piece struct {
-	File string
-	Sets []string // the paths of what it adds
+	File string   `json:"file"`
+	Sets []string `json:"sets"` // the paths of what it adds
+}
+
+// String says what it adds.
+func (p Piece) String() string {
+	if len(p.Sets) == 0 {
+		return p.File + " adds nothing"
+	}
+	return p.File + " adds " + strings.Join(p.Sets, ", ")
 }
 
 // What the folder of pieces is called, and how many it may have.
@@ -32,18 +40,23 @@ type written struct {
 	text []byte
 }
 
-// readWhole reads a config file and its pieces. The error is an [*Errors] where these cannot
-// be read, and then there is what could be.
-func readWhole(path string) (all []written, warnings []yaml.Fault, err error) {
+// readMain reads a config file without its pieces.
+func readMain(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("config: %w", err)
+		return nil, fmt.Errorf("config: %w", err)
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	text, err := io.ReadAll(io.LimitReader(f, yaml.MaxFile+1))
 	if err != nil {
-		return nil, nil, fmt.Errorf("config: read %s: %w", path, err)
+		return nil, fmt.Errorf("config: read %s: %w", path, err)
 	}
+	return text, nil
+}
+
+// withPieces reads the pieces beside a config file, which has a text. The error is an [*Errors]
+// where some cannot be read, and then there is what could be.
+func withPieces(path string, text []byte) (all []written, warnings []yaml.Fault, err error) {
 	all = []written{{path, text}}
 	names, warnings, wrong := piecesOf(path)
 	if open, ok := openToAll(path); ok {

@@ -27,13 +27,16 @@ type reloads struct {
 
 // figures returns how the config was last read: at the start, unless it was
 // reloaded.
-func (r *reloads) figures(clock *clockguard.Clock, begun time.Time) *admin.Reload {
+func (r *reloads) figures(clock *clockguard.Clock, begun time.Time, c *config.Config) *admin.Reload {
 	out := &admin.Reload{OK: true, Success: clock.Epoch(begun)}
 	if failed := r.error.Load(); failed != nil {
 		out.OK, out.Error = false, *failed
 	}
 	if last := r.last.Load(); last != 0 {
 		out.Success = clock.Epoch(time.Unix(0, last))
+	}
+	for _, piece := range c.Pieces {
+		out.Pieces = append(out.Pieces, piece.File)
 	}
 	if silenced := r.silenced.Load(); silenced != nil {
 		out.Silenced = *silenced
@@ -79,7 +82,8 @@ func (n *Node) Reload() error {
 		n.lifecycle.reloads.last.Store(now.UnixNano())
 		n.alarms.Ends(alarm.Reload, "")
 		n.admin.state("reloaded", n.line())
-		n.options.Log.Info("config reloaded", "mode", modeName(n.pipeline.Current().Config), "rules", len(n.pipeline.Current().Config.Rules.Rules))
+		c := n.pipeline.Current().Config
+		n.options.Log.Info("config reloaded", "mode", modeName(c), "rules", len(c.Rules.Rules), "pieces", len(c.Pieces))
 	}
 	n.lifecycle.systemd.ready(n.line())
 	return err

@@ -250,7 +250,7 @@ func generation(g *pipeline.Generation) status.Generation {
 
 // report adds the figures of all parts.
 func (n *Node) report(s *admin.Stats) {
-	s.Ready, s.Reload = n.lifecycle.ready.Load(), n.lifecycle.reloads.figures(n.clock, n.lifecycle.begun)
+	s.Ready, s.Reload = n.lifecycle.ready.Load(), n.lifecycle.reloads.figures(n.clock, n.lifecycle.begun, n.pipeline.Current().Config)
 	s.Snapshot, s.Uncounted = n.store.figures(), n.uncounted.Figures()
 	s.Flood, s.Site = n.pipeline.Flood.Figures(), n.site()
 	n.parts.report(s)

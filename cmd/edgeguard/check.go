@@ -24,8 +24,8 @@ func checkCommand(e *command.Env) *cobra.Command {
 		Use:   "check [--config FILE]",
 		Short: "Check a config: print every error with its line, or the effective config",
 		Long: `check reads a config and prints every error with its line and its fix. A config
-without errors is printed in full, with all defaults and with each rule's limit
-beside its threshold. Warnings go to standard error, and so does what operators
+without errors is printed in full, with all defaults, with what its pieces add
+(conf.d/*.yaml beside it) and with each rule's limit beside its threshold. Warnings go to standard error, and so does what operators
 changed of the rules while the node ran (edgeguard rules changed). With --json it prints
 one object: the problems, the warnings, and each rule's limit.
 
@@ -66,6 +66,9 @@ func printCheck(ctx context.Context, e *command.Env, file string) error {
 	}
 	for _, text := range slices.Concat(doctor.OpenSecrets(c), doctor.OldHosts(ctx, c), doctor.FrontDoors(c)) {
 		fmt.Fprintf(e.Stderr, "warning: %s\n", text)
+	}
+	for _, piece := range c.Pieces {
+		fmt.Fprintf(e.Stderr, "%s\n", piece)
 	}
 	fmt.Fprintf(e.Stderr, "mode %s\n", c.Refuses())
 	verified, err := lookup.Describe(c.Crawlers)

@@ -19,6 +19,7 @@ import (
 type checkReport struct {
 	File     string         `json:"file,omitempty"` // none where there is no config
 	OK       bool           `json:"ok"`
+	Pieces   []config.Piece `json:"pieces,omitempty"`
 	Problems []checkProblem `json:"problems"`
 	Warnings []checkProblem `json:"warnings"`
 	Rules    []checkRule    `json:"rules,omitempty"`
@@ -90,7 +91,7 @@ func (r *checkReport) describe(ctx context.Context, c *config.Config) (err error
 		}
 		r.Rules = append(r.Rules, shown)
 	}
-	r.Mode, r.Overlay = c.Refuses(), overlaidOn(c)
+	r.Pieces, r.Mode, r.Overlay = c.Pieces, c.Refuses(), overlaidOn(c)
 	r.Crawlers, err = lookup.Describe(c.Crawlers)
 	return err
 }

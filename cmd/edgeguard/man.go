@@ -34,7 +34,7 @@ func manPage(root *cobra.Command) string {
 	fmt.Fprintf(&p, ".SH SYNOPSIS\n.B edgeguard\n.I command\n[flags]\n.SH DESCRIPTION\n%s", paragraphs(root.Long))
 	p.WriteString(".SH COMMANDS\n")
 	manCommands(&p, root)
-	fmt.Fprintf(&p, ".SH FILES\n.TP\n.I %s\nthe config, unless --config names another\n", command.DefaultConfig)
+	fmt.Fprintf(&p, ".SH FILES\n.TP\n.I %s\nthe config, unless --config names another, with the files conf.d/*.yaml beside it\n", command.DefaultConfig)
 	p.WriteString(".SH EXIT STATUS\n0 success, 1 the command failed, 2 the command line is wrong; of status 0 ok, 1 degraded, 2 no answer\n")
 	return p.String()
 }

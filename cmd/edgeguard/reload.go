@@ -20,8 +20,9 @@ func reloadCommand(e *command.Env) *cobra.Command {
 		Use:   "reload",
 		Short: "Have a running node read its config again, and print what changed",
 		Long: `reload has a running node read its config again, as SIGHUP does, and prints what
-changed of its mode and rules. A config with errors changes nothing: the errors are
-printed, and the exit code is 1. It requires an operator: use the unix socket.`,
+changed of its mode and rules, and which pieces (conf.d/*.yaml) are new or gone. A
+config with errors changes nothing: the errors are printed, and the exit code is 1. It
+requires an operator: use the unix socket.`,
 		Example: `  edgeguard check && edgeguard reload`,
 		Args:    command.NoArguments,
 	}, func(ctx context.Context, node *client.Client, _ []string) error { return reload(ctx, e, node) })
@@ -50,6 +51,7 @@ func reload(ctx context.Context, e *command.Env, node *client.Client) error {
 type inForce struct {
 	monitor bool
 	rules   []admin.Rule
+	pieces  []string // files of conf.d
 	// beside are the systems beside the node: what each is, and its name.
 	beside []string
 	// silenced are the rules of which the last reload left blocks.
@@ -64,7 +66,7 @@ func readInForce(ctx context.Context, node *client.Client) (inForce, error) {
 	list, err := node.Rules(ctx)
 	c := inForce{monitor: s.Monitor, rules: list.Rules, beside: beside(&s)}
 	if s.Reload != nil {
-		c.silenced = s.Reload.Silenced
+		c.pieces, c.silenced = s.Reload.Pieces, s.Reload.Silenced
 	}
 	return c, err
 }
@@ -91,7 +93,7 @@ func beside(s *admin.Stats) (names []string) {
 	return names
 }
 
-// configChanges says in words how two configs differ in mode, rules and the systems beside the node.
+// configChanges says in words how two configs differ in mode, rules, the systems beside the node and pieces.
 func configChanges(before, after inForce) (lines []string) {
 	if before.monitor != after.monitor {
 		lines = append(lines, "mode: "+modeOf(after)+" instead of "+modeOf(before))
@@ -114,21 +116,28 @@ func configChanges(before, after inForce) (lines []string) {
 			lines = append(lines, "rule "+after.rules[i].Name+": "+difference)
 		}
 	}
-	for _, name := range before.beside {
-		if !slices.Contains(after.beside, name) {
-			lines = append(lines, name+": removed")
-		}
-	}
-	for _, name := range after.beside {
-		if !slices.Contains(before.beside, name) {
-			lines = append(lines, name+": added")
-		}
-	}
+	lines = append(lines, namesChanged(before.beside, after.beside)...)
+	lines = append(lines, namesChanged(before.pieces, after.pieces)...)
 	for _, s := range after.silenced {
 		lines = append(lines, s.String())
 	}
 	if len(lines) == 0 {
 		return []string{"mode and rules are as before"}
+	}
+	return lines
+}
+
+// namesChanged says which names are gone, and which are new.
+func namesChanged(before, after []string) (lines []string) {
+	for _, name := range before {
+		if !slices.Contains(after, name) {
+			lines = append(lines, name+": removed")
+		}
+	}
+	for _, name := range after {
+		if !slices.Contains(before, name) {
+			lines = append(lines, name+": added")
+		}
 	}
 	return lines
 }

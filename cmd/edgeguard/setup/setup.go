@@ -247,7 +247,7 @@ func printHosts(w io.Writer, own *setup.SiteNames) {
 
 // check does what `edgeguard check` does with a config.
 func check(e *Env, report io.Writer, name, text string) error {
-	c, err := config.Parse(name, []byte(text))
+	c, err := config.ParseAt(name, []byte(text))
 	if err == nil {
 		err = e.Check(c)
 	}
