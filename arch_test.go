@@ -55,7 +55,7 @@ enforce:               haproxy
 config/yaml:           rules
 config:                config/yaml crawlers feed haproxy logline notify presets rules
 admin:                 attack blocklist crawlers crowdsec detector eventlog haproxy notify tuning
-admin/console:         admin aggregator tuning
+admin/console:         admin aggregator help tuning
 node:                  *
 replay:                aggregator aggregator/member aggregator/redis blocklist crawlers detector frontdoor hostaddr rules shard tuning
 setup:                 config/yaml frontdoor logline rules

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// HTML returns a page as HTML. Its links to other pages lead below `under`.
+// HTML returns a page as HTML, the map without its title. Its links to other pages lead
+// below `under`.
 func (p *Page) HTML(under string) template.HTML {
 	var out strings.Builder
 	w := &style{
@@ -22,8 +23,12 @@ func (p *Page) HTML(under string) template.HTML {
 			return inside
 		},
 	}
-	for _, s := range p.Sections {
-		w.html(&out, parse(s.source))
+	for i, s := range p.Sections {
+		blocks := parse(s.source)
+		if i == 0 && p.Name == Map {
+			blocks = blocks[1:] // it is shown in a page that has one
+		}
+		w.html(&out, blocks)
 	}
 	return template.HTML(out.String()) // every text went through EscapeString
 }
@@ -42,7 +47,7 @@ func (st *style) html(out *strings.Builder, blocks []block) {
 				fmt.Fprintf(out, "<p>%s</p>\n", text)
 			}
 		case code:
-			fmt.Fprintf(out, "<pre tabindex=\"0\"><code>%s</code></pre>\n", html.EscapeString(b.text))
+			fmt.Fprintf(out, "<pre><code>%s</code></pre>\n", html.EscapeString(b.text))
 		case list:
 			name := "ul"
 			if b.ordered {
@@ -66,7 +71,7 @@ func (st *style) html(out *strings.Builder, blocks []block) {
 }
 
 func (st *style) table(out *strings.Builder, rows [][]string) {
-	out.WriteString("<div class=\"scroll\" tabindex=\"0\"><table>\n")
+	out.WriteString("<table>\n")
 	for i, row := range rows {
 		name := "td"
 		if i == 0 {
@@ -78,5 +83,5 @@ func (st *style) table(out *strings.Builder, rows [][]string) {
 		}
 		out.WriteString("</tr>\n")
 	}
-	out.WriteString("</table></div>\n")
+	out.WriteString("</table>\n")
 }

@@ -39,7 +39,11 @@ func Search(text string, most int) []Found {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b Found) int { return b.rank - a.rank })
-	return found[:min(most, len(found))]
+	found = found[:min(most, len(found))]
+	for i := range found {
+		found[i].Line = shown(found[i].Line)
+	}
+	return found
 }
 
 // wordsOf returns the words that a text asks for.
@@ -55,12 +59,16 @@ func wordsOf(text string) []string {
 	return telling[:min(mostWords, len(telling))]
 }
 
-// look ranks a section: how many of the words it has, then how many stand in its
-// heading, whether a line is about one, as a table's row, and how many stand in one line.
-// Pages to start with come first.
+// look finds the line of a section that has most of the words, and ranks the section: by
+// how many of the words it has, then how many stand in its heading, whether a line is about
+// one, as a table's row, and how many stand in one line. Pages to start with come first.
 func (s *Section) look(asked []string) Found {
 	f, heading := Found{Section: s}, strings.ToLower(s.Heading+" "+s.Page.Title+" "+s.Page.Name)
 	best, inHeading, begins, has := 0, 0, 0, make([]bool, len(asked))
+	low := strings.ToLower(s.source)
+	if !slices.ContainsFunc(asked, func(word string) bool { return strings.Contains(low, word) || strings.Contains(heading, word) }) {
+		return f
+	}
 	for i, word := range asked {
 		if beginsWord(heading, word) {
 			inHeading++
@@ -95,7 +103,6 @@ func (s *Section) look(asked []string) Found {
 	if s.Page.Name == "tasks" || strings.HasPrefix(s.Page.Name, "start/") {
 		f.rank += 105
 	}
-	f.Line = shown(f.Line)
 	return f
 }
 
@@ -119,7 +126,7 @@ func beginsWord(text, asked string) bool {
 func shown(line string) string {
 	line = strings.TrimSpace(line)
 	if strings.HasPrefix(line, "|") {
-		line = strings.Join(cells(line), ": ")
+		line = strings.Join(slices.DeleteFunc(cells(line), func(c string) bool { return c == "" }), ": ")
 	}
 	line = strings.Join(strings.Fields(plain(item.ReplaceAllString(line, ""))), " ")
 	if runes := []rune(line); len(runes) > 120 {

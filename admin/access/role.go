@@ -74,6 +74,7 @@ var least = map[string]Role{
 	"GET /blocked/held":        Guest,
 	"GET /changes":             Guest,
 	"GET /help":                Guest,
+	"GET /help/{page...}":      Guest,
 	"GET /near":                Guest,
 	"GET /address/{address}":   Guest,
 	"GET /network/{prefix...}": Guest,

@@ -70,6 +70,7 @@ func (p *Pages) Routes() map[string]http.Handler {
 		"GET /find":                     p.blocks.find,
 		"GET /changes":                  p.node.changes,
 		"GET /help":                     p.node.help,
+		"GET /help/{page...}":           p.node.readPage,
 		"GET /fleet":                    p.node.fleet,
 		"GET /health":                   p.node.health,
 		"GET /blocked":                  p.blocks.blocked,

@@ -1,6 +1,12 @@
 package console
 
-import "net/http"
+import (
+	"html/template"
+	"net/http"
+	"strings"
+
+	"edgeguard/help"
+)
 
 // key is a key of the keyboard and what it does, where scripts are on.
 type key struct{ Key, Does string }
@@ -10,17 +16,44 @@ var shortcuts = []key{
 	{".", "show newer blocks"}, {"g n", "Now"}, {"g b", "Blocked"}, {"g r", "Rules"}, {"g a", "Allowed"}, {"g h", "Health"}, {"t", "light or dark"}, {"?", "this page"},
 }
 
-// manual are the pages of docs that are read beside the console, and for what.
-var manual = []key{
-	{"console.md", "what each page says, and who may see it"}, {"operations.md", "running a node: logs, lists, alerts with what to do"}, {"rules.md", "what a rule counts, and what it does"},
-	{"tuning.md", "which threshold is right"}, {"configuration.md", "each key of the config"}, {"fleet.md", "several nodes, and what waits for a confirmation"}, {"api.md", "the same for programs"},
-	{"glossary.md", "the words"},
+// helpUnder is where the pages of docs are.
+const helpUnder = "/help/"
+
+// helpPage is how to use the console, the map of the pages of docs, and what has the words
+// that were searched.
+type helpPage struct {
+	frame
+	Keys  []key
+	Map   template.HTML
+	Asked string
+	Found []foundSection
 }
 
-// help is how to use the pages, and where to read more.
+// foundSection is a section of the pages of docs that has what was searched.
+type foundSection struct{ Title, Path, Line string }
+
 func (p *nodeHandlers) help(_ http.ResponseWriter, r *http.Request) (string, any) {
-	return "help.html", &struct {
+	pages, _ := help.Find(help.Map)
+	shown := &helpPage{frame: p.frames.of(r, "help", "Help"), Keys: shortcuts, Map: pages.HTML(helpUnder), Asked: strings.TrimSpace(r.URL.Query().Get("q"))}
+	const most = 20
+	for _, f := range help.Search(shown.Asked, most) {
+		title := f.Page.Title
+		if f.Heading != title {
+			title += ": " + f.Heading
+		}
+		shown.Found = append(shown.Found, foundSection{title, helpUnder + f.Topic(), f.Line})
+	}
+	return "help.html", shown
+}
+
+// readPage shows a page of docs.
+func (p *nodeHandlers) readPage(_ http.ResponseWriter, r *http.Request) (string, any) {
+	page, _ := help.Find(r.PathValue("page"))
+	if page == nil || page.Name != r.PathValue("page") {
+		return "", &notFound{Text: "There is no page " + r.URL.Path + ".", Fix: "Help lists all pages, and searches them."}
+	}
+	return "doc.html", &struct {
 		frame
-		Keys, Manual []key
-	}{p.frames.of(r, "help", "Help"), shortcuts, manual}
+		Text template.HTML
+	}{p.frames.of(r, "help", page.Title), page.HTML(helpUnder)}
 }

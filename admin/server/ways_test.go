@@ -84,6 +84,7 @@ var routes = map[string]sort{
 	"GET /blocked/held":                    read,
 	"GET /changes":                         read,
 	"GET /help":                            read,
+	"GET /help/{page...}":                  read,
 	"GET /near":                            read,
 	"GET /address/{address}":               read,
 	"GET /network/{prefix...}":             read,

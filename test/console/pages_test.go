@@ -31,7 +31,7 @@ func busy(t *testing.T) *ownNode {
 }
 
 var pages = []string{
-	"/", "/welcome", "/blocked", "/blocked/near", "/rules", "/rules/site", "/rules/login", "/allowed", "/blocked/held", "/changes", "/changes?kind=all", "/help", "/changes?kind=block", "/health",
+	"/", "/welcome", "/blocked", "/blocked/near", "/rules", "/rules/site", "/rules/login", "/allowed", "/blocked/held", "/changes", "/changes?kind=all", "/help", "/help?q=429", "/help/rules", "/help/start/nginx", "/changes?kind=block", "/health",
 	"/address/" + offender, "/address/" + nearby, "/address/" + quiet, "/address/198.51.100.70", "/address/192.0.2.1", "/address/127.0.0.1", "/address/2001:db8::1",
 	"/address/" + offender + "?rule=login", "/network/198.51.100.0/24", "/network/198.51.100.64/26", "/network/10.0.0.0/8",
 }

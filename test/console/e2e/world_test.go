@@ -34,7 +34,7 @@ const (
 )
 
 func empty(t *testing.T) *world {
-	return &world{name: "empty", node: start(t, "edge-1", "rules: [{name: site, threshold: 200}]"), pages: everywhere}
+	return &world{name: "empty", node: start(t, "edge-1", "rules: [{name: site, threshold: 200}]"), pages: append([]string{"/help?q=unblock", "/help/configuration"}, everywhere...)}
 }
 
 // install prepares a Redis for a fleet.
