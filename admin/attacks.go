@@ -156,7 +156,7 @@ func (v *View) live(look func(now time.Time, book *attack.Book, silent []string)
 
 // hear takes in what other nodes tell; the lock is held.
 func (a *attacks) hear(now time.Time, nodes []FleetNode, own string) {
-	var told []string
+	var told []attack.Told
 	a.heard, a.silent = now, nil
 	for i := range nodes {
 		switch n := &nodes[i]; {
@@ -164,7 +164,7 @@ func (a *attacks) hear(now time.Time, nodes []FleetNode, own string) {
 		case n.Figures == nil:
 			a.silent = append(a.silent, n.Name)
 		default:
-			told = append(told, n.Figures.Attacks)
+			told = append(told, attack.Told{Node: n.Name, Figures: n.Figures.Attacks})
 		}
 	}
 	a.book.Hear(now, told...)
@@ -273,6 +273,9 @@ func newAttack(now time.Time, row *attack.Row, silent []string) Attack {
 	}
 	if row.Everybody {
 		a.Crowd = &Crowd{Key: row.With, Count: row.Most, Limit: row.Limit}
+		for _, n := range row.Nodes {
+			a.Crowd.Nodes = append(a.Crowd.Nodes, NodeCount(n))
+		}
 	}
 	for _, m := range row.Members() {
 		if len(a.Networks) < fewNetworks {

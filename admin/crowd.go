@@ -2,6 +2,7 @@ package admin
 
 import (
 	"cmp"
+	"math"
 	"net/netip"
 	"slices"
 	"strings"
@@ -15,10 +16,11 @@ import (
 type Crowd struct {
 	Key  string `json:"key"`  // its attributes, such as path=/login
 	Says string `json:"says"` // all of it as a sentence
-	// Count is the greatest that was told, of this node.
+	// Count is the greatest of this node. Nodes has in a fleet what each counts, those of different addresses apart.
 	Count uint32        `json:"count"`
 	Limit uint32        `json:"limit"`
 	Unit  words.Measure `json:"unit,omitzero"`
+	Nodes []NodeCount   `json:"nodes,omitempty"`
 	// Ordinary is the greatest count on an ordinary day; absent where it is not known.
 	Ordinary uint32 `json:"ordinary,omitempty"`
 	// Members are who came after half of the limit, since the node started: so many have a place, and about
@@ -51,45 +53,47 @@ type Comer struct {
 
 // addCrowds adds to attacks who came to them, where they are crowds.
 func (v *View) addCrowds(all []Attack) {
-	var failures map[string]bool
+	var rules map[string]Rule
 	for i := range all {
 		if all[i].Crowd == nil {
 			continue
 		}
-		if failures == nil {
-			failures = v.countFailures()
+		if rules == nil {
+			rules = v.rulesByName()
 		}
-		v.addCrowd(&all[i], failures)
+		v.addCrowd(&all[i], rules)
 	}
 }
 
-// countFailures returns the rules that count by how the site answers.
-func (v *View) countFailures() map[string]bool {
-	failures := make(map[string]bool)
+func (v *View) rulesByName() map[string]Rule {
+	rules := make(map[string]Rule)
 	for _, r := range v.reader.Rules() {
-		failures[r.Name] = r.SparesOutages
+		rules[r.Name] = r
 	}
-	return failures
+	return rules
 }
 
 // addCrowd is addCrowds for one, and returns its members.
-func (v *View) addCrowd(a *Attack, failures map[string]bool) []attack.Comer {
-	c, rule := a.Crowd, a.Rules[0]
-	c.Unit = v.reader.Unit(rule, v.events.node)
-	came, kept := v.reader.Crowd(rule, c.Key, a.Began)
-	if !kept || !a.GoesOn() && came.Began.After(a.Ended) {
-		c.Says = c.sentence(failures[rule])
-		return nil
+func (v *View) addCrowd(a *Attack, rules map[string]Rule) []attack.Comer {
+	c, rule := a.Crowd, rules[a.Rules[0]]
+	c.Unit = v.reader.Unit(a.Rules[0], v.events.node)
+	came, kept := v.reader.Crowd(a.Rules[0], c.Key, a.Began)
+	if kept = kept && (a.GoesOn() || !came.Began.After(a.Ended)); !kept {
+		came = attack.Crowd{}
 	}
-	c.Count, c.Members, c.More = max(c.Count, came.Most), len(came.Members), came.Rest
+	if c.Count = max(c.Count, came.Most); c.Count > 0 && len(c.Nodes) > 0 {
+		c.Nodes = append([]NodeCount{{v.events.node, c.Count}}, c.Nodes...)
+	}
+	c.Members, c.More, c.Says = len(came.Members), came.Rest, c.sentence(&rule)
 	for i := range came.Members {
-		switch m := &came.Members[i]; {
+		m := &came.Members[i]
+		switch {
 		case m.Waits:
 			c.Waiting++
 		case !m.Succeeded:
 			c.Failed++
 		}
-		if came.Members[i].MayBeCustomer {
+		if m.MayBeCustomer {
 			c.MayBeCustomers++
 		}
 	}
@@ -98,23 +102,25 @@ func (v *View) addCrowd(a *Attack, failures map[string]bool) []attack.Comer {
 			c.Agents = append(c.Agents, CrowdAgent{one.Text, one.Share})
 		}
 	}
-	c.Says = c.sentence(failures[rule])
 	return came.Members
 }
 
 // sentence says what a crowd does: "more than 400 addresses failed at /login; on an ordinary day 9".
-func (c *Crowd) sentence(failures bool) string {
-	says := strings.Replace(c.Unit.Of(c.Count), "different addresses", "addresses", 1)
+func (c *Crowd) sentence(r *Rule) string {
+	says := strings.Replace(c.amount(r), "different addresses", "addresses", 1)
+	at := " at "
 	switch {
-	case failures && c.Unit.Exact > 0:
+	case r.SparesOutages && c.Unit.Exact > 0:
 		says += " failed"
-	case failures:
+	case r.SparesOutages:
 		says += " that failed"
+	case c.Unit.Exact == 0:
+		at = " of "
 	}
 	if path, only := strings.CutPrefix(c.Key, "path="); only && !strings.Contains(path, " ") {
-		says += " at " + path
+		says += at + path
 	} else if c.Key != "" {
-		says += " at " + c.Key
+		says += at + c.Key
 	}
 	if c.Ordinary > 0 {
 		says += "; on an ordinary day " + c.Unit.Amount(c.Ordinary)
@@ -122,12 +128,30 @@ func (c *Crowd) sentence(failures bool) string {
 	return says
 }
 
+// amount says how many there are. Different addresses of several nodes are not added up: each may have come to all.
+func (c *Crowd) amount(r *Rule) string {
+	if len(c.Nodes) < 2 && c.Count > 0 {
+		return c.Unit.Of(c.Count)
+	}
+	most, sum := uint32(0), uint64(0)
+	for _, n := range c.Nodes {
+		most, sum = max(most, n.Count), sum+uint64(n.Count)
+	}
+	switch {
+	case len(c.Nodes) < 2, r.Scope == "fleet", c.Unit.Exact > 0 && most > c.Unit.Exact:
+		return c.Unit.Of(most)
+	case r.Distinct != "":
+		return "between " + c.Unit.Amount(most) + " and " + words.Number(sum) + " " + c.Unit.Many
+	}
+	return c.Unit.Of(uint32(min(sum, math.MaxUint32)))
+}
+
 // addComers adds a page of its members to a crowd, those behind a prefix.
 func (v *View) addComers(d *AttackDetail, after netip.Prefix, limit int) {
 	if d.Crowd == nil {
 		return
 	}
-	all := v.addCrowd(&d.Attack, v.countFailures())
+	all := v.addCrowd(&d.Attack, v.rulesByName())
 	if after.IsValid() {
 		first, _ := slices.BinarySearchFunc(all, after, func(m attack.Comer, after netip.Prefix) int { return cmp.Or(m.Prefix.Compare(after), -1) })
 		all = all[first:]

@@ -40,12 +40,6 @@ type run struct {
 	crowd              *crowding // of a key without an address
 }
 
-// crowding is what is known of a run of a key without an address.
-type crowding struct {
-	with        string
-	most, limit uint32 // the greatest count that a crossing had, and its limit
-}
-
 // meet reports whether two runs belong together.
 func (r *run) meet(o *run) bool {
 	return dayOf(r.first) == dayOf(o.first) && o.first <= r.reach && r.first <= o.reach
@@ -62,9 +56,7 @@ func (r *run) join(o *run) {
 	for i := range r.hosts {
 		r.hosts[i] |= o.hosts[i]
 	}
-	if o.crowd != nil && (r.crowd == nil || o.crowd.most > r.crowd.most) {
-		r.crowd = o.crowd
-	}
+	r.crowd = r.crowd.join(o.crowd)
 }
 
 // Book keeps crossings, and has the attacks of them at any time. It is one goroutine's.
@@ -91,7 +83,7 @@ func (b *Book) Add(c *Crossing) {
 		added.kinds, added.heard = 0, c.Kind
 	}
 	if host := hostOf(c.Key); at.everybody {
-		added.crowd = &crowding{c.With, c.Count, c.Limit}
+		added.crowd = &crowding{with: c.With, most: c.Count, limit: c.Limit}
 	} else {
 		added.hosts[host/64] |= 1 << (host % 64)
 	}

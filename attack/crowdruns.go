@@ -2,8 +2,40 @@ package attack
 
 import (
 	"cmp"
+	"slices"
 	"time"
 )
+
+// crowding is what is known of a run of a key without an address.
+type crowding struct {
+	with        string
+	most, limit uint32 // the greatest count that a crossing of this node had, and its limit
+	others      []NodeCount
+}
+
+// join returns what is known of both; either may be nil.
+func (c *crowding) join(o *crowding) *crowding {
+	switch {
+	case o == nil:
+		return c
+	case c == nil:
+		both := *o
+		return &both
+	case o.most > c.most:
+		c.most, c.limit = o.most, o.limit
+	}
+	c.others = slices.Concat(c.others, o.others)
+	return c
+}
+
+// hear notes the count of another node.
+func (c *crowding) hear(node string, count uint32) {
+	if n := len(c.others); n > 0 && c.others[n-1].Node == node {
+		c.others[n-1].Count = max(c.others[n-1].Count, count)
+		return
+	}
+	c.others = append(c.others, NodeCount{node, count})
+}
 
 // crowds returns how many keys without an address a book has.
 func (b *Book) crowds() (n int) {

@@ -203,3 +203,42 @@ func BenchmarkNote(b *testing.B) {
 		c.Note(epoch, "login", "path=/login", 401, 400, ev)
 	}
 }
+
+// Nodes of a fleet have the same crowd, each with what it and the others count; what no node writes is ignored.
+func TestCrowdOfAFleet(t *testing.T) {
+	const with = "path=/login header:x-key=ab…0011223344556677"
+	crossing := func(after time.Duration, count uint32) *Crossing {
+		return &Crossing{Rule: "login", Everybody: true, With: with, Count: count, Limit: 200, Time: epoch.Add(after), Kind: Watched, Here: true}
+	}
+	books := make([]Book, 3)
+	books[0].Add(crossing(0, 380))
+	books[1].Add(crossing(3*time.Minute, 300))
+	now := epoch.Add(5 * time.Minute)
+	books[1].Add(&Crossing{Rule: "site", Key: network(1), Time: now, Until: now.Add(time.Hour), Kind: Blocked, Here: true})
+	for range 3 {
+		var told []Told
+		for i := range books {
+			told = append(told, Told{fmt.Sprint("edge-", i), books[i].Figures(now)})
+		}
+		for i := range books {
+			books[i].Hear(now, slices.Delete(slices.Clone(told), i, i+1)...)
+		}
+	}
+	for i, want := range []string{"380 [{edge-1 300}]", "300 [{edge-0 380}]", "0 [{edge-0 380} {edge-1 300}]"} {
+		rows := slices.DeleteFunc(slices.Clone(books[i].Rows(now)), func(r *Row) bool { return !r.Everybody })
+		if len(rows) != 1 || rows[0].ID != books[0].Rows(now)[0].ID || fmt.Sprint(rows[0].Most, " ", rows[0].Nodes) != want || rows[0].With != with || rows[0].Limit != 200 || !rows[0].GoesOn(now) || rows[0].Kinds != Watched {
+			t.Errorf("%d: %+v", i, rows)
+		}
+	}
+	id, at := idOf(placeOf(crossing(0, 1)), epoch.Unix()), epoch.Unix()
+	for _, text := range []string{
+		fmt.Sprintf("%s 1 %d 1 200 path=/other", id, at), fmt.Sprintf("%s 1 %d 1 200", id, at), fmt.Sprintf("%s -1 %d 1 200 %s", id, at, with),
+		fmt.Sprintf("login_everybody-00_20260301T120000Z 1 %d 1 200 %s", at, with), fmt.Sprintf("login_8.8.8.0_20260301T120000Z 1 %d 1 200 %s", at, with),
+		fmt.Sprintf("%s 1 %d 1 200 %s", strings.ToUpper(id), at, with),
+	} {
+		var b Book
+		if b.Hear(now, Told{"edge-1", text}); len(b.Rows(now)) != 0 {
+			t.Errorf("%q is heard: %+v", text, b.Rows(now)[0])
+		}
+	}
+}

@@ -2,9 +2,12 @@ package attack
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
+
+	"edgeguard/internal/safetext"
 )
 
 // What one node tells the others of its attacks, while somebody looks at them: what it refused, which no
@@ -25,7 +28,7 @@ func (b *Book) Figures(now time.Time) string {
 	told := 0
 	for _, row := range b.Rows(now) {
 		if row.Everybody {
-			continue
+			continue // behind the others: a client makes as many as it likes
 		}
 		line := fmt.Sprintf("%s %d %d %d %d\n", row.ID, row.here, row.Last.Unix(), row.own, row.Networks)
 		if told == mostTold || !row.GoesOn(now) || text.Len()+len(line) > MostFigures {
@@ -36,36 +39,56 @@ func (b *Book) Figures(now time.Time) string {
 			told++
 		}
 	}
+	for _, row := range b.Rows(now) {
+		line := fmt.Sprintf("%s %d %d %d %d %s\n", row.ID, row.Most, row.Last.Unix(), row.own, row.Limit, row.With)
+		if row.Everybody && row.own != 0 && told < mostTold && row.GoesOn(now) && text.Len()+len(line) <= MostFigures && len(strings.Fields(row.ID)) == 1 {
+			text.WriteString(line)
+			told++
+		}
+	}
 	return text.String()
+}
+
+// Told is what another node tells of its attacks.
+type Told struct{ Node, Figures string }
+
+// NodeCount is the greatest count that another node tells of a key without an address.
+type NodeCount struct {
+	Node  string
+	Count uint32
 }
 
 // Hear takes in what the other nodes tell now: what they refused is added to the rows that it is of, and an
 // attack without a block that is unknown here is one of this book. What no node writes is ignored.
-func (b *Book) Hear(now time.Time, told ...string) {
+func (b *Book) Hear(now time.Time, told ...Told) {
 	for _, all := range b.runs {
 		for _, r := range all {
 			r.elsewhere, r.networks = 0, 0
+			if r.crowd != nil {
+				r.crowd.others = nil
+			}
 		}
 	}
 	b.rows = nil
 	room := mostRuns // crossings that are added at most: the rest is told again
-	for _, text := range told {
-		b.hear(now, text, &room)
+	for _, one := range told {
+		b.hear(now, one, &room)
 	}
 }
 
-func (b *Book) hear(now time.Time, text string, room *int) {
-	if len(text) > MostFigures {
+func (b *Book) hear(now time.Time, told Told, room *int) {
+	if len(told.Figures) > MostFigures {
 		return
 	}
 	n := 0
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(told.Figures) {
 		fields := strings.Fields(line)
-		if n++; n > mostTold || len(fields) != 5 {
+		if n++; n > mostTold || len(fields) < 5 {
 			return
 		}
 		at, first, ok := parseID(fields[0])
-		ok = ok && !at.everybody
+		with := strings.Join(fields[5:], " ")
+		ok = ok && (at.everybody && at.with == fingerprint(with) && safetext.Clean(with) || !at.everybody && with == "")
 		var numbers [4]int64
 		for i := range numbers {
 			one, err := strconv.ParseInt(fields[1+i], 10, 64)
@@ -79,11 +102,14 @@ func (b *Book) hear(now time.Time, text string, room *int) {
 		if known := r != nil && r.first <= first && first <= r.reach && last <= b.runAt(at, last).reach; !known && kinds&Blocked == 0 && b.count < mostRuns/2 && *room > 0 {
 			for t := first; t <= last; t += int64(quiet / time.Second) {
 				*room--
-				b.Add(&Crossing{Rule: at.rule, Key: at.network, Time: time.Unix(t, 0), Kind: kinds, heard: true})
+				b.Add(&Crossing{Rule: at.rule, Key: at.network, Everybody: at.everybody, With: with, Limit: uint32(min(networks, math.MaxUint32)), Time: time.Unix(t, 0), Kind: kinds, heard: true})
 			}
 			r = b.runAt(at, first)
 		}
-		if r != nil && first <= r.reach {
+		if r != nil && first <= r.reach && at.everybody {
+			r.crowd.hear(told.Node, uint32(min(numbers[0], math.MaxUint32)))
+			r.refusedAt, b.rows = max(r.refusedAt, last), nil
+		} else if r != nil && first <= r.reach {
 			r.elsewhere = min(r.elsewhere+uint64(numbers[0]), mostElsewhere)
 			r.refusedAt = max(r.refusedAt, last)
 			r.networks = max(r.networks, uint32(networks))

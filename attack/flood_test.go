@@ -232,8 +232,8 @@ func TestNodesTellEachOther(t *testing.T) {
 		a.Look(now, none)
 		b.Look(now, none)
 		told, back := b.Figures(now), a.Figures(now)
-		a.Hear(now, told)
-		b.Hear(now, back)
+		a.Hear(now, Told{Figures: told})
+		b.Hear(now, Told{Figures: back})
 		if again := a.Figures(now); again != back {
 			t.Errorf("what it heard is told on:\n%s", again)
 		}
@@ -256,7 +256,7 @@ func TestHostileFigures(t *testing.T) {
 	good := func(id string) string { return fmt.Sprintf("%s 1 %d 2 1\n", id, epoch.Unix()) }
 	id := idOf(place{rule: "search", network: NetworkOf(network(3))}, epoch.Unix())
 	var b Book
-	b.Hear(epoch, good(id))
+	b.Hear(epoch, Told{Figures: good(id)})
 	if len(b.Rows(epoch)) != 1 {
 		t.Fatal("what a node writes is not heard")
 	}
@@ -266,7 +266,7 @@ func TestHostileFigures(t *testing.T) {
 		fmt.Sprintf("%s 1 %d 2 1\n", id, epoch.Add(-time.Hour).Unix()), good("search_8.0.3.0_00010101T000000Z"), good("search_8.0.3.0_22610101T000000Z"),
 	} {
 		var odd Book
-		if odd.Hear(epoch, text); len(odd.Rows(epoch)) != 0 {
+		if odd.Hear(epoch, Told{Figures: text}); len(odd.Rows(epoch)) != 0 {
 			t.Errorf("%q is heard", text)
 		}
 	}
@@ -275,7 +275,7 @@ func TestHostileFigures(t *testing.T) {
 		for j := range mostTold {
 			text.WriteString(good(idOf(place{rule: fmt.Sprint("r", i), network: NetworkOf(network(i*mostTold + j))}, epoch.Unix())))
 		}
-		b.Hear(epoch, text.String())
+		b.Hear(epoch, Told{Figures: text.String()})
 	}
 	if b.count > mostRuns/2+mostTold {
 		t.Errorf("%d runs", b.count)
@@ -285,7 +285,7 @@ func TestHostileFigures(t *testing.T) {
 // An attack that another node says to have millions of networks takes no memory for them.
 func TestToldNetworksTakeNoMemory(t *testing.T) {
 	var b Book
-	b.Hear(epoch, fmt.Sprintf("%s 1 %d 2 %d\n", idOf(place{rule: "search", network: NetworkOf(network(3))}, epoch.Unix()), epoch.Unix(), mostNetworks))
+	b.Hear(epoch, Told{Figures: fmt.Sprintf("%s 1 %d 2 %d\n", idOf(place{rule: "search", network: NetworkOf(network(3))}, epoch.Unix()), epoch.Unix(), mostNetworks)})
 	rows := b.Rows(epoch)
 	if len(rows) != 1 || rows[0].Networks != mostNetworks {
 		t.Fatalf("%+v", rows)
@@ -310,7 +310,7 @@ func TestToldMovesNothingOut(t *testing.T) {
 		}
 		told = append(told, text.String())
 	}
-	b.Hear(epoch, told...)
+	b.Hear(epoch, each(told)...)
 	b.Add(blocked("site", 9999, epoch))
 	b.Add(blocked("ended", 9998, epoch.Add(-20*time.Hour)))
 	if news := b.News(epoch, epoch.Add(-Fresh)); len(news) != 1 || news[0].Rules[0] != "site" {
@@ -335,12 +335,12 @@ func TestToldDaysAreBounded(t *testing.T) {
 		told = append(told, text.String())
 	}
 	var b Book
-	b.Hear(epoch, told...)
+	b.Hear(epoch, each(told)...)
 	once := len(b.runs)
 	if most := 1 + mostRuns/int(Memory/quiet); once == 0 || once > most {
 		t.Errorf("%d networks are heard at once, at most %d", once, most)
 	}
-	if b.Hear(epoch, told...); len(b.runs) <= once {
+	if b.Hear(epoch, each(told)...); len(b.runs) <= once {
 		t.Errorf("%d networks, and %d when told again", once, len(b.runs))
 	}
 }
@@ -350,7 +350,7 @@ func TestToldDaysAreBounded(t *testing.T) {
 func TestToldRulesAreRules(t *testing.T) {
 	for _, rule := range []string{edgeguard.ManualRule, edgeguard.OwnerRule("fail2ban"), "", "a\x1b[31mb", "a\u202eb", strings.Repeat("a", 65)} {
 		var b Book
-		if b.Hear(epoch, fmt.Sprintf("%s 1 %d 2 1\n", idOf(place{rule: rule, network: NetworkOf(network(3))}, epoch.Unix()), epoch.Unix())); len(b.Rows(epoch)) != 0 {
+		if b.Hear(epoch, Told{Figures: fmt.Sprintf("%s 1 %d 2 1\n", idOf(place{rule: rule, network: NetworkOf(network(3))}, epoch.Unix()), epoch.Unix())}); len(b.Rows(epoch)) != 0 {
 			t.Errorf("%q is heard", rule)
 		}
 	}
@@ -366,9 +366,17 @@ func FuzzHear(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		var b Book
 		b.Add(blocked("site", 1, epoch))
-		b.Hear(epoch, text)
+		b.Hear(epoch, Told{Figures: text})
 		if len(b.Rows(epoch)) > 1+mostTold || len(b.Figures(epoch)) > MostFigures {
 			t.Errorf("%d rows", len(b.Rows(epoch)))
 		}
 	})
+}
+
+// each returns what some nodes tell.
+func each(texts []string) (all []Told) {
+	for i, text := range texts {
+		all = append(all, Told{fmt.Sprint("edge-", i+2), text})
+	}
+	return all
 }

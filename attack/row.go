@@ -27,11 +27,12 @@ type Row struct {
 	ID    string
 	Group bool
 	// Everybody says that it is a key without an address: it has no networks and no addresses. With are the key's
-	// attributes as shown, Most is the greatest count that was told of it, and Limit what is allowed.
+	// attributes as shown, Most is the greatest count that this node told of it, and Limit what is allowed.
 	Everybody   bool
 	With        string
 	Most, Limit uint32
-	Rules       []string // those that refused most first
+	Nodes       []NodeCount // what other nodes count of it
+	Rules       []string    // those that refused most first
 	// Networks is how many there are, and Addresses how many keys in them: of IPv6 at most 256 a
 	// network.
 	Networks, Addresses int
@@ -231,7 +232,7 @@ func (r *Row) sum() {
 	}
 	if r.Everybody {
 		of := by[r.Rules[0]].crowd
-		r.Networks, r.Addresses, r.With, r.Most, r.Limit = 0, 0, of.with, of.most, of.limit
+		r.Networks, r.Addresses, r.With, r.Most, r.Limit, r.Nodes = 0, 0, of.with, of.most, of.limit, of.others
 	}
 	slices.SortFunc(r.Rules, func(x, y string) int {
 		return cmp.Or(cmp.Compare(by[y].refused+by[y].standing, by[x].refused+by[x].standing), cmp.Compare(by[y].kinds, by[x].kinds), cmp.Compare(x, y))
