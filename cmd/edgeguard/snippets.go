@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"edgeguard"
 	"edgeguard/cmd/edgeguard/command"
+	"edgeguard/cmd/edgeguard/nodeaddr"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/cmd/edgeguard/snippets"
 	"edgeguard/config"
@@ -20,22 +22,32 @@ import (
 func snippetsCommand(e *command.Env) *cobra.Command {
 	var v snippets.Values
 	var configFile, file, nginx string
-	var agreed bool
+	var agreed, check bool
+	var site string
 	c := &cobra.Command{
 		Use:   "snippets [NAME]",
 		Short: "Print what puts edgeguard beside a proxy or packet filter: its config, units and commands",
 		Long: `snippets NAME prints the configuration of a proxy or packet filter that uses
 edgeguard. The other files that it requires, the commands that install it, and those
 that check that it refuses follow as comments. --file prints one of them alone. The
-tests of edgeguard run the same text. Without a name it lists the names.`,
+tests of edgeguard run the same text. Without a name it lists the names.
+
+--check shows that it refuses: it blocks 127.0.0.2 on the running node, asks the site
+from there until it is refused, from 127.0.0.1 too, and lifts the block or waits until
+the answer says to come again. The site must be on this host, and the mode enforce.`,
 		Example: `  edgeguard snippets
   edgeguard snippets nginx --auth unix:/run/edgeguard/auth.sock --backend 127.0.0.1:3000
-  edgeguard snippets nginx > /etc/nginx/conf.d/site.conf`,
+  edgeguard snippets nginx > /etc/nginx/conf.d/site.conf
+  edgeguard snippets nginx --check
+  edgeguard snippets caddy --check --url https://example.org/`,
 		ValidArgs: snippets.Names(),
 		Args:      command.AtMostOneArgument("snippets: expected one of " + strings.Join(snippets.Names(), ", ")),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return listSnippets(e)
+			}
+			if check {
+				return checkSnippet(c.Context(), e, nodeaddr.Given(c), args[0], cmp.Or(site, "http://127.0.0.1:"+cmp.Or(v.Listen, "80")+"/"))
 			}
 			if args[0] == "nginx-names" && !agreed {
 				if err := refuseCached(nginx); err != nil {
@@ -48,6 +60,8 @@ tests of edgeguard run the same text. Without a name it lists the names.`,
 	}
 	f := c.Flags()
 	f.StringVar(&file, "file", "", "print this `PART` alone, such as proxy, config or service")
+	f.BoolVar(&check, "check", false, "show on the running node that it refuses")
+	f.StringVar(&site, "url", "", "--check: the site's `URL`, which is asked for on this host (default http://127.0.0.1/ with the port of --listen)")
 	f.StringVar(&v.Auth, "auth", "", "forward auth `ADDRESS` or unix:/path (default from the config, preferring a unix socket where the proxy supports it; else 127.0.0.1:9180)")
 	f.StringVar(&configFile, "config", "", "config `FILE` with the forward auth address and the state folder (default /etc/edgeguard/edgeguard.yaml if it is there)")
 	f.StringVar(&v.Listen, "listen", "", "`PORT` of the site (default 80)")

@@ -132,6 +132,13 @@ func Names() []string {
 	return names
 }
 
+// Refuses reports whether `edgeguard snippets NAME --check` shows that a snippet refuses, and
+// whether who is refused then has no answer.
+func Refuses(name string) (drops, shown bool) {
+	text, err := Text(name, "check", Values{})
+	return name == "nft" || name == "ipset", err == nil && strings.HasSuffix(text, " --check\n")
+}
+
 // About returns what the named snippet is for, in a line; "" for an unknown name.
 func About(name string) string {
 	for _, r := range recipes {
