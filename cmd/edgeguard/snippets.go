@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -43,6 +44,9 @@ the answer says to come again. The site must be on this host, and the mode enfor
 		ValidArgs: snippets.Names(),
 		Args:      command.AtMostOneArgument("snippets: expected one of " + strings.Join(snippets.Names(), ", ")),
 		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 && check {
+				return command.Usage(errors.New("snippets: --check requires the name of a snippet, such as nginx"))
+			}
 			if len(args) == 0 {
 				return listSnippets(e)
 			}
@@ -61,6 +65,7 @@ the answer says to come again. The site must be on this host, and the mode enfor
 	f := c.Flags()
 	f.StringVar(&file, "file", "", "print this `PART` alone, such as proxy, config or service")
 	f.BoolVar(&check, "check", false, "show on the running node that it refuses")
+	c.MarkFlagsMutuallyExclusive("check", "file")
 	f.StringVar(&site, "url", "", "--check: the site's `URL`, which is asked for on this host (default http://127.0.0.1/ with the port of --listen)")
 	f.StringVar(&v.Auth, "auth", "", "forward auth `ADDRESS` or unix:/path (default from the config, preferring a unix socket where the proxy supports it; else 127.0.0.1:9180)")
 	f.StringVar(&configFile, "config", "", "config `FILE` with the forward auth address and the state folder (default /etc/edgeguard/edgeguard.yaml if it is there)")

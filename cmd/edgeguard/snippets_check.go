@@ -79,9 +79,12 @@ type blocker interface {
 
 // checkSnippet is `edgeguard snippets NAME --check`.
 func checkSnippet(ctx context.Context, e *command.Env, ask nodeaddr.Ask, name, site string) error {
+	if snippets.About(name) == "" {
+		return writeSnippet(e, name, "", snippets.Values{}) // the error that names the others
+	}
 	drops, ok := snippets.Refuses(name)
 	if !ok {
-		return command.Usage(fmt.Errorf("snippets: %s refuses nothing by itself: run the commands of `edgeguard snippets %s --file check`", name, name))
+		return command.Usage(fmt.Errorf("snippets: %s has no --check: run the commands of `edgeguard snippets %[1]s --file check`", name))
 	}
 	at, err := url.Parse(site)
 	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
