@@ -100,6 +100,7 @@ func TestSearch(t *testing.T) {
 	for asked, want := range map[string]string{
 		"who is blocked and why?": "tasks#who-is-blocked",
 		"unblock for good":        "tasks#unblock-and-allow",
+		"count POST /login":       "tasks#in-the-config",
 		"429 an hour ago":         "tasks#who-is-blocked",
 		"undo an import":          "tasks#block-by-hand",
 		"threshold for an hour":   "tasks#rules-and-thresholds",

@@ -20,6 +20,9 @@ const (
 	longestAsk = 200
 )
 
+// why are the pages for who asks why it is as it is, and not what to do.
+var why = []string{"architecture", "benchmarks", "comparison", "detection", "figures"}
+
 // small are words that say nothing of what is searched.
 var small = strings.Fields("a an and are by can do does for from how i in is it my of on or the to was what when where which who why with")
 
@@ -54,6 +57,11 @@ func wordsOf(text string) []string {
 	if len(telling) == 0 {
 		telling = all
 	}
+	for i, w := range telling {
+		if len(w) > 4 { // of many things or of one
+			telling[i] = strings.TrimSuffix(w, "s")
+		}
+	}
 	slices.Sort(telling)
 	telling = slices.Compact(telling)
 	return telling[:min(mostWords, len(telling))]
@@ -86,7 +94,7 @@ func (s *Section) look(asked []string) Found {
 				begins = 1
 			}
 		}
-		if headingLevel(line) == 0 && in > best {
+		if saysSomething(line) && (in > best || f.Line == "") {
 			best, f.Line = in, line
 		}
 	}
@@ -100,10 +108,18 @@ func (s *Section) look(asked []string) Found {
 		return f
 	}
 	f.rank = 1000*all + 100*inHeading + 10*best + 50*begins
-	if s.Page.Name == "tasks" || strings.HasPrefix(s.Page.Name, "start/") {
+	switch name := s.Page.Name; {
+	case name == "tasks", strings.HasPrefix(name, "start/"):
 		f.rank += 105
+	case slices.Contains(why, name):
+		f.rank -= 105
 	}
 	return f
+}
+
+// saysSomething says whether a line can stand for its section.
+func saysSomething(line string) bool {
+	return headingLevel(line) == 0 && strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "<!--") && !strings.HasPrefix(line, "```")
 }
 
 // beginsWord says whether a word of the text begins as asked: "block" finds blocks, and

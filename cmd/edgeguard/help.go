@@ -101,7 +101,9 @@ func printHelp(e *command.Env, root *cobra.Command, args []string) error {
 // printFound prints the sections that have the words of a topic.
 func printFound(e *command.Env, root *cobra.Command, topic string) error {
 	found := help.Search(topic, helpFound)
-	if len(found) == 0 {
+	if use, ok := otherWords[strings.ToLower(topic)]; ok {
+		fmt.Fprintf(e.Stdout, "here it is\n    %s\n", use)
+	} else if len(found) == 0 {
 		names := topics()
 		for _, c := range root.Commands() {
 			names = append(names, c.Name())
