@@ -40,6 +40,8 @@ type Rule struct {
 	Wide []Wide `json:"wide,omitempty"`
 	// Candidates are what other thresholds would have done.
 	Candidates []Candidate `json:"candidates,omitempty"`
+	// Learned is set where the config leaves the threshold to what the node sees.
+	Learned *Learned `json:"learned,omitempty"`
 	// Overlay is set where the threshold is not the config's. Fleet is the threshold
 	// that was set for the whole fleet, in force here or not.
 	Overlay *Overlay        `json:"overlay,omitempty"`

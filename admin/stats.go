@@ -28,6 +28,8 @@ type Stats struct {
 	Ready bool `json:"ready"`
 	// Health is a row for each part of the node, the worst first.
 	Health []HealthRow `json:"health,omitempty"`
+	// Learned is what the rules have learned whose thresholds are left to what the node sees.
+	Learned []Learned `json:"learned,omitempty"`
 	// Needs are what an operator should look at beside the alarms.
 	Needs []Need `json:"needs,omitempty"`
 

@@ -102,6 +102,9 @@ func (c *presetChanges) apply(all []shippedRule) []shippedRule {
 	if c.action.Given() {
 		action := actions[c.action.Choice("block", "deny", "shadow")]
 		for i := range all {
+			if all[i].spec.Key.Everybody {
+				continue // another action would refuse everybody
+			}
 			all[i].spec.Action = action
 			all[i].disarm()
 		}

@@ -97,7 +97,7 @@ presets:
         wide: strict
         match: {host: shop.example, not: {path: /wp-login.php}}
         candidates: 30
-    without: [login-day, login-net, refused, xmlrpc-browser, xmlrpc-agents, xmlrpc, xmlrpc-day, authors, forms, files, assets, xmlrpc-refused]
+    without: [login-day, login-net, login-crowd, refused, xmlrpc-browser, xmlrpc-agents, xmlrpc, xmlrpc-day, authors, forms, files, assets, xmlrpc-refused]
 `)
 	if got := names(c); !slices.Equal(got, []string{"wordpress/login"}) {
 		t.Fatalf("rules %v", got)
@@ -124,7 +124,7 @@ func TestPresetAction(t *testing.T) {
 		"wordpress/login": edgeguard.ActionDeny, "wordpress/login-day": edgeguard.ActionDeny, "wordpress/login-net": edgeguard.ActionDeny,
 		"wordpress/refused": edgeguard.ActionBlock, "wordpress/xmlrpc": edgeguard.ActionBlock, "wordpress/xmlrpc-browser": edgeguard.ActionBlock,
 		"wordpress/xmlrpc-agents": edgeguard.ActionBlock, "wordpress/xmlrpc-day": edgeguard.ActionShadow, "wordpress/authors": edgeguard.ActionBlock,
-		"wordpress/forms": edgeguard.ActionShadow, "wordpress/files": edgeguard.ActionBlock,
+		"wordpress/forms": edgeguard.ActionShadow, "wordpress/files": edgeguard.ActionBlock, "wordpress/login-crowd": edgeguard.ActionShadow,
 		"wordpress/assets": edgeguard.ActionShadow, "wordpress/xmlrpc-refused": edgeguard.ActionBlock,
 	}
 	for _, r := range c.Rules.Rules {
@@ -175,7 +175,7 @@ func TestPresetsUnsupplied(t *testing.T) {
 	}
 	c := parse(t, "presets: [web, joomla]\nlisten: {auth: 'unix:/run/a.sock'}\n")
 	got := texts(c)
-	if len(got) != 2 || !strings.Contains(got[0], "yaml:1:11: presets[0]: web/payments, web/misdirected, web/misdirected-tls, web/scripts, web/scripts-any, web/scripts-net, web/scripts-day, web/scripts-again, web/hidden, web/forms, web/probing, web/probing-any count nothing: no configured sensor reports response events") ||
+	if len(got) != 2 || !strings.Contains(got[0], "yaml:1:11: presets[0]: web/payments, web/misdirected, web/misdirected-tls, web/scripts, web/scripts-any, web/scripts-net, web/scripts-day, web/scripts-again, web/scripts-crowd, web/hidden, web/forms, web/probing, web/probing-any count nothing: no configured sensor reports response events") ||
 		!strings.Contains(got[1], "yaml:1:16: presets[1]: the preset joomla counts nothing: no configured sensor reports response events") {
 		t.Errorf("%q", got)
 	}
@@ -252,7 +252,7 @@ func TestPresetsWideValues(t *testing.T) {
 		c := parse(t, "presets: "+p.String()+"\n")
 		for i := range c.Rules.Rules {
 			r := &c.Rules.Rules[i]
-			if c.Rules.Meters[r.Meter].Distinct == 0 {
+			if m := &c.Rules.Meters[r.Meter]; m.Distinct == 0 || m.Everybody {
 				continue
 			}
 			widths := ""

@@ -47,6 +47,14 @@ func limitText(limit uint32, meter *rules.Meter) string {
 	return fmt.Sprint(limit)
 }
 
+// thresholdText writes a threshold with the limit beside it. One that is learned is each node's own.
+func thresholdText(rule *rules.Rule, meter *rules.Meter) string {
+	if rule.Learned {
+		return "learned # from seven days of this site; until then the rule tells nothing"
+	}
+	return fmt.Sprintf("%d # limit %s%s", rule.Threshold, limitText(rule.Limit, meter), rateText(rule, meter))
+}
+
 // rateText writes what a limit comes to that all clients share.
 func rateText(rule *rules.Rule, meter *rules.Meter) string {
 	if !meter.Everybody {
@@ -75,7 +83,7 @@ func (p *printer) rule(spec *rules.Spec, rule *rules.Rule, meter *rules.Meter) {
 	if spec.When != "" {
 		p.Field(2, "when", yaml.Quote(spec.When))
 	}
-	p.Field(2, "threshold", fmt.Sprintf("%d # limit %s%s", rule.Threshold, limitText(rule.Limit, meter), rateText(rule, meter)))
+	p.Field(2, "threshold", thresholdText(rule, meter))
 	if rule.People.Count > 0 {
 		p.Field(2, "people", fmt.Sprintf("{count: %d, scene: %s}", rule.People.Count, yaml.Quote(rule.People.Scene)))
 	}

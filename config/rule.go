@@ -42,7 +42,7 @@ func ruleFields(spec *rules.Spec) yaml.Fields {
 		"match":     func(n yaml.Node) { readMatch(n, &spec.Match) },
 		"key":       func(n yaml.Node) { readKey(n, &spec.Key) },
 		"window":    func(n yaml.Node) { spec.Window = n.Duration(time.Minute) },
-		"threshold": func(n yaml.Node) { spec.Threshold = n.Whole(1, math.MaxUint32) },
+		"threshold": func(n yaml.Node) { readThreshold(n, spec) },
 		"guard":     func(n yaml.Node) { spec.Guard = n.Decimal() },
 		"candidates": func(n yaml.Node) {
 			spec.Candidates = nil
@@ -65,6 +65,16 @@ func ruleFields(spec *rules.Spec) yaml.Fields {
 		"people":        func(n yaml.Node) { readPeople(n, &spec.People) },
 		"on_fleet_loss": func(n yaml.Node) { spec.OnFleetLoss = losses[n.Choice("local", "open", "closed")] },
 	}
+}
+
+// readThreshold reads a number, or that the node learns it. Until then the rule has the greatest that
+// can be learned.
+func readThreshold(n yaml.Node, spec *rules.Spec) {
+	if spec.Learned = n.Says("learned"); spec.Learned {
+		spec.Threshold, spec.Pending = rules.MaxDistinct, true
+		return
+	}
+	spec.Threshold, spec.Pending = n.Whole(1, math.MaxUint32), false
 }
 
 // readPeople reads what is known of people.

@@ -91,7 +91,10 @@ func (n *Node) listParts() parts {
 	return slices.Concat(parts{
 		{name: "alarms", check: n.alarms.Again},
 		{name: "sweep", check: n.sweep},
-		{name: "overlay", check: n.lifecycle.overlay.EndDue},
+		{name: "overlay", check: func(now time.Time) {
+			n.lifecycle.overlay.EndDue(now)
+			n.lifecycle.overlay.Learn(now)
+		}},
 	}, n.sensors, parts{
 		{name: "uncounted", check: n.uncounted.Check},
 		{name: "dominant", seldom: (&checks.Dominant{Current: n.pipeline.Current, Alarms: n.alarms}).Check},

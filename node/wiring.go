@@ -178,7 +178,7 @@ func (n *Node) wireAdmin(s supervisor.Config, c *config.Config) {
 	view := admin.NewView(shown, events)
 	n.kept = &eventKeeper{log: kept, clock: n.clock, alarms: n.alarms, leftOut: n.journal.leave}
 	n.lifecycle.overlay = overlay.New(overlay.Deps{
-		State: c.State, Now: n.clock.Now, Epoch: n.clock.Epoch, Replace: n.retune, List: n.list, Outcome: view.Outcome, ConfirmShare: confirmShare,
+		State: c.State, Now: n.clock.Now, Epoch: n.clock.Epoch, Replace: n.retune, List: n.list, Learned: shown.Learned, Outcome: view.Outcome, ConfirmShare: confirmShare,
 		Detector: func() *detector.Detector { return n.pipeline.Current().Detector }, Alarms: n.alarms, Log: n.options.Log,
 		Audit: func(who, action, rule, detail string) {
 			view.Record(admin.Audit{Who: who, Action: action, Target: rule, Detail: detail, Result: "ok"})
@@ -207,7 +207,9 @@ func (n *Node) ruleFacts() fleet.RuleFacts {
 	for i := range g.Config.Rules.Rules {
 		r := &g.Config.Rules.Rules[i]
 		one := fleet.RuleFact{Name: r.Name, Meter: g.Config.Rules.Meters[r.Meter].Fingerprint, Limit: r.Limit, Action: r.Action.String()}
-		if o, _ := n.lifecycle.overlay.Shown(r.Name); o != nil {
+		if r.Learned { // by each node
+			one.Limit = 0
+		} else if o, _ := n.lifecycle.overlay.Shown(r.Name); o != nil {
 			one.Base = r.Guard.Limit(o.Base)
 		}
 		facts.Rules = append(facts.Rules, one)

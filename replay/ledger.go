@@ -3,6 +3,7 @@ package replay
 import (
 	"encoding/binary"
 	"net/netip"
+	"slices"
 	"time"
 
 	"edgeguard"
@@ -58,9 +59,10 @@ type account struct {
 
 // meterBook is what one meter counted.
 type meterBook struct {
-	tally *tuning.Tally
-	names names
-	wide  networks
+	tally  *tuning.Tally
+	names  names
+	wide   networks
+	learns bool // a rule of it learns its threshold by days
 }
 
 func newLedger(c *Config) *ledger {
@@ -73,7 +75,8 @@ func newLedger(c *Config) *ledger {
 	}
 	for i := range set.Meters {
 		m := &set.Meters[i]
-		l.meters = append(l.meters, meterBook{tally: tuning.NewTally(tuning.ConfigOf(m)), names: names{meter: m}})
+		learns := slices.ContainsFunc(m.Rules, func(i int) bool { return set.Rules[i].Learned })
+		l.meters = append(l.meters, meterBook{tally: tuning.NewTally(tuning.ConfigOf(m)), names: names{meter: m}, learns: learns})
 	}
 	return l
 }
@@ -82,6 +85,9 @@ func newLedger(c *Config) *ledger {
 func (l *ledger) counted(meter int, event *edgeguard.Event, count, cost uint32) {
 	book := &l.meters[meter]
 	book.tally.Event(book.names.meter.TopCount(count))
+	if book.learns {
+		book.tally.NoteDay(event.Time, book.names.meter.TopCount(count))
+	}
 	book.names.remember(event, count, cost)
 }
 

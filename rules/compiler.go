@@ -53,6 +53,7 @@ func (c *compiler) addRule(spec *Spec) {
 	meter, canonical := c.meter(spec)
 	c.fillLimits(&rule, spec)
 	c.fillAction(&rule, spec, &meter)
+	c.checkLearned(&rule, &meter)
 	c.fillFleet(&rule, spec)
 	c.fillWide(&rule, spec, &meter)
 
@@ -181,6 +182,9 @@ func (c *compiler) fillLimits(rule *Rule, spec *Spec) {
 	}
 	most := spec.mostLimit()
 	rule.Limit = c.limit("threshold", rule.Guard, spec.Threshold, most)
+	if rule.Learned, rule.Pending = spec.Learned, spec.Learned && spec.Pending; rule.Pending {
+		rule.Limit = edgeguard.MaxLimit + 1 // a key has room for far fewer different addresses
+	}
 	if len(spec.Candidates) > MaxCandidates {
 		c.problem("candidates", flaw{fmt.Sprintf("too many candidates: %d", len(spec.Candidates)), fmt.Sprintf("use at most %d", MaxCandidates)})
 		return

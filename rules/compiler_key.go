@@ -83,3 +83,15 @@ func (c *compiler) bits(path string, bits, usual, most int) uint8 {
 	}
 	return uint8(bits)
 }
+
+// checkLearned holds a threshold that is learned to where a wrong one does little: the rule tells, and
+// counts what one address adds 1 to.
+func (c *compiler) checkLearned(rule *Rule, m *Meter) {
+	switch {
+	case !rule.Learned:
+	case m.Distinct != DistinctAddress:
+		c.problem("threshold", flaw{"learned is for rules that count different addresses", "write a number, or set count: {distinct: address}"})
+	case rule.Action != edgeguard.ActionShadow:
+		c.problem("threshold", flaw{"a threshold that is learned refuses nobody: who attacks for days has a part in it", "write a number, or set action: shadow"})
+	}
+}

@@ -14,6 +14,8 @@ type Rule struct {
 	// Threshold is what the operator set, Limit what counts are compared
 	// with: a count above it crosses.
 	Threshold, Limit uint32
+	// Learned and Pending are as in Spec. While it is pending no count is above Limit.
+	Learned, Pending bool
 	Guard            Guard
 	Action           edgeguard.Action // block, deny or shadow
 	BlockFor         time.Duration    // how long a block lasts, the first of a key's if there is Escalate

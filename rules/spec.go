@@ -23,6 +23,9 @@ type Spec struct {
 	Window time.Duration
 	// Threshold is the cost per window and key that the rule allows. Required.
 	Threshold uint32
+	// Learned says that the author left the threshold to what the node sees, and Pending that it
+	// has not seen enough: such a rule counts, and tells nothing.
+	Learned, Pending bool
 	// Guard is the part of the threshold that is used, a decimal above 0 and
 	// up to 1: "0.95" by default. See [Guard].
 	Guard string

@@ -68,8 +68,9 @@ type Window struct {
 // History is what is kept of all meters. The zero value is ready. It is safe for
 // concurrent use.
 type History struct {
-	mu      sync.Mutex // guards series and changes
+	mu      sync.Mutex // guards series, days and changes
 	series  map[Meter]*series
+	days    map[Meter][]Day // the oldest first, and the one under way last
 	changes uint64
 }
 

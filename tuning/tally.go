@@ -53,6 +53,8 @@ type Tally struct {
 	Top *Top
 	// Unit is what all these counts are of.
 	Unit words.Measure
+	// Days are the greatest counts of days, of a meter by which a threshold is learned.
+	Days []Day
 
 	noun string // what the events are called
 	keys Noun

@@ -54,6 +54,9 @@ func newRuleLine(r admin.Rule) ruleLine {
 	return line
 }
 
+// Waits reports whether the rule has not learned its limit.
+func (l *ruleLine) Waits() bool { return l.Learned != nil && l.Learned.Pending }
+
 func (p *ruleHandlers) rules(_ http.ResponseWriter, r *http.Request) (string, any) {
 	shown := &rulesPage{frame: p.frames.of(r, "rules", "Rules")}
 	refused, now := refusedByRule(p.reader.Day(), p.reader.Now()), p.reader.Now()

@@ -224,6 +224,9 @@ func (t *tunePage) Says() string {
 	if t.Scope == "fleet" {
 		text += " on this node"
 	}
+	if t.Waits() {
+		return text + ". The rule has no limit, and tells nothing."
+	}
 	return fmt.Sprintf("%s. The live limit of %s (threshold %s) is exceeded by %s.", text, t.Unit.Of(t.Limit), words.Number(t.Threshold)+t.Unit.Note(), t.overLive())
 }
 

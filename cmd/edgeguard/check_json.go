@@ -45,6 +45,7 @@ type checkProblem struct {
 type checkRule struct {
 	Name      string `json:"name"`
 	Threshold uint32 `json:"threshold"`
+	Learned   bool   `json:"learned,omitempty"` // by each node: these are the greatest
 	Guard     string `json:"guard"`
 	Limit     uint32 `json:"limit"`
 	Window    int    `json:"window_seconds"`
@@ -84,7 +85,10 @@ func (r *checkReport) describe(ctx context.Context, c *config.Config) (err error
 		one := &c.Rules.Rules[i]
 		shown := checkRule{
 			Name: one.Name, Threshold: one.Threshold, Guard: one.Guard.String(), Limit: one.Limit, Action: one.Action.String(),
-			Window: inSeconds(c.Rules.Meters[one.Meter].Window),
+			Window: inSeconds(c.Rules.Meters[one.Meter].Window), Learned: one.Learned,
+		}
+		if one.Pending {
+			shown.Limit = one.Guard.Limit(one.Threshold) // the greatest that it can learn
 		}
 		if one.Action == edgeguard.ActionBlock {
 			shown.BlockFor = inSeconds(one.BlockFor)

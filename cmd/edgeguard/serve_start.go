@@ -98,6 +98,10 @@ func printLimit(e *command.Env, r *rules.Rule, m *rules.Meter) {
 	if r.Action == edgeguard.ActionBlock {
 		what += " for " + words.Span(r.BlockFor)
 	}
+	if r.Pending {
+		fmt.Fprintf(e.Stdout, "rule %s: no limit until seven days of this site were seen: %s\n", r.Name, what)
+		return
+	}
 	fmt.Fprintf(e.Stdout, "rule %s: over %s in %s (threshold %s × guard %s%s): %s\n", r.Name,
 		m.MeasureOf().Allowed(r.Limit), words.Span(m.Window), words.Number(r.Threshold), r.Guard, m.MeasureOf().Note(), what)
 }

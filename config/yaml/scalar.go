@@ -43,6 +43,12 @@ func (n Node) Literal() (string, bool) {
 	return "", false
 }
 
+// Says reports whether it is this word, where another value may be of another type.
+func (n Node) Says(word string) bool {
+	v, ok := n.ast.(*ast.StringNode)
+	return ok && n.within() && v.Value == word
+}
+
 // Word reads text or a number, as it is written.
 func (n Node) Word() (string, bool) {
 	text, ok := n.literalWord()

@@ -225,8 +225,8 @@ var stopsToday = map[string]int{
 	"single-sign-on, attacked": 1, "retries, attacked": 5,
 }
 
-// passesToday are the attacks that neither stops nor tells of.
-var passesToday = []string{"residential", "scrapers", "agent-payload"}
+// passesToday are the attacks that neither stops nor tells of, without the rules whose limits a node learns.
+var passesToday = []string{"residential", "stuffing-500", "scrapers", "agent-payload"}
 
 // TestScenes plays the scenes to what packages install and the preset api: nobody is
 // stopped but where it is known, attackers in outages are, and where all is as it
@@ -287,4 +287,18 @@ func TestScenesCanFail(t *testing.T) {
 			t.Errorf("%s: the examples of old block nobody", name)
 		}
 	}
+}
+
+// TestCrowds holds what the rules tell that count everybody together: nothing where no crowd attacks, and crowds
+// within an hour.
+func TestCrowds(t *testing.T) {
+	fulltest.Only(t)
+	var out bytes.Buffer
+	data := filepath.Dir(realdata.Path(t, labelsFile))
+	if err := run(context.Background(), []string{"-data", data, "-crowds", "-seeds", "1"}, &out, &out); err != nil {
+		t.Fatal(err)
+	}
+	hasLines(t, &out, "| "+realLogs+" | 9 | 0 | 0 |", "| "+peoplesScenes+" | 41 | 0 | 0 |", "| "+busyScenes+" | 2 | 0 | 0 |", "| "+outageScenes+" | 13 | 0 | 0 |",
+		"| residential | login/failed-crowd | 100 | 22m |", "| stuffing-500 | login/failed-crowd | 100 | 1m |", "| scrapers | – | 0 | never |",
+		"| "+crowded+" | wordpress/login-crowd, path=/wp-login | 100 | at 2016-03-27 11:27:35; at most 154 |")
 }

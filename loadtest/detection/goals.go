@@ -75,7 +75,7 @@ func (s *judged) printPeople(out io.Writer) {
 			fates[s.scenes[i].fate()]++
 		}
 	}
-	fmt.Fprintf(out, "| the 19 kinds of attacks: pass | ≤ 10 | %d; %d stopped, %d told |\n", fates["passes"], fates["stopped"], fates["told"])
+	fmt.Fprintf(out, "| the 20 kinds of attacks: pass | ≤ 10 | %d; %d stopped, %d told |\n", fates["passes"], fates["stopped"], fates["told"])
 }
 
 // scene returns the figures of a scene.

@@ -10,6 +10,7 @@
 //	go run ./loadtest/detection -formats           which test logs of peers can be read
 //	go run ./loadtest/detection -tune              what tune proposes and what the front page tells, beside the rules as they are
 //	go run ./loadtest/detection -guard             what it costs and gains to have a site look as if it failed, and whom outages block
+//	go run ./loadtest/detection -crowds            what rules tell that count everybody together, by limits that are learned
 //	go run ./loadtest/detection -customers         of whom a node says that he may be a customer
 //
 // The labelled logs are in a folder: labels-web.tsv says who is who (folder,
@@ -68,6 +69,7 @@ func run(ctx context.Context, args []string, out, notes io.Writer) (err error) {
 	tune := flags.Bool("tune", false, "judge what tune proposes for the labelled logs, and no rules")
 	guard := flags.Bool("guard", false, "judge the outage guard: its price, and whom outages block by what a client is spared in a day")
 	customers := flags.Bool("customers", false, "judge of whom a node says that he may be a customer, and no rules")
+	crowds := flags.Bool("crowds", false, "judge what rules tell whose limits each node learns, and nothing else")
 	every := flags.Bool("all", false, "also each rule, and the scenes in which nobody is stopped")
 	list := flags.String("list", "", "addresses of the half that rules are tuned on: missed attackers, unknown ones that were blocked, or benign ones that were")
 	page := flags.String("write", "", "also put the tables in the place of those with the same header in this `file`, such as docs/detection.md")
@@ -84,6 +86,9 @@ func run(ctx context.Context, args []string, out, notes io.Writer) (err error) {
 	}
 	if *formats {
 		return printFormats(out, *data)
+	}
+	if *crowds {
+		return printCrowds(ctx, out, *data, *seeds)
 	}
 	sets, err := rulesets(*names, *own)
 	if err != nil {

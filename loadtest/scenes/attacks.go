@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// attacks are the 19 kinds that were found to pass what shipped (issue 27), each
-// with readers of the same site.
+// attacks are kinds that were found to pass what shipped, each with readers of the same site.
 var attacks = []Scene{
 	{Name: "stuffing-200", Says: "passwords tried every 5 s for 3 hours at a form that answers 200 whatever comes", Kind: Attack, play: stuffing200},
 	{Name: "login-paths", Says: "20 addresses, each tries passwords every 2 s at one of 20 common paths of logins, answered 401", Kind: Attack, play: loginPaths},
 	{Name: "residential", Says: "2,000 addresses of 3 tries each at a login, in 8 hours", Kind: Attack, play: residential},
+	{Name: "stuffing-500", Says: "500 addresses share a list: 20 passwords each at a login, in 2 hours", Kind: Attack, play: stuffing500},
 	{Name: "scraper", Says: "one address reads 2 pages a second, 86,400 in all", Kind: Attack, play: scraper},
 	{Name: "scrapers", Says: "100 addresses read 432,000 pages in a day", Kind: Attack, play: scrapers},
 	{Name: "slow-scan", Says: "a list of folders and pages, one in 15 s, for 4 hours", Kind: Attack, play: slowScan},
@@ -78,6 +78,16 @@ func residential(l *log) {
 		for range 3 {
 			l.post(b, at, "/login", 401, origin+"/login")
 			at += int64(l.between(5, 120))
+		}
+	}
+}
+
+func stuffing500(l *log) {
+	l.readers(60, 2)
+	for n := range 500 {
+		b := l.attacker(scattered(n), pick(l, append(agents, phoneAgents...)))
+		for range 20 {
+			l.post(b, l.in(morning, 2*hour), "/login", 401, origin+"/login")
 		}
 	}
 }

@@ -92,6 +92,34 @@ func (l *log) dav(b *browser, at int64, method, target string, status int) {
 	l.lines = append(l.lines, line{at, b.addr, method, target, status, l.between(200, 3000), "", b.agent})
 }
 
+// sale is a shop's evening.
+func sale(l *log) { l.crowd(4000, 4*hour, 4, "/sale/") }
+
+// mailing is the hours after a mail was sent to all customers.
+func mailing(l *log) { l.crowd(5000, 3*hour, 10, "/news/spring-offer/") }
+
+// crowd has so many come for one page, half of them in the first half hour. One in logins logs in, and one in ten
+// of these mistypes.
+func (l *log) crowd(people int, span int64, logins int, page string) {
+	for n := range people {
+		b := &browser{addr: scattered(n), agent: pick(l, append(agents, phoneAgents...)), cached: true}
+		at := l.in(morning+10*hour, 30*minute)
+		if n%2 == 1 {
+			at = l.in(morning+10*hour, span)
+		}
+		l.get(b, at, page, 200, "")
+		if !l.one(logins) {
+			continue
+		}
+		l.get(b, at+20, "/login", 200, origin+page)
+		for at += 30; l.one(10); at += int64(l.between(5, 20)) {
+			l.post(b, at, "/login", 401, origin+"/login")
+		}
+		l.post(b, at, "/login", 302, origin+"/login")
+		l.get(b, at+5, "/account/orders", 200, origin+"/account")
+	}
+}
+
 // finder: for each folder and file Finder asks for its twin ._name, which is on
 // no server, and for a few files that only Macs have.
 func finder(l *log) {

@@ -38,5 +38,7 @@ var crowds = []Scene{
 	{Name: "windows-webdav", Says: "Windows with a WebDAV folder: desktop.ini, and ~$ of each document that is opened", play: windowsWebDAV},
 	{Name: "feed-farm", Says: "a feed reader's server that reads 400 feeds, of which 60 are gone", play: feedFarm},
 	{Name: "prefetch", Says: "a site whose pages have 8 dead links each, which browsers prefetch", play: prefetch},
+	{Name: "sale", Says: "a sale's evening: 4,000 shoppers at home, half of them in the first half hour; a quarter log in, of whom 10 % mistype", play: sale},
+	{Name: "mailing", Says: "a mail to customers: 5,000 open its page within 3 hours, half of them in the first half hour; one in ten logs in", play: mailing},
 	{Name: "crawler-migration", Says: "an unverified crawler that asks for 24 scripts of the old site a minute", play: crawlerMigration},
 }

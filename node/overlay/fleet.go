@@ -125,7 +125,8 @@ func (o *Control) below(rule string) uint32 {
 			return l.Decides().Threshold
 		}
 	}
-	return specOf(o.base, rule).Threshold
+	i := slices.IndexFunc(o.base.Specs, func(s rules.Spec) bool { return s.Name == rule })
+	return o.learnedSpec(o.base, i).Threshold
 }
 
 // Shown returns what decides of a rule instead of the config's threshold, and the
@@ -200,8 +201,7 @@ func (f FleetPart) Take(ctx context.Context, news []fleet.ThresholdRecord) {
 			written = false
 			return nil, err
 		}
-		o.keep(m)
-		return m.config, nil
+		return o.keep(m), nil
 	})
 	if !written {
 		o.from.Alarms.Begins(o.from.Now(), alarm.Overlay, "fleet", "a threshold of the fleet is not in force here, because it cannot be written: "+err.Error())

@@ -105,7 +105,7 @@ func rebase(base *config.Config, i int, r config.RuleOverlay) (config.RuleOverla
 // force, or one of the config's, is left out as long as it is.
 func applied(spec rules.Spec, r config.RuleOverlay) rules.Spec {
 	if r.Threshold > 0 {
-		spec.Threshold = r.Threshold
+		spec.Threshold, spec.Pending = r.Threshold, false
 	}
 	if r.Shadow {
 		spec.Action = edgeguard.ActionShadow

@@ -36,6 +36,8 @@ type Deps struct {
 	// Detector returns the one that decides, List what it asks first.
 	Detector func() *detector.Detector
 	List     *blocklist.List
+	// Learned returns the threshold that ordinary days of this site speak for; 0 for none yet.
+	Learned func(*rules.Meter) uint32
 	// Outcome returns what a threshold would do; false where it cannot be said.
 	Outcome func(ctx context.Context, rule string, threshold uint32) (admin.Outcome, bool)
 	// ConfirmShare returns the share of the requests above which a threshold that
@@ -83,8 +85,7 @@ func (o *Control) On(base *config.Config) *config.Config {
 	if err := o.write(&m); err != nil {
 		o.from.Alarms.Happened(o.from.Now(), alarm.Overlay, o.path, "the ended overlay is still in its file, because it cannot be written: "+err.Error())
 	}
-	o.keep(m)
-	return m.config
+	return o.keep(m)
 }
 
 // readFiles reads what was kept, once.
@@ -119,10 +120,11 @@ func (o *Control) write(m *merged) error {
 	return write(o.path, m.kept)
 }
 
-// keep has m be what is in force.
-func (o *Control) keep(m merged) {
-	o.kept, o.book = m.kept, m.book
+// keep has m be what is in force, and returns its config.
+func (o *Control) keep(m merged) *config.Config {
+	o.kept, o.book, m.config = m.kept, m.book, o.learned(m.config)
 	o.show(m)
+	return m.config
 }
 
 // report logs what became of the overlay on top of another config.
@@ -208,8 +210,7 @@ func (o *Control) put(next func() (merged, *call.Problem)) *call.Problem {
 			p = call.NewProblem(http.StatusInternalServerError, "", "nothing was changed, because the overlay cannot be written: "+err.Error(), "make room in "+o.from.State+" and see that edgeguard may write there")
 			return nil, p
 		}
-		o.keep(m)
-		return m.config, nil
+		return o.keep(m), nil
 	})
 	if err != nil && p == nil {
 		p = call.NewProblem(http.StatusServiceUnavailable, "", err.Error(), "try again when it runs")

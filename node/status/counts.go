@@ -39,6 +39,9 @@ func (s *Status) Rules() []admin.Rule {
 			w := &r.Widths[k]
 			shown.Wide = append(shown.Wide, admin.Wide{Bits: int(w.Bits), Limit: w.Limit, Times: w.Times, Action: w.ActionName(), Crossings: s.crossingsOf(r, w.Bits)})
 		}
+		if shown.Learned = s.learned(r, m); r.Pending {
+			shown.Limit = r.Guard.Limit(r.Threshold) // the greatest that it can learn
+		}
 		s.addOverlay(&shown, g.Detector.Tallies(i))
 		out = append(out, shown)
 	}
@@ -122,6 +125,9 @@ func (s *Status) Top(now time.Time, n int) []admin.KeyCount {
 			}
 			key := keyOf(meter, e)
 			for _, i := range meter.Rules {
+				if set[i].Pending {
+					continue // it has no limit to be near to
+				}
 				top.add(admin.KeyCount{Rule: set[i].Name, Key: key, Count: meter.TopCount(e.Count), Limit: set[i].Limit, Unit: unit})
 			}
 		})

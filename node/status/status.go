@@ -250,6 +250,12 @@ func (s *Status) Stats() admin.Stats {
 		out.Needs = append(out.Needs, need)
 	}
 	out.Needs = append(out.Needs, s.advised(g)...)
+	for i := range g.Config.Rules.Rules {
+		r := &g.Config.Rules.Rules[i]
+		if l := s.learned(r, &g.Config.Rules.Meters[r.Meter]); l != nil {
+			out.Learned = append(out.Learned, *l)
+		}
+	}
 	slices.SortFunc(out.Decisions, func(a, b admin.Decisions) int {
 		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Action, b.Action), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Count, b.Count))
 	})

@@ -215,6 +215,9 @@ func NormalOf(t *tuning.Tally, book *Book) *Normal {
 func (b *Book) Suggest(q Question) tuning.Suggestion {
 	limitOf := q.Rule.Guard.Limit
 	var s tuning.Suggestion
+	if q.Rule.Learned {
+		return q.Tally.SuggestLearned(limitOf)
+	}
 	if b.Len() > 0 {
 		highest := uint32(0)
 		if q.Normal != nil {

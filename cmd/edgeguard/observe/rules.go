@@ -127,10 +127,15 @@ func drawRules(p *command.Env, all []ruleJSON) {
 	t.Numbers(output.Red, "over", "blocked")
 	for i := range all {
 		r := &all[i]
-		t.Row(r.Name, counts(&r.Rule), r.Key, span(r.Window), words.Number(r.Threshold), r.Unit.Amount(r.Limit), action(&r.Rule), scope(r.Scope),
+		t.Row(r.Name, counts(&r.Rule), r.Key, span(r.Window), threshold(&r.Rule), limit(&r.Rule), action(&r.Rule), scope(r.Scope),
 			words.Number(r.Keys), some(r.Near), some(r.Over), some(uint64(r.Blocked)))
 	}
 	t.Print(p.Stdout, p.Colour)
+	for i := range all {
+		if l := all[i].Learned; l != nil {
+			fmt.Fprintf(p.Stdout, "%s learns its threshold: %s\n", clean(l.Rule), l)
+		}
+	}
 	var rules []admin.Rule
 	for i := range all {
 		rules = append(rules, all[i].Rule)
@@ -149,6 +154,21 @@ func action(r *admin.Rule) string {
 		return r.Action
 	}
 	return r.Action + " " + span(r.BlockFor)
+}
+
+// threshold and limit are empty of a rule that has not learned them.
+func threshold(r *admin.Rule) string {
+	if r.Learned != nil && r.Learned.Pending {
+		return ""
+	}
+	return words.Number(r.Threshold)
+}
+
+func limit(r *admin.Rule) string {
+	if threshold(r) == "" {
+		return "none yet"
+	}
+	return r.Unit.Amount(r.Limit)
 }
 
 // scope says whose counts a limit is for; a node alone has no choice.

@@ -102,6 +102,11 @@ func drawStatus(p *command.Env, s *admin.Stats) {
 	for i := range s.Needs {
 		field("look at", "%s", needLine(&s.Needs[i]))
 	}
+	for i := range s.Learned {
+		if l := &s.Learned[i]; l.Pending {
+			field("learns", "%s: %s", clean(l.Rule), l)
+		}
+	}
 	e := &s.Events
 	field("events", "%s decided: %s passed (%s spared), %s denied%s, %s would be denied%s; %s", words.Number(e.Decided), words.Number(e.Passed), words.Number(e.Spared),
 		words.Number(e.Denied), denied(s), words.Number(e.Shadowed), unenforced(s), words.Plural(uncountedSince(&admin.Stats{}, s), "request was not counted", "requests were not counted"))

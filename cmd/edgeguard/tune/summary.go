@@ -47,6 +47,9 @@ func mostTelling(findings []*Found) int {
 
 // LimitNow is what the rule allows, in words: "25 attempts in 1h".
 func (f *Found) LimitNow() string {
+	if f.Rule.Pending {
+		return "none yet"
+	}
 	return f.Tally.Unit.Allowed(f.Rule.Limit) + " in " + words.Span(f.Meter.Window)
 }
 

@@ -40,6 +40,10 @@ type topKey struct {
 // goes by the counts.
 func Find(number int, rr *replay.RuleReport, normal *evidence.Normal, book *evidence.Book, rows int) *Found {
 	f := &Found{RuleReport: rr, Normal: normal}
+	if rr.Rule.Pending { // shown by the greatest limit that it can learn
+		shown := *rr.Rule
+		shown.Limit, rr.Rule = shown.Guard.Limit(shown.Threshold), &shown
+	}
 	f.Suggestion = book.Suggest(f.question(number))
 	f.Now = rr.Tally.Caught(rr.Rule.Limit, func(key edgeguard.Key) tuning.Looks { return book.Judge(key).Looks })
 	for _, p := range output.First(rr.Tally.Top.Sorted(), rows) {
@@ -93,7 +97,7 @@ func (f *Found) NormalKeys(threshold uint32) uint64 {
 // note says what a threshold of the ladder is.
 func (f *Found) note(threshold uint32) string {
 	switch {
-	case threshold == f.Rule.Threshold:
+	case threshold == f.Rule.Threshold && !f.Rule.Pending:
 		return "← the rule"
 	case f.isCandidate(threshold):
 		return "← candidate"
