@@ -35,10 +35,10 @@ type Unused struct {
 // ThresholdRequest sets a threshold while the node runs.
 type ThresholdRequest struct {
 	Threshold uint32 `json:"threshold,omitempty"`
-	// Action is shadow, which has the rule only report, on this node; empty leaves it as it is. With it
+	// Action is shadow, which has the rule only report; empty leaves it as it is. With it
 	// the threshold may be left out.
 	Action string `json:"action,omitempty"`
-	// For is after which time the config's is in force again, such as 1h, on this node; empty for never.
+	// For is after which time the config's is in force again, such as 1h; empty for never.
 	For string `json:"for,omitempty"`
 	// IfThreshold is the threshold that the client saw in force. With another one in
 	// force nothing is changed.
@@ -59,12 +59,15 @@ const (
 
 // FleetThreshold is a threshold that an operator set for the whole fleet, as this node has it.
 type FleetThreshold struct {
-	Threshold uint32    `json:"threshold"` // 0: undone, which awaits confirmation here
-	Base      uint32    `json:"base"`      // the config's, which it replaces
-	Since     time.Time `json:"since"`
-	By        string    `json:"by,omitempty"`
-	Note      string    `json:"note,omitempty"`
-	Node      string    `json:"node"` // where it was set
+	Threshold uint32 `json:"threshold"` // 0: undone, which awaits confirmation here
+	Base      uint32 `json:"base"`      // the config's, which it replaces
+	// Action is shadow where it was set. The config's are in force again at Until, if that is set.
+	Action string    `json:"action,omitempty"`
+	Until  time.Time `json:"until,omitzero"`
+	Since  time.Time `json:"since"`
+	By     string    `json:"by,omitempty"`
+	Note   string    `json:"note,omitempty"`
+	Node   string    `json:"node"` // where it was set
 	// InForce: it decides here. Held: it awaits confirmation here, because it would
 	// newly refuse Share of the requests; until then what was in force before
 	// decides. Why says why else it is not in force.

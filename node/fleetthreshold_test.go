@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"edgeguard/admin"
 	"edgeguard/admin/call"
@@ -328,6 +329,69 @@ func TestUndoOfTheFleetIsHeld(t *testing.T) {
 		t.Fatal(now, p)
 	}
 	comes(500, a, b)
+}
+
+// An end and an action reach all nodes. What has ended is ended on every node: where it ran, where it
+// was restarted, and where it was away, which then takes none of it. An undo of the action is held
+// where the rule would refuse much again.
+func TestThresholdOfTheFleetEnds(t *testing.T) {
+	t.Parallel()
+	yaml := strings.Replace(sharing, "threshold: 2000", "scope: node, threshold: 500", 1)
+	all := tuners(t, redistest.Start(t, redistest.Options{}), yaml, yaml, yaml)
+	a, b, away := all[0], all[1], all[2]
+	set := func(request admin.ThresholdRequest) {
+		t.Helper()
+		request.IfThreshold, request.Scope = a.site().Threshold, admin.ScopeFleet
+		if _, p := a.view().SetThreshold(t.Context(), "site", "ops-1", request); p != nil {
+			t.Fatal(p)
+		}
+	}
+	acts := func(action string, nodes ...*underTest) {
+		t.Helper()
+		for _, u := range nodes {
+			u.eventually("the action is "+action, func() bool { return u.site().Action == action })
+		}
+	}
+	set(admin.ThresholdRequest{Action: "shadow", For: "1h"})
+	acts("shadow", all...)
+	for _, u := range []*underTest{b, away} {
+		if o := u.site().Overlay; o == nil || o.Action != "shadow" || o.Until.Sub(o.Since) != time.Hour || o.By != "ops-1" || o.Node != "edge-0" || o.Scope != admin.ScopeFleet {
+			t.Errorf("shown as %+v", o)
+		}
+	}
+	away.stop()
+	b.stop()
+	b = newNode(t, b.folder, b.yaml).start()
+	acts("shadow", b)
+	for i := range 3000 {
+		b.request(fmt.Sprintf("203.0.113.%d", i%3))
+	}
+	if _, _, p := a.view().EndFleet("site", "", false); p != nil {
+		t.Fatal(p)
+	}
+	b.eventually("the undo waits", func() bool { f := b.site().Fleet; return f != nil && f.Held && f.Threshold == 0 && f.Share > 0.4 })
+	acts("shadow", b)
+	acts("block", a)
+
+	set(admin.ThresholdRequest{Threshold: 700, Action: "shadow", For: "2s"})
+	has := func(u *underTest) {
+		u.eventually("it has what ended", func() bool { e, _ := u.lifecycle.overlay.Fleet().Book().EntryOf("site"); return e.Ended && e.Threshold == 700 })
+	}
+	has(a)
+	has(b)
+	comes(500, a, b)
+	acts("block", a, b)
+	a.eventually("it is in the audit", func() bool {
+		page := a.audited()
+		return page[0].Who == "edgeguard" && page[0].Action == "end overlay" && page[0].Detail == "the fleet's: its time is over: 700 → 500"
+	})
+	away = newNode(t, away.folder, away.yaml).start()
+	has(away)
+	away.wants(500)
+	acts("block", away)
+	if f := away.site().Fleet; f != nil {
+		t.Errorf("what has ended is shown as %+v", f)
+	}
 }
 
 // A file of the fleet's thresholds that cannot be used is renamed, and they come again

@@ -22,6 +22,8 @@ type ThresholdEntry struct {
 	Held   bool             `json:"held,omitempty"`
 	Share  float64          `json:"share,omitempty"`
 	Before *ThresholdRecord `json:"before,omitempty"`
+	// Ended: the end of the last one is past, and so nothing is in force or waits.
+	Ended bool `json:"ended,omitempty"`
 	// InForce: it was in force here when the entry was last written.
 	InForce bool `json:"in_force,omitempty"`
 }
@@ -32,11 +34,17 @@ func (e *ThresholdEntry) Decides() *ThresholdRecord {
 	if e.Held {
 		r = e.Before
 	}
-	if r == nil || r.IsUndo() {
+	if r == nil || r.IsUndo() || e.Ended {
 		return nil
 	}
 	return r
 }
+
+// Waits reports whether it awaits a confirmation on this node.
+func (e *ThresholdEntry) Waits() bool { return e.Held && !e.Ended }
+
+// Idle reports whether there is nothing to undo.
+func (e *ThresholdEntry) Idle() bool { return e.Ended || e.IsUndo() && !e.Held }
 
 // ThresholdBook is what a node knows of the fleet's thresholds, by rule. It does not change:
 // With returns another.
@@ -95,11 +103,30 @@ func (b ThresholdBook) Marked(inForce func(rule string) bool) (next ThresholdBoo
 	return next, changed
 }
 
-// Without returns the book without what was undone too long ago to matter.
+// WithEnds returns the book with what has ended by itself at a time, and those of which something
+// was in force here. It reports whether that is another book.
+func (b ThresholdBook) WithEnds(now time.Time) (next ThresholdBook, ended []ThresholdEntry, changed bool) {
+	next = b
+	for _, e := range b.Entries() {
+		before := e
+		if e.Before != nil && e.Before.IsOver(now) {
+			e.Before = nil
+		}
+		if e.Ended = e.IsOver(now); e == before {
+			continue
+		}
+		if next, changed = next.put(e), true; before.InForce && before.Decides() != nil && e.Decides() == nil {
+			ended = append(ended, before)
+		}
+	}
+	return next, ended, changed
+}
+
+// Without returns the book without what was undone, or has ended, too long ago to matter.
 func (b ThresholdBook) Without(now time.Time) ThresholdBook {
 	next := ThresholdBook{maps.Clone(b.entries)}
 	maps.DeleteFunc(next.entries, func(_ string, e ThresholdEntry) bool {
-		return e.IsUndo() && !e.Held && now.Sub(time.UnixMilli(e.At)) > thresholdsKept
+		return e.Idle() && now.Sub(time.UnixMilli(max(e.At, e.Until))) > thresholdsKept
 	})
 	return next
 }

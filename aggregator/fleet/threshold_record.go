@@ -22,22 +22,28 @@ const (
 	// Ahead is how far in the future a record may be: clocks differ by less.
 	Ahead = time.Minute
 
-	format = 1
+	// A record with an action or an end has the later format: nodes that know only the first
+	// leave it alone.
+	firstFormat, latestFormat = 1, 2
 )
 
 // ErrNewer is the error about a record of a later version.
 var ErrNewer = errors.New("record of a later version")
 
-// ThresholdRecord is one change of a rule's threshold for the whole fleet, or its undo. Of two
-// records of one rule the later is in force.
+// ThresholdRecord is one change of a rule's threshold or action for the whole fleet, or its undo. Of
+// two records of one rule the later is in force.
 type ThresholdRecord struct {
 	Rule string `json:"rule"`
 	// Meter is the fingerprint of what the rule counts. Base is the config's
 	// threshold that is replaced. With others the record is not in force on a node.
 	Meter string `json:"meter"`
 	Base  uint32 `json:"base"`
-	// Threshold is in force instead; 0 for none, which undoes the record before.
+	// Threshold is in force instead; 0 for the config's, which without Shadow undoes the record before.
 	Threshold uint32 `json:"threshold,omitempty"`
+	// Shadow: the rule only reports.
+	Shadow bool `json:"shadow,omitempty"`
+	// Until is when the config's are in force again, in unix milliseconds; 0 for never.
+	Until int64 `json:"until,omitempty"`
 	// Forced: no node waits for a confirmation.
 	Forced bool `json:"forced,omitempty"`
 	// At is the time of the change in unix milliseconds, and later than that of the
@@ -58,7 +64,28 @@ type wire struct {
 func (r *ThresholdRecord) Since() time.Time { return time.UnixMilli(r.At).UTC().Truncate(time.Second) }
 
 // IsUndo reports whether the record only undoes.
-func (r *ThresholdRecord) IsUndo() bool { return r.Threshold == 0 }
+func (r *ThresholdRecord) IsUndo() bool { return r.Threshold == 0 && !r.Shadow }
+
+// End returns when it ends by itself, in whole seconds; the zero time for never.
+func (r *ThresholdRecord) End() time.Time {
+	if r.Until == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(r.Until).UTC().Truncate(time.Second)
+}
+
+// IsOver reports whether it has ended by itself.
+func (r *ThresholdRecord) IsOver(now time.Time) bool {
+	return r.Until != 0 && now.UnixMilli() >= r.Until
+}
+
+// format returns the format that it is written in.
+func (r *ThresholdRecord) format() int {
+	if r.Shadow || r.Until != 0 {
+		return latestFormat
+	}
+	return firstFormat
+}
 
 // compareThresholds orders the records of one rule: the later one decides, on every node and in
 // whatever order they arrive. Of two that were made in the same millisecond the order
@@ -86,7 +113,7 @@ func (r ThresholdRecord) Encode() (string, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(wire{format, r}); err != nil {
+	if err := e.Encode(wire{r.format(), r}); err != nil {
 		return "", err
 	}
 	text := string(bytes.TrimSpace(out.Bytes()))
@@ -105,7 +132,7 @@ func DecodeThreshold(text string) (ThresholdRecord, error) {
 	if err := json.Unmarshal([]byte(text), &version); err != nil {
 		return ThresholdRecord{}, fmt.Errorf("record: %w", err)
 	}
-	if version.Format > format {
+	if version.Format > latestFormat {
 		return ThresholdRecord{}, ErrNewer
 	}
 	var w wire
@@ -114,7 +141,7 @@ func DecodeThreshold(text string) (ThresholdRecord, error) {
 	if err := d.Decode(&w); err != nil {
 		return ThresholdRecord{}, fmt.Errorf("record: %w", err)
 	}
-	if w.Format != format {
+	if w.Format != w.format() {
 		return ThresholdRecord{}, fmt.Errorf("record of format %d", w.Format)
 	}
 	return w.ThresholdRecord, w.check()
@@ -132,6 +159,8 @@ func (r *ThresholdRecord) check() error {
 		return errors.New("no rule, no meter or no node")
 	case r.Base == 0 || r.At <= 0 || r.At > latest:
 		return fmt.Errorf("base %d, time %d", r.Base, r.At)
+	case r.Until < 0 || r.Until > latest || r.Until != 0 && r.IsUndo():
+		return fmt.Errorf("end %d", r.Until)
 	case r.Threshold == r.Base:
 		return errors.New("the threshold is the config's")
 	}

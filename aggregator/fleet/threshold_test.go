@@ -21,7 +21,7 @@ func TestRecordReadsBack(t *testing.T) {
 	greatest.By, greatest.Note, greatest.Forced, greatest.At = strings.Repeat(`"`, MaxText), strings.Repeat(`\`, MaxText), true, latest
 	undo := thresholdsSample()
 	undo.Threshold, undo.By, undo.Note = 0, "", ""
-	for _, r := range []ThresholdRecord{thresholdsSample(), greatest, undo} {
+	for _, r := range []ThresholdRecord{thresholdsSample(), greatest, undo, ending(), onlyReports()} {
 		text, err := r.Encode()
 		if err != nil {
 			t.Fatal(err)
@@ -32,8 +32,38 @@ func TestRecordReadsBack(t *testing.T) {
 	}
 }
 
+// ending returns a record with an end, onlyReports one with no threshold.
+func ending() ThresholdRecord {
+	r := thresholdsSample()
+	r.Shadow, r.Until = true, r.At+3_600_000
+	return r
+}
+
+func onlyReports() ThresholdRecord {
+	r := thresholdsSample()
+	r.Threshold, r.Shadow = 0, true
+	return r
+}
+
+// A record that nodes of the first format know is written as they write it; they leave another
+// alone, as it says a later one.
+func TestFormats(t *testing.T) {
+	first := thresholdsSample()
+	first.Note = ""
+	text, _ := first.Encode()
+	if want := `{"format":1,"rule":"site","meter":"00ff","base":2000,"threshold":800,"at":1790000000123,"node":"edge-1","by":"token \"ops-1\""}`; text != want {
+		t.Errorf("written as\n%s, want\n%s", text, want)
+	}
+	for _, r := range []ThresholdRecord{ending(), onlyReports()} {
+		if text, _ := r.Encode(); !strings.HasPrefix(text, `{"format":2,`) {
+			t.Errorf("written as %s", text)
+		}
+	}
+}
+
 func TestDecodeRefuses(t *testing.T) {
 	good, _ := thresholdsSample().Encode()
+	ends, _ := ending().Encode()
 	for name, text := range map[string]string{
 		"nothing":            "",
 		"no object":          "[]",
@@ -50,15 +80,21 @@ func TestDecodeRefuses(t *testing.T) {
 		"control characters": strings.Replace(good, `it's`, `it\u001b`, 1),
 		"a long note":        strings.Replace(good, `it's`, strings.Repeat("n", MaxText), 1),
 		"too long":           good + strings.Repeat(" ", MaxThresholdRecord),
+
+		"an end in the first format":   strings.Replace(ends, `"format":2`, `"format":1`, 1),
+		"the later format for nothing": strings.Replace(good, `"format":1`, `"format":2`, 1),
+		"an end before all":            strings.Replace(ends, `"until":17`, `"until":-17`, 1),
+		"an end past all":              strings.Replace(ends, `"until":1790003600123`, `"until":1790003600123000`, 1),
+		"an undo with an end":          strings.NewReplacer(`"threshold":800,`, "", `"shadow":true,`, "").Replace(ends),
 	} {
-		if text == good {
+		if text == good || text == ends {
 			t.Fatalf("%s: nothing is changed", name)
 		}
 		if r, err := DecodeThreshold(text); err == nil {
 			t.Errorf("%s: read as %+v", name, r)
 		}
 	}
-	if _, err := DecodeThreshold(strings.Replace(good, `"format":1`, `"format":2,"else":3`, 1)); !errors.Is(err, ErrNewer) {
+	if _, err := DecodeThreshold(strings.Replace(good, `"format":1`, `"format":3,"else":3`, 1)); !errors.Is(err, ErrNewer) {
 		t.Errorf("a later version: %v", err)
 	}
 	if _, err := (ThresholdRecord{Rule: "site"}).Encode(); err == nil {
@@ -69,7 +105,10 @@ func TestDecodeRefuses(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	good, _ := thresholdsSample().Encode()
 	f.Add(good)
+	ends, _ := ending().Encode()
+	f.Add(ends)
 	f.Add(`{"format":2}`)
+	f.Add(`{"format":3}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		r, err := DecodeThreshold(text)
 		if err != nil {
@@ -91,7 +130,7 @@ func draw(r *rand.Rand) []ThresholdRecord {
 	for range 1 + r.IntN(12) {
 		all = append(all, ThresholdRecord{
 			Rule: []string{"site", "login"}[r.IntN(2)], Meter: []string{"aa", "bb"}[r.IntN(2)], Base: 2000, Threshold: uint32(r.IntN(4)),
-			Forced: r.IntN(2) == 0, At: int64(1 + r.IntN(3)), Node: fmt.Sprint("edge-", r.IntN(2)), Note: fmt.Sprint(r.IntN(2)),
+			Shadow: r.IntN(2) == 0, Until: int64(r.IntN(2)), Forced: r.IntN(2) == 0, At: int64(1 + r.IntN(3)), Node: fmt.Sprint("edge-", r.IntN(2)), Note: fmt.Sprint(r.IntN(2)),
 		})
 	}
 	return all
@@ -168,6 +207,63 @@ func TestHeld(t *testing.T) {
 	}
 	if again, err := ParseThresholdBook(text); err != nil || !reflect.DeepEqual(again, b) {
 		t.Errorf("read back as %+v, %v\n%s", again, err, text)
+	}
+}
+
+// What has an end decides until then, and nothing does after it: neither the record that it
+// replaced nor what waits. A clock that was ahead and is right again has it decide again.
+func TestEnds(t *testing.T) {
+	end := time.UnixMilli(ending().Until)
+	decides := func(b ThresholdBook) int64 {
+		e, _ := b.EntryOf("site")
+		if r := e.Decides(); r != nil {
+			return r.At
+		}
+		return 0
+	}
+	forever, later := thresholdsSample(), thresholdsSample()
+	forever.At--
+	later.At, later.Threshold = ending().At+1, 700
+	inForce := func(string) bool { return true }
+	plain, _ := ThresholdBook{}.WithRecord(forever, false, 0).WithRecord(ending(), false, 0).Marked(inForce)
+	held, _ := ThresholdBook{}.WithRecord(forever, false, 0).WithRecord(ending(), true, 0.3).Marked(inForce)
+	before, _ := ThresholdBook{}.WithRecord(ending(), false, 0).WithRecord(later, true, 0.3).Marked(inForce)
+	for name, row := range map[string]struct {
+		book    ThresholdBook
+		decided int64
+	}{"it decides": {plain, ending().At}, "it waits": {held, forever.At}, "another waits": {before, ending().At}} {
+		if _, ended, changed := row.book.WithEnds(end.Add(-time.Millisecond)); changed || ended != nil || decides(row.book) != row.decided {
+			t.Errorf("%s: before its end %v, %v, decides %d", name, changed, ended, decides(row.book))
+		}
+		over, ended, changed := row.book.WithEnds(end)
+		if !changed || len(ended) != 1 || ended[0].Decides().At != row.decided || decides(over) != 0 {
+			t.Errorf("%s: at its end %v, %+v, decides %d", name, changed, ended, decides(over))
+		}
+		e, _ := over.EntryOf("site")
+		if waits := name == "another waits"; e.Waits() != waits || e.Idle() == waits {
+			t.Errorf("%s: after its end %+v", name, e)
+		}
+		text, _ := over.FileText()
+		again, err := ParseThresholdBook(text)
+		if err != nil || !reflect.DeepEqual(again, over) {
+			t.Errorf("%s: read back as %+v, %v", name, again, err)
+		}
+		over, _ = over.Marked(func(string) bool { return false })
+		if again, ended, changed := over.WithEnds(end.Add(time.Hour)); changed || ended != nil {
+			t.Errorf("%s: it ends twice: %+v, %v", name, again, ended)
+		}
+	}
+	over, _, _ := plain.WithEnds(end)
+	if back, _, changed := over.WithEnds(end.Add(-time.Minute)); !changed || decides(back) != ending().At {
+		t.Errorf("by a clock that is right again: %v, %d decides", changed, decides(back))
+	}
+	year := end.Add(thresholdsKept)
+	if n, m := len(over.Without(year).Entries()), len(over.Without(year.Add(time.Second)).Entries()); n != 1 || m != 0 {
+		t.Errorf("a year after its end %d and then %d are kept, want 1 and 0", n, m)
+	}
+	odd, err := ParseThresholdBook([]byte(`{"rules": [{"rule": "site", "meter": "a", "base": 1, "shadow": true, "until": 5, "at": 1, "node": "n", "held": true, "in_force": true}]}`))
+	if _, ended, changed := odd.WithEnds(end); err != nil || !changed || ended != nil {
+		t.Errorf("a file that says of what waits that it is in force: %v, %v, %v", ended, changed, err)
 	}
 }
 

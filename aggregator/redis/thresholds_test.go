@@ -248,7 +248,7 @@ func TestThresholdLaterVersion(t *testing.T) {
 	s := redistest.Start(t, redistest.Options{})
 	a := joinThresholds(t, s)
 	a.sets("site", 20, 700)
-	value := a.sync.Judge().Threshold("site", `{"format":2,"rule":"site","more":"of it"}`)
+	value := a.sync.Judge().Threshold("site", `{"format":3,"rule":"site","more":"of it"}`)
 	s.Client().HSet(t.Context(), thresholdsKey, "site", value)
 	looks(t, a)
 	if got := s.Client().HGet(t.Context(), thresholdsKey, "site").Val(); got != value || len(a.alarms) > 0 {

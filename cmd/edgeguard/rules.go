@@ -47,7 +47,7 @@ shows what is changed, and edgeguard rules reset undoes it.`,
 		Example: `  edgeguard rules set login --threshold 30 --preview
   edgeguard rules set login --threshold 30 --for 1h --note "ticket 4711"
   edgeguard rules set scan --action shadow --for 2h
-  edgeguard rules set site --threshold 800 --fleet`,
+  edgeguard rules set site --threshold 800 --for 1h --fleet`,
 		Args: command.OneArgument("the name of a rule"),
 		PreRunE: func(*cobra.Command, []string) error {
 			if s.request.Threshold == 0 && s.request.Action == "" {
@@ -95,12 +95,14 @@ func (s *setting) run(ctx context.Context, node *client.Client, name string) err
 		what = append(what, "it only reports, and its blocks stand until their end: edgeguard blocks remove --rule "+safetext.Strip(name))
 	}
 	fmt.Fprintf(s.env.Stdout, "rule %s: %s\n", safetext.Strip(name), strings.Join(what, "; "))
-	switch {
-	case after.Overlay != nil && !after.Overlay.Until.IsZero():
+	ends := after.Overlay != nil && !after.Overlay.Until.IsZero()
+	if ends {
 		fmt.Fprintf(s.env.Stdout, "until %s, and then the config's again\n", words.Instant(after.Overlay.Until))
+	}
+	switch {
 	case s.fleet:
 		fmt.Fprintf(s.env.Stdout, "the other nodes take it within about a second, or hold it: to undo it, edgeguard rules reset --fleet %s\n", safetext.Strip(name))
-	case after.Overlay != nil:
+	case after.Overlay != nil && !ends:
 		fmt.Fprintf(s.env.Stdout, "to undo it: edgeguard rules reset %s\n", safetext.Strip(name))
 	}
 	return nil

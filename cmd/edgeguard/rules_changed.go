@@ -129,10 +129,10 @@ func overlaidOn(c *config.Config) []string {
 func describeOverlay(rules []config.RuleOverlay) (lines []string) {
 	for _, r := range rules {
 		if r.Threshold > 0 {
-			lines = append(lines, fmt.Sprintf("rule %s: threshold %d instead of %d%s%s", r.Name, r.Threshold, r.Base, describeEnd(&r), describeChange(r.Changed)))
+			lines = append(lines, fmt.Sprintf("rule %s: threshold %d instead of %d%s%s", r.Name, r.Threshold, r.Base, describeEnd(r.Until), describeChange(r.Changed)))
 		}
 		if r.Shadow {
-			lines = append(lines, fmt.Sprintf("rule %s: action shadow%s%s", r.Name, describeEnd(&r), describeChange(r.Changed)))
+			lines = append(lines, fmt.Sprintf("rule %s: action shadow%s%s", r.Name, describeEnd(r.Until), describeChange(r.Changed)))
 		}
 		for _, c := range r.Candidates {
 			lines = append(lines, fmt.Sprintf("rule %s: candidate %d%s", r.Name, c.Threshold, describeChange(c.Changed)))
@@ -145,11 +145,11 @@ func describeOverlay(rules []config.RuleOverlay) (lines []string) {
 }
 
 // describeEnd says until when something is in force.
-func describeEnd(r *config.RuleOverlay) string {
-	if r.Until.IsZero() {
+func describeEnd(until time.Time) string {
+	if until.IsZero() {
 		return ""
 	}
-	return ", until " + r.Until.Format(time.RFC3339)
+	return ", until " + until.Format(time.RFC3339)
 }
 
 // describeChange says when, by whom and why something was changed.

@@ -24,11 +24,19 @@ func describeShared(all []overlay.Shared, inForce bool) (lines []string) {
 		if inForce && !f.InForce {
 			continue
 		}
-		line := fmt.Sprintf("rule %s: on the whole fleet, threshold %d instead of %d", s.Rule, f.Threshold, f.Base)
-		if f.Threshold == 0 {
-			line = fmt.Sprintf("rule %s: on the whole fleet, threshold %d again", s.Rule, f.Base)
+		line := fmt.Sprintf("rule %s: on the whole fleet, ", s.Rule)
+		switch {
+		case f.Threshold == 0:
+			line += fmt.Sprintf("threshold %d again", f.Base)
+		case f.Threshold == f.Base:
+			line += "action " + f.Action
+		default:
+			line += fmt.Sprintf("threshold %d instead of %d", f.Threshold, f.Base)
+			if f.Action != "" {
+				line += ", action " + f.Action
+			}
 		}
-		line += describeChange(config.Changed{Since: f.Since, By: f.By, Note: f.Note}) + ", set on " + f.Node
+		line += describeEnd(f.Until) + describeChange(config.Changed{Since: f.Since, By: f.By, Note: f.Note}) + ", set on " + f.Node
 		switch {
 		case f.Held:
 			line += fmt.Sprintf("; it awaits confirmation here, because it would newly refuse %.0f %% of the requests", 100*f.Share)
@@ -51,8 +59,11 @@ func withShared(all *overlaid) []config.RuleOverlay {
 		if i < 0 {
 			i, rules = len(rules), append(rules, config.RuleOverlay{Name: s.Rule})
 		}
-		if rules[i].Threshold == 0 {
-			rules[i].Threshold, rules[i].Base = s.Fleet.Threshold, s.Fleet.Base
+		if !rules[i].Decides() {
+			if s.Fleet.Threshold != s.Fleet.Base {
+				rules[i].Threshold, rules[i].Base = s.Fleet.Threshold, s.Fleet.Base
+			}
+			rules[i].Shadow = s.Fleet.Action != ""
 			rules[i].Changed = config.Changed{Since: s.Fleet.Since, By: s.Fleet.By, Note: s.Fleet.Note}
 		}
 	}
@@ -63,7 +74,7 @@ func withShared(all *overlaid) []config.RuleOverlay {
 func undoShared(ctx context.Context, out io.Writer, node *client.Client, name string) error {
 	after, err := node.EndFleet(ctx, name, false)
 	if err == nil {
-		fmt.Fprintf(out, "rule %s: the fleet's threshold is undone; here %d is in force\n", name, after.Threshold)
+		fmt.Fprintf(out, "rule %s: the fleet's change is undone; here threshold %d is in force\n", name, after.Threshold)
 	}
 	return err
 }

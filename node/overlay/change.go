@@ -151,44 +151,54 @@ func (o *Control) EndOverlay(rule string) (was, now uint32, p *call.Problem) {
 	return was, now, p
 }
 
-// EndDue ends what was set for a time that is over.
+// EndDue ends what was set for a time that is over, here or for the fleet. It ends also where the
+// file cannot be written: the next start ends it again.
 func (o *Control) EndDue(time.Time) {
-	if len(o.now.Load().keptRules().Due(o.wall())) == 0 {
+	now := o.now.Load()
+	_, _, changed := now.book.WithEnds(o.wall())
+	if !changed && len(now.keptRules().Due(o.wall())) == 0 || o.forbidden() != nil {
 		return
 	}
-	var due []config.RuleOverlay
-	p := o.put(func() (m merged, _ *call.Problem) {
-		m, due = o.withoutDue()
-		return m, nil
+	_ = o.from.Replace(func() (*config.Config, error) { // a node that ends says so at its next start
+		m, over := o.withoutDue()
+		o.mark(&m)
+		return o.putEnded(&m, over), nil
 	})
-	if o.sayOver(due, p == nil); p != nil {
-		o.from.Alarms.Happened(o.from.Now(), alarm.Overlay, o.path, "what was set of a rule for a time that is over is still in force: "+p.Error())
+}
+
+// putEnded writes and keeps what is in force without what has ended by itself, says that, and
+// returns the config.
+func (o *Control) putEnded(m *merged, over []note) *config.Config {
+	if err := o.write(m); err != nil {
+		o.from.Alarms.Happened(o.from.Now(), alarm.Overlay, o.path, "the ended overlay is still in its file, because it cannot be written: "+err.Error())
 	}
+	c := o.keep(*m)
+	for _, n := range over {
+		o.from.Audit("edgeguard", "end overlay", n.rule, n.text)
+		o.from.Log.Info("the overlay of a rule has ended: its time is over", "rule", n.rule)
+	}
+	return c
 }
 
 // withoutDue returns what is in force without what was set for a time that is over, and that.
-func (o *Control) withoutDue() (m merged, due []config.RuleOverlay) {
-	kept := o.kept
-	due = kept.Due(o.wall())
-	for _, r := range due {
-		kept = kept.With(r.Undecided())
-	}
-	return merge(o.base, kept, o.book), due
-}
-
-// sayOver says what ended by itself, if it did.
-func (o *Control) sayOver(due []config.RuleOverlay, ended bool) {
-	if !ended {
-		return
-	}
-	for _, r := range due {
-		text := "its time is over"
-		if r.Threshold > 0 {
-			text += fmt.Sprintf(": %d → %d", r.Threshold, r.Base)
+func (o *Control) withoutDue() (m merged, over []note) {
+	text := func(threshold, base uint32, whose string) string {
+		if threshold > 0 {
+			return fmt.Sprintf("%stime is over: %d → %d", whose, threshold, base)
 		}
-		o.from.Audit("edgeguard", "end overlay", r.Name, text)
-		o.from.Log.Info("the overlay of a rule has ended: its time is over", "rule", r.Name)
+		return whose + "time is over"
 	}
+	kept := o.kept
+	for _, r := range kept.Due(o.wall()) {
+		kept = kept.With(r.Undecided())
+		over = append(over, note{rule: r.Name, text: text(r.Threshold, r.Base, "its ")})
+	}
+	book, ended, _ := o.book.WithEnds(o.wall())
+	for _, e := range ended {
+		r := e.Decides()
+		over = append(over, note{rule: e.Rule, text: text(r.Threshold, r.Base, "the fleet's: its ")})
+	}
+	return merge(o.base, kept, book), over
 }
 
 // wall returns the wall clock's time.

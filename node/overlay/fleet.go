@@ -1,10 +1,12 @@
 package overlay
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"edgeguard"
 	"edgeguard/admin"
@@ -20,7 +22,7 @@ const fleetName = "overlay-fleet.json"
 
 func fleetFile(path string) string { return filepath.Join(filepath.Dir(path), fleetName) }
 
-// Shared is a rule and its threshold of the whole fleet.
+// Shared is a rule and its change for the whole fleet.
 type Shared struct {
 	Rule  string
 	Fleet admin.FleetThreshold
@@ -30,7 +32,7 @@ type Shared struct {
 func SharedIn(folder string) (all []Shared, err error) {
 	book, err := readFleet(filepath.Join(folder, fleetName))
 	for _, e := range book.Entries() {
-		if l := (layer{ThresholdEntry: e, inForce: e.InForce}); !e.IsUndo() || e.Held {
+		if l := (layer{ThresholdEntry: e, inForce: e.InForce}); !e.Idle() {
 			all = append(all, Shared{e.Rule, l.shown()})
 		}
 	}
@@ -39,10 +41,22 @@ func SharedIn(folder string) (all []Shared, err error) {
 
 // shown returns a threshold of the fleet as the API has it.
 func (l *layer) shown() admin.FleetThreshold {
-	return admin.FleetThreshold{
-		Threshold: l.Threshold, Base: l.Base, Since: l.Since(), By: l.By, Note: l.Note, Node: l.Node,
+	f := admin.FleetThreshold{
+		Threshold: l.Threshold, Base: l.Base, Action: actionOf(l.Shadow), Until: l.End(), Since: l.Since(), By: l.By, Note: l.Note, Node: l.Node,
 		InForce: l.inForce && !l.Held, Held: l.Held, Share: l.Share, Why: l.why,
 	}
+	if l.Shadow && f.Threshold == 0 {
+		f.Threshold = f.Base
+	}
+	return f
+}
+
+// actionOf returns the action that is in force instead of the config's; "" for none.
+func actionOf(shadow bool) string {
+	if shadow {
+		return edgeguard.ActionShadow.String()
+	}
+	return ""
 }
 
 func readFleet(path string) (fleet.ThresholdBook, error) {
@@ -78,7 +92,7 @@ func lay(base *config.Config, specs []rules.Spec, book fleet.ThresholdBook) (lay
 		i := slices.IndexFunc(specs, func(s rules.Spec) bool { return s.Name == e.Rule })
 		if r := e.Decides(); r != nil {
 			if l.why = unfit(base, i, r); l.why == "" {
-				specs[i], l.inForce = applied(specs[i], config.RuleOverlay{Threshold: r.Threshold}), true
+				specs[i], l.inForce = applied(specs[i], config.RuleOverlay{Threshold: r.Threshold, Shadow: r.Shadow}), true
 			}
 		}
 		layers = append(layers, l)
@@ -97,10 +111,12 @@ func unfit(base *config.Config, i int, r *fleet.ThresholdRecord) string {
 		return "the config has no rule of this name"
 	case fingerprint(base, i) != r.Meter:
 		return "the rule counts something else here"
-	case base.Specs[i].Threshold != r.Base:
+	case r.Threshold == 0 && base.Specs[i].Action == edgeguard.ActionShadow:
+		return "the rule only reports already, by the config"
+	case r.Threshold > 0 && base.Specs[i].Threshold != r.Base:
 		return fmt.Sprintf("the config has threshold %d here, and not %d, which it replaces", base.Specs[i].Threshold, r.Base)
 	}
-	if _, problems := rules.Compile([]rules.Spec{applied(base.Specs[i], config.RuleOverlay{Threshold: r.Threshold})}); len(problems) > 0 {
+	if _, problems := rules.Compile([]rules.Spec{applied(base.Specs[i], config.RuleOverlay{Threshold: r.Threshold, Shadow: r.Shadow})}); len(problems) > 0 {
 		return problems[0].String()
 	}
 	return ""
@@ -121,7 +137,7 @@ func specOf(c *config.Config, rule string) *rules.Spec {
 // below returns the threshold of a rule without this node's own overlay.
 func (o *Control) below(rule string) uint32 {
 	for _, l := range o.now.Load().fleet {
-		if l.Rule == rule && l.inForce {
+		if l.Rule == rule && l.inForce && l.Decides().Threshold > 0 {
 			return l.Decides().Threshold
 		}
 	}
@@ -134,25 +150,26 @@ func (o *Control) below(rule string) uint32 {
 func (o *Control) Shown(rule string) (decides *admin.Overlay, nodes *admin.FleetThreshold) {
 	now := o.now.Load()
 	if r := now.inForce.Of(rule); r.Decides() {
-		decides = &admin.Overlay{Threshold: r.Threshold, Base: r.Base, Until: r.Until, Since: r.Since, By: r.By, Note: r.Note, Scope: admin.ScopeNode}
+		decides = &admin.Overlay{Threshold: r.Threshold, Base: r.Base, Until: r.Until, Since: r.Since, By: r.By, Note: r.Note, Scope: admin.ScopeNode, Action: actionOf(r.Shadow)}
 		if i := specOf(now.config, rule); r.Threshold == 0 && i != nil {
 			decides.Threshold, decides.Base = i.Threshold, i.Threshold
-		}
-		if r.Shadow {
-			decides.Action = edgeguard.ActionShadow.String()
 		}
 	}
 	for i := range now.fleet {
 		l := &now.fleet[i]
-		if l.Rule != rule || l.IsUndo() && !l.Held {
+		if l.Rule != rule || l.Idle() {
 			continue
 		}
 		shown := l.shown()
 		nodes = &shown
 		if l.inForce && decides != nil {
-			nodes.InForce, nodes.Why = false, "this node has a threshold of its own"
+			nodes.InForce, nodes.Why = false, "this node has a threshold or an action of its own"
 		} else if r := l.Decides(); l.inForce {
-			decides = &admin.Overlay{Threshold: r.Threshold, Base: r.Base, Since: r.Since(), By: r.By, Note: r.Note, Scope: admin.ScopeFleet, Node: r.Node}
+			decides = &admin.Overlay{Threshold: r.Threshold, Base: r.Base, Action: actionOf(r.Shadow), Until: r.End(), Since: r.Since(), By: r.By, Note: r.Note, Scope: admin.ScopeFleet, Node: r.Node}
+			if r.Threshold == 0 {
+				decides.Threshold = specOf(now.config, rule).Threshold
+				decides.Base = decides.Threshold
+			}
 		}
 	}
 	return decides, nodes
@@ -195,6 +212,7 @@ func (f FleetPart) Take(ctx context.Context, news []fleet.ThresholdRecord) {
 		for i, r := range news {
 			book = book.WithRecord(r, held[i], shares[i])
 		}
+		book, _, _ = book.WithEnds(o.wall())
 		m := merge(o.base, o.kept, book)
 		o.mark(&m)
 		if err := o.write(&m); err != nil {
@@ -216,8 +234,16 @@ func (o *Control) taken(news []fleet.ThresholdRecord, held []bool) {
 	for i := range news {
 		r := &news[i]
 		what := fmt.Sprintf("%d → %d", r.Base, r.Threshold)
-		if r.IsUndo() {
+		switch {
+		case r.IsUndo():
 			what = fmt.Sprintf("undone: %d again", r.Base)
+		case r.Threshold == 0:
+			what = "action shadow"
+		case r.Shadow:
+			what += ", action shadow"
+		}
+		if r.Until != 0 {
+			what += ", until " + r.End().Format(time.RFC3339)
 		}
 		what += ", on " + r.Node
 		if r.By != "" {
@@ -227,29 +253,34 @@ func (o *Control) taken(news []fleet.ThresholdRecord, held []bool) {
 			what += ", awaits confirmation here"
 		}
 		o.from.Audit("fleet", "threshold", r.Rule, what)
-		o.from.Log.Info("a threshold of the fleet was changed", "rule", r.Rule, "threshold", r.Threshold, "config", r.Base, "node", r.Node, "by", r.By, "held", held[i])
+		o.from.Log.Info("a threshold of the fleet was changed", "rule", r.Rule, "threshold", r.Threshold, "config", r.Base, "action", actionOf(r.Shadow), "until", r.End(), "node", r.Node, "by", r.By, "held", held[i])
 	}
 }
 
 // weigh reports whether a record of another node would newly refuse too much here, and
-// which share of the requests. Its threshold is that of the config where it undoes, or
-// does not fit here.
+// which share of the requests. Its threshold and action are those of the config where it
+// undoes, or does not fit here. One that is over does not wait: that the config's are in
+// force after its end is what was set.
 func (o *Control) weigh(ctx context.Context, r *fleet.ThresholdRecord) (held bool, share float64) {
 	now := o.now.Load()
 	i := slices.IndexFunc(now.config.Rules.Rules, func(one rules.Rule) bool { return one.Name == r.Rule })
-	if i < 0 || r.Forced || !now.base.Overlay || now.inForce.Of(r.Rule).Threshold > 0 {
+	if i < 0 || r.Forced || r.IsOver(o.wall()) || !now.base.Overlay || now.inForce.Of(r.Rule).Decides() {
 		return false, 0
 	}
-	base, live := specOf(now.base, r.Rule), &now.config.Rules.Rules[i]
-	next := base.Threshold
+	base, live := specOf(now.base, r.Rule), now.config.Rules.Rules[i]
+	was, next := live, base.Threshold
+	live.Action = base.Action
 	at := slices.IndexFunc(now.base.Specs, func(s rules.Spec) bool { return s.Name == r.Rule })
 	if !r.IsUndo() && unfit(now.base, at, r) == "" {
-		next = r.Threshold
+		next = cmp.Or(r.Threshold, next)
+		if r.Shadow {
+			live.Action = edgeguard.ActionShadow
+		}
 	}
-	if next >= live.Threshold {
+	if next >= was.Threshold && live.Action == was.Action {
 		return false, 0
 	}
-	share = o.refuses(ctx, now.config, live, next)
+	share = o.refuses(ctx, now.config, &live, next)
 	return share > o.from.ConfirmShare(now.config), share
 }
 
@@ -268,8 +299,9 @@ func (o *Control) reportFleet(m *merged) {
 		l := &m.fleet[i]
 		switch {
 		case l.inForce:
-			o.from.Log.Info("a threshold is the fleet's", "rule", l.Rule, "threshold", l.Decides().Threshold, "config", l.Base, "since", l.Since(), "by", l.By)
-		case l.InForce:
+			r := l.Decides()
+			o.from.Log.Info("a threshold is the fleet's", "rule", r.Rule, "threshold", r.Threshold, "config", r.Base, "action", actionOf(r.Shadow), "until", r.End(), "since", r.Since(), "by", r.By)
+		case l.InForce && !l.Ended:
 			o.from.Audit("config", "end overlay", l.Rule, "the fleet's threshold is not in force here: "+l.why)
 			o.from.Alarms.Happened(o.from.Now(), alarm.Overlay, l.Rule, fmt.Sprintf("the fleet's threshold of rule %s is not in force here any more: %s", l.Rule, l.why))
 		}
@@ -280,7 +312,7 @@ func (o *Control) reportFleet(m *merged) {
 func (o *Control) showHeld(m *merged) {
 	var held []*layer
 	for i := range m.fleet {
-		if m.fleet[i].Held {
+		if m.fleet[i].Waits() {
 			held = append(held, &m.fleet[i])
 		}
 	}

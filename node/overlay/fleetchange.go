@@ -1,9 +1,12 @@
 package overlay
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
+	"time"
 
+	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/call"
 	"edgeguard/aggregator/fleet"
@@ -64,7 +67,8 @@ func (o *Control) record(rule, by string, next func(now *merged, last fleet.Thre
 	return after, p
 }
 
-// setFleet puts a threshold in force on the whole fleet.
+// setFleet puts a threshold or an action in force on the whole fleet. What is not asked for
+// stays as it is there. The threshold that waits here, again, confirms it with its end.
 func (o *Control) setFleet(rule, by string, request admin.ThresholdRequest) (was uint32, p *call.Problem) {
 	_, p = o.record(rule, by, func(now *merged, last fleet.ThresholdEntry, known bool) (r fleet.ThresholdRecord, p *call.Problem) {
 		spec, base := specOf(now.config, rule), specOf(o.base, rule)
@@ -72,29 +76,37 @@ func (o *Control) setFleet(rule, by string, request admin.ThresholdRequest) (was
 			return r, noRule(rule)
 		}
 		was = spec.Threshold
-		r = fleet.ThresholdRecord{Rule: rule, Meter: meterOf(o.base, rule), Base: base.Threshold, Threshold: request.Threshold, Forced: request.Force, Note: request.Note}
+		r = fleet.ThresholdRecord{Rule: rule, Meter: meterOf(o.base, rule), Base: base.Threshold, Threshold: request.Threshold, Shadow: request.Action != "", Forced: request.Force, Note: request.Note}
 		refuse := func(field, text, fix string) (fleet.ThresholdRecord, *call.Problem) {
 			return r, call.NewProblem(http.StatusConflict, field, text, fix)
 		}
 		switch own := now.inForce.Of(rule); {
-		case request.Action != "" || request.For != "":
-			return refuse("scope", "an action, and a threshold that ends by itself, are of one node", "leave out scope fleet, and set it on each node")
-		case request.Threshold == 0:
+		case request.Threshold == 0 && request.Action == "":
 			return r, call.NewProblem(http.StatusBadRequest, "threshold", "is missing or 0", "use the cost that a window may reach: at least 1")
 		case own.Threshold > 0:
 			return refuse("scope", fmt.Sprintf("this node has a threshold of its own, %d, which would go before the fleet's", own.Threshold), "undo it first")
 		case request.IfThreshold != was:
 			return r, o.outdatedFleet(spec, last, request.IfThreshold)
-		case request.Threshold == was && !last.Held:
+		case request.Action != "" && base.Action == edgeguard.ActionShadow:
+			return refuse("action", "rule "+rule+" only reports already, by the config", "")
+		case request.Threshold == was && request.Action == "" && !last.Waits() && !(last.Decides() != nil && request.For != ""):
 			return refuse("threshold", fmt.Sprintf("%d is in force already", was), "")
-		case known && !last.IsUndo() && (last.Meter != r.Meter || last.Base != r.Base):
+		case known && !last.IsUndo() && !last.Ended && (last.Meter != r.Meter || last.Base != r.Base):
 			return refuse("scope", fmt.Sprintf("the fleet has a threshold of another rule of this name, or of another base: %d instead of %d, by %s on %s", last.Threshold, last.Base, last.By, last.Node), "undo that one first (scope fleet)")
 		}
-		if _, problems := rules.Compile([]rules.Spec{applied(*base, config.RuleOverlay{Threshold: r.Threshold})}); len(problems) > 0 {
+		if d := last.Decides(); d != nil && d.Meter == r.Meter && d.Base == r.Base {
+			r.Threshold, r.Shadow = cmp.Or(r.Threshold, d.Threshold), r.Shadow || d.Shadow
+		}
+		if _, problems := rules.Compile([]rules.Spec{applied(*base, config.RuleOverlay{Threshold: r.Threshold, Shadow: r.Shadow})}); len(problems) > 0 {
 			return r, call.NewProblem(http.StatusUnprocessableEntity, "threshold", problems[0].Text, problems[0].Fix)
 		}
 		if r.Threshold == r.Base {
 			r.Threshold = 0
+		}
+		if lasts, _ := call.ParseSpan(request.For); lasts > 0 && !r.IsUndo() {
+			r.Until = o.wall().Truncate(time.Second).Add(lasts).UnixMilli()
+		} else if last.Waits() && request.For == "" && r.Threshold == last.Threshold {
+			r.Until = last.Until
 		}
 		return r, nil
 	})
@@ -123,14 +135,14 @@ func meterOf(c *config.Config, rule string) string {
 // EndFleet implements admin.Tuner. An undo that waits here is confirmed by another.
 func (o *Control) EndFleet(rule, by string, force bool) (was, now uint32, p *call.Problem) {
 	after, p := o.record(rule, by, func(m *merged, last fleet.ThresholdEntry, known bool) (r fleet.ThresholdRecord, p *call.Problem) {
-		if !known || last.IsUndo() && !last.Held {
+		if !known || last.Idle() {
 			return r, call.NewProblem(http.StatusNotFound, "name", "the fleet has no threshold of rule "+call.Clip(rule)+": there is nothing to undo", "")
 		}
 		if spec := specOf(m.config, rule); spec != nil {
 			was = spec.Threshold
 		}
 		r = last.ThresholdRecord
-		r.Threshold, r.Note, r.Forced = 0, "", force || last.IsUndo()
+		r.Threshold, r.Shadow, r.Until, r.Note, r.Forced = 0, false, 0, "", force || last.IsUndo()
 		return r, nil
 	})
 	if p == nil {

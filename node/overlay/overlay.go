@@ -75,17 +75,13 @@ func New(d Deps) *Control {
 func (o *Control) On(base *config.Config) *config.Config {
 	o.readFiles()
 	o.base = base
-	m, due := o.withoutDue()
-	o.sayOver(due, true)
+	m, over := o.withoutDue()
 	if !base.Overlay && len(o.kept.Rules) > 0 {
 		o.from.Log.Info("the overlay is not in force: the config has overlay: false", "file", o.path, "rules", len(o.kept.Rules))
 	}
 	o.report(&m)
 	o.reportFleet(&m)
-	if err := o.write(&m); err != nil {
-		o.from.Alarms.Happened(o.from.Now(), alarm.Overlay, o.path, "the ended overlay is still in its file, because it cannot be written: "+err.Error())
-	}
-	return o.keep(m)
+	return o.putEnded(&m, over)
 }
 
 // readFiles reads what was kept, once.
