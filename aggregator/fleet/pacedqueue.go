@@ -13,7 +13,8 @@ import (
 
 // Which changes of a node's list go to the fleet next. What an operator changed goes first and
 // immediately. Blocks of rules go at a bounded pace, those that refused most here first: a
-// flood that one node blocks must not be a flood for Redis and for all other nodes.
+// flood that one node blocks must not be a flood for Redis and for all other nodes. So do those of
+// other programs, but for what an operator imports for one.
 //
 // Blocks of rules wait by their prefix alone, and the node's list is asked for
 // the record at its turn. So what was evicted, replaced or has ended by then goes
@@ -45,6 +46,9 @@ type Change struct {
 func (c *Change) ByRule() bool {
 	return !c.Trust.Forced && !c.Block.Lifted && !c.Block.Allow && c.Block.Rule != edgeguard.ManualRule
 }
+
+// IsPaced reports whether it goes at the pace of rules' blocks.
+func (c *Change) IsPaced() bool { return c.ByRule() && c.Block.Batch == 0 }
 
 // Matters reports whether the fleet needs the record at now: a block in force, or
 // a tombstone that is still remembered.
@@ -95,7 +99,7 @@ func (o *PacedQueue) SetPace(pace int) {
 func (o *PacedQueue) Add(c Change) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !c.ByRule() {
+	if !c.IsPaced() {
 		o.drop(c.Block.Prefix)
 		if len(o.operators) >= Operators {
 			return false

@@ -48,13 +48,17 @@ func TestOperatorsFirst(t *testing.T) {
 		{Block: edgeguard.Block{Prefix: outboxPrefix(2001), Allow: true}},
 		{Block: edgeguard.Block{Prefix: outboxPrefix(2002), Rule: "flood"}, Trust: blocklist.Trust{Forced: true}},
 		{Block: edgeguard.Block{Prefix: outboxPrefix(2000), Rule: edgeguard.ManualRule, Lifted: true}},
+		{Block: edgeguard.Block{Prefix: outboxPrefix(2003), Rule: edgeguard.OwnerRule("f2b"), Batch: 7}},
+	}
+	if c := (Change{Block: edgeguard.Block{Rule: edgeguard.OwnerRule("f2b")}}); !c.IsPaced() {
+		t.Error("a block that another program made goes as an operator's")
 	}
 	for _, c := range want {
 		if !o.Add(c) {
 			t.Fatal("no room")
 		}
 	}
-	if o.Waits(outboxPrefix(5)) || !o.Waits(outboxPrefix(6)) || o.Waits(outboxPrefix(2000)) || o.Len() != 999+5 {
+	if o.Waits(outboxPrefix(5)) || !o.Waits(outboxPrefix(6)) || o.Waits(outboxPrefix(2000)) || o.Len() != 999+6 {
 		t.Errorf("%d wait", o.Len())
 	}
 	if n := len(o.TakeNext(begin, 1000)); n != PublishPace {

@@ -205,7 +205,7 @@ func (p *pushLoop) lookAgain() {
 
 // queueHeld queues a held block; see [Link.PushCountsOf].
 func (p *pushLoop) queueHeld(b edgeguard.Block) {
-	if c := (fleet.Change{Block: b}); c.ByRule() { // nothing is counted of the others
+	if c := (fleet.Change{Block: b}); c.IsPaced() { // nothing is counted of the others
 		p.asks.Add(c)
 		signal(p.asked)
 	}

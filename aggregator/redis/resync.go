@@ -52,7 +52,7 @@ func (r *listReader) mergeWholeList(ctx context.Context, s fleet.State) error {
 func (p *publisher) unpaced(first bool) (some []fleet.Change) {
 	for _, c := range p.ownRecords() {
 		switch {
-		case !c.ByRule():
+		case !c.IsPaced():
 			some = append(some, c)
 		case p.outbox.Waits(c.Block.Prefix):
 		case first && c.Block.Origin == p.config.Node:
