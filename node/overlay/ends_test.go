@@ -29,8 +29,10 @@ func newDesk(t *testing.T, folder string, base *config.Config, now time.Time) *d
 		State: folder, Now: func() time.Time { return d.now }, Epoch: func(at time.Time) time.Time { return at },
 		Replace:      func(f func() (*config.Config, error)) error { _, err := f(); return err },
 		ConfirmShare: func(*config.Config) float64 { return 1 },
-		Audit:        func(who, action, rule, detail string) { d.audit = append(d.audit, who+": "+action+" "+rule+", "+detail) },
-		Alarms:       alarm.New(func(edgeguard.Alarm) {}, func(string, string) {}), Log: slog.New(slog.DiscardHandler),
+		Audit: func(who, action, rule, detail string) {
+			d.audit = append(d.audit, who+": "+action+" "+rule+", "+detail)
+		},
+		Alarms: alarm.New(func(edgeguard.Alarm) {}, func(string, string) {}), Log: slog.New(slog.DiscardHandler),
 	})
 	d.On(base)
 	return d
