@@ -2,6 +2,7 @@ package setup
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -33,7 +34,8 @@ func readCaddy(s *source, file string) error {
 		s.addLog(l)
 	}
 	if len(c.logs) == 0 {
-		s.doubt("%s: no site has a log: add `log { output file /var/log/caddy/access.log }` to each site, or see edgeguard snippets caddy", file)
+		s.addLog(Log{File: CaddyLog, Format: "json", At: file})
+		s.doubt("%s: no site has a log: `edgeguard snippets caddy-names --install` gives each one that writes %s", file, CaddyLog)
 	}
 	return nil
 }
@@ -50,6 +52,7 @@ func (c *caddy) file(file string, depth int) error {
 			return nil
 		}
 		c.statement(&s, file, depth)
+		c.mark(&s, mark{file: file, after: len(text) - lex.left()})
 	}
 }
 
@@ -79,6 +82,7 @@ func (c *caddy) address(s *Statement, where string) {
 		}
 	}
 	if !more {
+		c.found.Sites = append(c.found.Sites, Site{At: c.site.at, Names: c.site.names})
 		c.addVirtual(c.site)
 		c.site = nil
 	}
@@ -87,7 +91,7 @@ func (c *caddy) address(s *Statement, where string) {
 func (c *caddy) statement(s *Statement, file string, depth int) {
 	c.address(s, lineOf(file, s.Line))
 	switch {
-	case s.Word(0) == "log" && len(c.blocks) > 0 && c.log == nil:
+	case s.Word(0) == "log" && (len(c.blocks) > 0 || c.whole) && c.log == nil:
 		c.log = &Log{At: lineOf(file, s.Line), Format: "json"}
 		if s.End != "{" {
 			c.end()
@@ -128,9 +132,32 @@ func (c *caddy) option(s *Statement) {
 	}
 }
 
+// mark notes where lines of a site go: behind its brace, or its address where it has none, and behind
+// the brace of each block that answers before what stands beside it does.
+func (c *caddy) mark(s *Statement, at mark) {
+	if len(c.found.Sites) == 0 {
+		return
+	}
+	site := &c.found.Sites[len(c.found.Sites)-1]
+	inside := c.whole || len(c.blocks) > 0 && !strings.HasPrefix(c.blocks[0], "(") && c.blocks[0] != ""
+	switch {
+	case site.marks == nil && c.whole:
+		at.after-- // the line's end
+		site.marks = []mark{at}
+	case site.marks == nil && len(c.blocks) == 1 && s.End == "{":
+		site.marks = []mark{at}
+	case inside && s.Word(0) == "log":
+		site.Logs = true
+	case inside && s.Word(0) == "root":
+		site.looks = append(site.looks, path.Clean(s.Word(1)))
+	case inside && s.End == "{" && slices.Contains([]string{"handle", "handle_path", "route"}, s.Word(0)):
+		site.marks = append(site.marks, at)
+	}
+}
+
 // end ends a log: one of a site, or that of the default logger.
 func (c *caddy) end() {
-	if c.blocks[0] == "" {
+	if len(c.blocks) > 0 && c.blocks[0] == "" {
 		if c.log.File != "" || c.log.Unusable != "" {
 			c.standard = c.log
 		}
@@ -139,3 +166,6 @@ func (c *caddy) end() {
 	}
 	c.log = nil
 }
+
+// CaddyLog is what a Caddy whose sites have no log is made to write by edgeguard's lines.
+const CaddyLog = "/var/log/caddy/edgeguard.log"

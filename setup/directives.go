@@ -1,6 +1,9 @@
 package setup
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Statement is one directive: its words, and what ends it (";", "{", "}" or, where
 // lines end directives or the text ends, "").
@@ -38,6 +41,9 @@ func caddyLexer(text string) *Lexer { return &Lexer{text: text, line: 1, lines: 
 // is one word.
 func (l *Lexer) Open() int { return l.open }
 
+// left returns how much of the text is not read yet.
+func (l *Lexer) left() int { return len(l.text) }
+
 // mostWords bounds a statement: one that has more ends there, and is none that another
 // program would read.
 const mostWords = 1 << 20
@@ -64,6 +70,9 @@ func (l *Lexer) NextStatement() (s Statement, ok bool) {
 			}
 			l.text = l.text[1:]
 			s.End = string(c)
+			if !l.lines && c == '{' && slices.ContainsFunc(s.Words[:min(1, len(s.Words))], isLua) {
+				l.lua()
+			}
 			return s, true
 		}
 		s.Words = append(s.Words, l.word())
@@ -118,7 +127,7 @@ func (l *Lexer) word() string {
 				continue
 			}
 		}
-		if strings.IndexByte(" \t\r\n", c) >= 0 || !l.lines && strings.IndexByte(";{}", c) >= 0 {
+		if strings.IndexByte(" \t\r\n", c) >= 0 || !l.lines && strings.IndexByte(";{", c) >= 0 {
 			break
 		}
 		n++
@@ -153,4 +162,58 @@ func splitWords(line string) []string {
 	l := Lexer{text: line, lines: true, quote: `"'`}
 	s, _ := l.NextStatement()
 	return s.Words
+}
+
+// isLua reports whether a directive of nginx has a block of Lua, which is no block of directives.
+func isLua(word string) bool { return strings.HasSuffix(word, "_by_lua_block") }
+
+// lua passes over Lua up to the brace that ends its block. That one is the next statement.
+func (l *Lexer) lua() {
+	for depth := 0; l.text != ""; {
+		n := 1
+		switch c := l.text[0]; {
+		case c == '}' && depth == 0:
+			return
+		case c == '{':
+			depth++
+		case c == '}':
+			depth--
+		case c == '[':
+			n = luaLong(l.text)
+		case strings.HasPrefix(l.text, "--"):
+			if n = 2 + luaLong(l.text[2:]); n == 3 || n == 2 { // not a long comment: up to the line's end
+				n = lengthTo(l.text, "\n") - 1
+			}
+		case c == '"' || c == '\'':
+			for n < len(l.text) && l.text[n] != c && l.text[n] != '\n' {
+				if l.text[n] == '\\' {
+					n++
+				}
+				n++
+			}
+			n++
+		}
+		n = min(max(n, 1), len(l.text))
+		l.line += strings.Count(l.text[:n], "\n")
+		l.text = l.text[n:]
+	}
+}
+
+// luaLong returns the length of a long bracket, such as [[text]] or [=[text]=], at the start of
+// text; 1 if there is none, 0 of an empty text.
+func luaLong(text string) int {
+	level := strings.TrimLeft(strings.TrimPrefix(text, "["), "=")
+	signs := len(text) - 1 - len(level)
+	if !strings.HasPrefix(text, "[") || !strings.HasPrefix(level, "[") {
+		return min(1, len(text))
+	}
+	return lengthTo(text, "]"+strings.Repeat("=", signs)+"]")
+}
+
+// lengthTo returns the length of text up to the end of the first mark, or all of it.
+func lengthTo(text, mark string) int {
+	if i := strings.Index(text, mark); i >= 0 {
+		return i + len(mark)
+	}
+	return len(text)
 }

@@ -24,11 +24,17 @@ func readHAProxy(s *source, file string) error {
 		return err
 	}
 	h := &haproxy{source: s}
-	number := 0
+	sections := haproxySections{found: &s.found, modes: map[string]string{}, formats: map[string]bool{}}
+	number, begins := 0, 0
 	for line := range strings.Lines(text) {
 		number++
-		h.directive(splitWords(strings.TrimRight(line, "\r\n")), lineOf(file, number))
+		words, ends := splitWords(strings.TrimRight(line, "\r\n")), begins+len(strings.TrimRight(line, "\r\n"))
+		h.directive(words, lineOf(file, number))
+		sections.line(words, number, mark{file: file, after: ends})
+		begins += len(line)
 	}
+	sections.end()
+	s.found.http.mark = mark{file: file, after: len(text)}
 	format := h.chosen(file)
 	for _, target := range h.targets {
 		s.addLog(h.resolve(target, format))

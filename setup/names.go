@@ -7,44 +7,39 @@ import (
 	"strings"
 )
 
-// askedNames is what decides whether a proxy finds the names of a folder of enforce.names.
+// askedNames is what decides whether a proxy finds the names of a folder of enforce.names, beside its sites.
 type askedNames struct {
-	roots   []string // folders in which Caddy looks for files
-	servers []nginxServer
-	cache   string   // where the http block sets open_file_cache; empty for none
-	late    []string // where a location sets who the client is
+	roots []string // folders in which Caddy looks for files
+	cache string   // where the http block sets open_file_cache; empty for none
+	late  []string // where a location sets who the client is
 }
 
-// nginxServer is a server block.
-type nginxServer struct {
-	at     string
-	tests  []string // for which files it looks at each request
-	cache  string   // where it sets open_file_cache
-	noFile bool     // it turns that off
-}
-
-// begin notes a block that begins.
-func (n *askedNames) begin(s *Statement, blocks []string, at string) {
+// begin notes a block of nginx that begins.
+func (f *Found) begin(s *Statement, blocks []string, at mark) {
+	last := len(f.Sites) - 1
 	switch {
 	case s.Word(0) == "server":
-		n.servers = append(n.servers, nginxServer{at: at})
-	case s.Word(0) == "if" && s.Word(1) == "(-f" && len(n.servers) > 0 && within(blocks, "server"):
-		last := &n.servers[len(n.servers)-1]
-		last.tests = append(last.tests, strings.TrimSuffix(s.Word(2), ")"))
+		f.Sites = append(f.Sites, Site{At: lineOf(at.file, s.Line), marks: []mark{at}})
+	case s.Word(0) == "http":
+		f.http.mark = at
+	case s.Word(0) == "if" && s.Word(1) == "(-f" && last >= 0 && within(blocks, "server"):
+		f.Sites[last].looks = append(f.Sites[last].looks, path.Dir(strings.TrimSuffix(s.Word(2), ")")))
 	}
 }
 
-// set notes a directive.
-func (n *askedNames) set(s *Statement, blocks []string, at string) {
+// set notes a directive of nginx.
+func (f *Found) set(s *Statement, blocks []string, at string) {
+	last := len(f.Sites) - 1
 	switch {
 	case s.Word(0) == "open_file_cache" && within(blocks, "http") && s.Word(1) != "off":
-		n.cache = at
-	case s.Word(0) == "open_file_cache" && within(blocks, "server") && len(n.servers) > 0:
-		last := &n.servers[len(n.servers)-1]
-		last.cache, last.noFile = at, s.Word(1) == "off"
+		f.names.cache = at
+	case s.Word(0) == "open_file_cache" && within(blocks, "server") && last >= 0:
+		f.Sites[last].cache, f.Sites[last].noFile = at, s.Word(1) == "off"
+	case s.Word(0) == "server_name" && within(blocks, "server") && last >= 0:
+		f.Sites[last].Names = append(f.Sites[last].Names, s.Words[1:]...)
 	case strings.HasPrefix(s.Word(0), "real_ip_") || s.Word(0) == "set_real_ip_from":
-		if slices.Contains(blocks, "location") && len(n.late) < mostDoubts {
-			n.late = append(n.late, at)
+		if slices.Contains(blocks, "location") && len(f.names.late) < mostDoubts {
+			f.names.late = append(f.names.late, at)
 		}
 	}
 }
@@ -55,7 +50,7 @@ func within(blocks []string, name string) bool {
 }
 
 // cached returns where open_file_cache is set for a server; empty if it has none.
-func (n *askedNames) cached(s *nginxServer) string {
+func (n *askedNames) cached(s *Site) string {
 	switch {
 	case s.noFile:
 		return ""
@@ -68,8 +63,8 @@ func (n *askedNames) cached(s *nginxServer) string {
 // NamesCached returns where nginx's configuration sets an open_file_cache for server blocks
 // which would look for names.
 func (f *Found) NamesCached() (at []string) {
-	for i := range f.names.servers {
-		if where := f.names.cached(&f.names.servers[i]); where != "" && !slices.Contains(at, where) {
+	for i := range f.Sites {
+		if where := f.names.cached(&f.Sites[i]); where != "" && !slices.Contains(at, where) {
 			at = append(at, where)
 		}
 	}
@@ -82,15 +77,15 @@ func (f *Found) NamesMissed(folder string) (asked bool, why []string) {
 	var without []string
 	folder = path.Clean(folder)
 	asked = slices.Contains(f.names.roots, folder)
-	for i := range f.names.servers {
-		s := &f.names.servers[i]
-		asks := slices.ContainsFunc(s.tests, func(test string) bool { return path.Dir(test) == folder })
+	for i := range f.Sites {
+		s := &f.Sites[i]
+		asks := slices.Contains(s.looks, folder)
 		asked = asked || asks
 		if where := f.names.cached(s); asks && where != "" {
-			why = append(why, fmt.Sprintf("%s: open_file_cache keeps a block or a lift from being in force, for as long as open_file_cache_valid says (60s): take it out, or put `open_file_cache off;` into the server block at %s", where, s.at))
+			why = append(why, fmt.Sprintf("%s: open_file_cache keeps a block or a lift from being in force, for as long as open_file_cache_valid says (60s): take it out, or put `open_file_cache off;` into the server block at %s", where, s.At))
 		}
 		if !asks && len(without) < mostDoubts {
-			without = append(without, s.at)
+			without = append(without, s.At)
 		}
 	}
 	if !asked {

@@ -70,7 +70,7 @@ func (n *nginx) file(file string, depth int) error {
 		switch s.End {
 		case "{":
 			if !slices.Contains(n.blocks, "stream") && !slices.Contains(n.blocks, "mail") {
-				n.found.names.begin(&s, n.blocks, lineOf(file, s.Line))
+				n.found.begin(&s, n.blocks, mark{file: file, after: len(text) - lex.left()})
 			}
 			n.blocks = append(n.blocks, s.Word(0))
 			n.http = n.http || s.Word(0) == "http"
@@ -94,13 +94,13 @@ func (n *nginx) directive(s *Statement, file string, depth int) {
 	if slices.Contains(n.blocks, "stream") || slices.Contains(n.blocks, "mail") {
 		return // connections, not requests
 	}
-	n.found.names.set(s, n.blocks, lineOf(file, s.Line))
+	n.found.set(s, n.blocks, lineOf(file, s.Line))
 	switch s.Word(0) {
 	case "include":
 		if s.Word(1) != "" {
 			pattern := absolute(n.folder, s.Word(1))
-			if slices.Equal(n.blocks, []string{"http"}) && path.Base(pattern) == "*.conf" && n.found.Folder == "" {
-				n.found.Folder = path.Dir(pattern)
+			if slices.Equal(n.blocks, []string{"http"}) && path.Base(pattern) == "*.conf" && n.found.http.folder == "" {
+				n.found.Folder, n.found.http.folder = path.Dir(pattern), path.Dir(pattern)
 			}
 			n.included(pattern, depth, n.file)
 		}

@@ -40,7 +40,12 @@ type Found struct {
 	// is none, or it has been added. See [AddLog].
 	Folder string
 	Doubts []string // what to look at before its logs are believed
+	Sites  []Site
 	names  askedNames
+	http   httpBlock
+	// What HAProxy calls itself among its peers, whether it has any, and whether it logs long paths.
+	peer             string
+	peers, longPaths bool
 }
 
 // readers are the proxies whose configurations can be read.

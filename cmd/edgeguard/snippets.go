@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,20 +12,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"edgeguard"
+	"edgeguard/admin"
+	"edgeguard/admin/client"
 	"edgeguard/cmd/edgeguard/command"
+	"edgeguard/cmd/edgeguard/install"
 	"edgeguard/cmd/edgeguard/nodeaddr"
 	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/cmd/edgeguard/snippets"
 	"edgeguard/config"
+	"edgeguard/node"
 	"edgeguard/setup"
 )
 
 // snippetsCommand returns `edgeguard snippets`.
 func snippetsCommand(e *command.Env) *cobra.Command {
-	var v snippets.Values
-	var configFile, file, nginx string
-	var agreed, check bool
-	var site string
+	var s snippetFlags
 	c := &cobra.Command{
 		Use:   "snippets [NAME]",
 		Short: "Print what puts edgeguard beside a proxy or packet filter: its config, units and commands",
@@ -33,49 +35,96 @@ edgeguard. The other files that it requires, the commands that install it, and t
 that check that it refuses follow as comments. --file prints one of them alone. The
 tests of edgeguard run the same text. Without a name it lists the names.
 
+With --install it is put into the files of this host (` + strings.Join(snippets.Installable(), ", ") + `):
+edgeguard's part is a file of its own in conf.d, and the proxy's files get marked lines.
+It shows all of this as a diff, and asks. The proxy checks its files before it is
+reloaded; where that fails, every file is put back. The last question is mode: enforce,
+so that blocked addresses are refused. --remove takes it all out again.
+
 --check shows that it refuses: it blocks 127.0.0.2 on the running node, asks the site
 from there until it is refused, from 127.0.0.1 too, and lifts the block or waits until
 the answer says to come again. The site must be on this host, and the mode enforce.`,
 		Example: `  edgeguard snippets
+  edgeguard snippets nginx-names --install
+  edgeguard snippets nginx-names --remove
   edgeguard snippets nginx --auth unix:/run/edgeguard/auth.sock --backend 127.0.0.1:3000
   edgeguard snippets nginx > /etc/nginx/conf.d/site.conf
   edgeguard snippets nginx --check
   edgeguard snippets caddy --check --url https://example.org/`,
 		ValidArgs: snippets.Names(),
 		Args:      command.AtMostOneArgument("snippets: expected one of " + strings.Join(snippets.Names(), ", ")),
-		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 && check {
-				return command.Usage(errors.New("snippets: --check requires the name of a snippet, such as nginx"))
-			}
-			if len(args) == 0 {
-				return listSnippets(e)
-			}
-			if check {
-				return checkSnippet(c.Context(), e, nodeaddr.Given(c), args[0], cmp.Or(site, "http://127.0.0.1:"+cmp.Or(v.Listen, "80")+"/"))
-			}
-			if args[0] == "nginx-names" && !agreed {
-				if err := refuseCached(nginx); err != nil {
-					return err
-				}
-			}
-			valuesFromConfig(&v, e, args[0], configFile)
-			return writeSnippet(e, args[0], file, v)
-		},
+		RunE:      func(c *cobra.Command, args []string) error { return s.run(c, e, args) },
 	}
-	f := c.Flags()
-	f.StringVar(&file, "file", "", "print this `PART` alone, such as proxy, config or service")
-	f.BoolVar(&check, "check", false, "show on the running node that it refuses")
-	c.MarkFlagsMutuallyExclusive("check", "file")
-	f.StringVar(&site, "url", "", "--check: the site's `URL`, which is asked for on this host (default http://127.0.0.1/ with the port of --listen)")
-	f.StringVar(&v.Auth, "auth", "", "forward auth `ADDRESS` or unix:/path (default from the config, preferring a unix socket where the proxy supports it; else 127.0.0.1:9180)")
-	f.StringVar(&configFile, "config", "", "config `FILE` with the forward auth address and the state folder (default /etc/edgeguard/edgeguard.yaml if it is there)")
-	f.StringVar(&v.Listen, "listen", "", "`PORT` of the site (default 80)")
-	f.StringVar(&v.Backend, "backend", "", "backend of the site, `HOST:PORT` (default 127.0.0.1:8080)")
-	f.BoolVar(&v.Closed, "closed", false, "refuse requests while edgeguard does not answer (by default they pass)")
-	f.StringVar(&nginx, "nginx", "/etc/nginx/nginx.conf", "nginx-names: nginx's `FILE`, in which an open_file_cache is looked for")
-	f.BoolVar(&agreed, "with-open-file-cache", false, "nginx-names: print it although nginx has an open_file_cache")
-	f.StringVar(&v.Cache, "cache", "", "nginx: cache a pass for one second per address in this `FOLDER`, for a listener that only looks up")
+	s.declare(c)
 	return c
+}
+
+// snippetFlags is what the flags say.
+type snippetFlags struct {
+	v                      snippets.Values
+	configFile, file, site string
+	agreed, check, in, out bool
+	o                      install.Options
+}
+
+func (s *snippetFlags) run(c *cobra.Command, e *command.Env, args []string) error {
+	if len(args) == 0 && (s.check || s.in || s.out) {
+		return command.Usage(errors.New("snippets: --check, --install and --remove require the name of a snippet, such as nginx-names"))
+	}
+	if len(args) == 0 {
+		return listSnippets(e)
+	}
+	if s.check {
+		return checkSnippet(c.Context(), e, nodeaddr.Given(c), args[0], cmp.Or(s.site, "http://127.0.0.1:"+cmp.Or(s.v.Listen, "80")+"/"))
+	}
+	if args[0] == "nginx-names" && !s.agreed && !s.out {
+		if err := refuseCached(cmp.Or(s.o.Proxy, "/etc/nginx/nginx.conf")); err != nil {
+			return err
+		}
+	}
+	valuesFromConfig(&s.v, e, args[0], s.configFile)
+	if !s.in && !s.out {
+		return writeSnippet(e, args[0], s.file, s.v)
+	}
+	s.o.Snippet, s.o.Config = args[0], cmp.Or(s.configFile, command.DefaultConfig)
+	do := install.Install
+	if s.out {
+		do = install.Remove
+	}
+	return do(c.Context(), installEnv(e, nodeaddr.Given(c), s.o.Config), s.o, s.v)
+}
+
+func (s *snippetFlags) declare(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&s.file, "file", "", "print this `PART` alone, such as proxy, config or service")
+	f.BoolVar(&s.check, "check", false, "show on the running node that it refuses")
+	f.StringVar(&s.site, "url", "", "--check: the site's `URL`, which is asked for on this host (default http://127.0.0.1/ with the port of --listen)")
+	f.StringVar(&s.v.Auth, "auth", "", "forward auth `ADDRESS` or unix:/path (default from the config, preferring a unix socket where the proxy supports it; else 127.0.0.1:9180)")
+	f.StringVar(&s.configFile, "config", "", "config `FILE` with the forward auth address and the state folder (default /etc/edgeguard/edgeguard.yaml if it is there)")
+	f.StringVar(&s.v.Listen, "listen", "", "`PORT` of the site (default 80)")
+	f.StringVar(&s.v.Backend, "backend", "", "backend of the site, `HOST:PORT` (default 127.0.0.1:8080)")
+	f.BoolVar(&s.v.Closed, "closed", false, "refuse requests while edgeguard does not answer (by default they pass)")
+	f.BoolVar(&s.in, "install", false, "put it into the files of this host, and reload the proxy")
+	f.BoolVar(&s.out, "remove", false, "take it out of the files of this host, and reload the proxy")
+	c.MarkFlagsMutuallyExclusive("install", "remove", "check", "file")
+	f.BoolVar(&s.o.Yes, "yes", false, "answer every question of --install or --remove with yes, that for mode: enforce, too")
+	f.BoolVar(&s.o.DryRun, "dry-run", false, "only show what --install or --remove would change")
+	f.StringArrayVar(&s.o.Without, "without", nil, "install nothing into this `SITE`: its name, or FILE:LINE (may be repeated)")
+	f.StringVar(&s.o.Proxy, "proxy", "", "`FILE` where the proxy's configuration begins (default that of its package)")
+	f.BoolVar(&s.agreed, "with-open-file-cache", false, "nginx-names: print it although nginx has an open_file_cache")
+	f.StringVar(&s.v.Cache, "cache", "", "nginx: cache a pass for one second per address in this `FOLDER`, for a listener that only looks up")
+}
+
+// installEnv returns what an install uses of this host, whose unit has the default config.
+func installEnv(e *command.Env, ask nodeaddr.Ask, configFile string) *install.Env {
+	reload := func(ctx context.Context) error {
+		return ask(ctx, func(ctx context.Context, node *client.Client) error { return node.Reload(ctx) })
+	}
+	host := install.Here(reload)
+	host.Systemd = host.Systemd && configFile == command.DefaultConfig
+	return &install.Env{Env: e, Host: host, Check: node.Check, Status: func(ctx context.Context) (admin.Stats, error) {
+		return nodeaddr.Get(ctx, ask, func(ctx context.Context, node *client.Client) (admin.Stats, error) { return node.Status(ctx) })
+	}}
 }
 
 // refuseCached returns an error where nginx's cache would keep blocks from being in force.

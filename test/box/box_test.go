@@ -22,6 +22,9 @@ var scenarios = []scenario{
 }
 
 func init() {
+	for name, server := range map[string]string{"nginx-names": "nginx", "haproxy-peers": "haproxy", "caddy-names": "caddy"} {
+		scenarios = append(scenarios, scenario{"setup, then snippets " + name + " --install", []string{"install"}, func(b *box) { b.wired(name, server) }})
+	}
 	for _, w := range ways {
 		scenarios = append(scenarios, scenario{"snippets " + w.name, []string{"install"}, w.run})
 	}
@@ -41,6 +44,50 @@ func setup(b *box) {
 	b.passes(neighbour)
 	b.follow("setup", edit{"edgeguard setup ", "edgeguard setup --yes "})
 	b.counts()
+}
+
+// wired is how a package's own configuration comes to refuse, by three commands, and how it is as
+// before after one more.
+func (b *box) wired(name, server string) {
+	b.follow("install", edit{"amd64", architecture})
+	if server == "haproxy" {
+		b.run("systemd-run --quiet --unit=backend python3 -m http.server --bind 127.0.0.1 8080; " + haproxySite)
+	}
+	b.run("systemctl restart " + server)
+	b.passes(neighbour)
+	sums := "find /etc/" + server + " -type f | sort | xargs md5sum"
+	before := b.run(sums)
+	b.t.Log(b.run("edgeguard setup --yes"))
+	install := "edgeguard snippets " + name + " --install --yes"
+	for why, stopped := range map[string]string{
+		"run it as root":        "setpriv --reuid nobody --regid nogroup --clear-groups " + install,
+		"read-only file system": "mount -o bind,ro /etc/" + server + " /etc/" + server + "; " + install + " 2>&1 && exit 0; umount /etc/" + server + "; false",
+	} {
+		if out, err := b.try(stopped); err == nil || !strings.Contains(out, why) {
+			b.t.Errorf("%s: %v\n%s", stopped, err, out)
+		}
+	}
+	if after := b.run(sums); after != before {
+		b.t.Errorf("after what failed:\n%s\nwas\n%s", after, before)
+	}
+	for _, seconds := range []string{"0.1", "0.3", "0.5", "0.8", "1.2"} {
+		out, _ := b.try("timeout -s KILL " + seconds + " " + install)
+		b.t.Logf("killed after %s s: %s", seconds, tail(out, 3))
+	}
+	b.t.Log(b.run(install))
+	b.t.Log(b.run("edgeguard snippets " + name + " --check"))
+	b.run("edgeguard blocks add " + offender + " --for 1h --force --reason box")
+	b.until("the offender is refused", func() bool { return b.get(offender, "/").refused() })
+	b.counts()
+	b.run("edgeguard doctor")
+	if out := b.run("edgeguard snippets " + name + " --install --yes"); !strings.Contains(out, "nothing to do") {
+		b.t.Errorf("installed twice: %s", out)
+	}
+	b.t.Log(b.run("edgeguard snippets " + name + " --remove --yes"))
+	b.until("the offender passes", func() bool { return b.get(offender, "/").passed() })
+	if after := b.run(sums); after != before {
+		b.t.Errorf("%s\nwas\n%s", after, before)
+	}
 }
 
 // readme is how README.md installs.

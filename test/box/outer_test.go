@@ -106,7 +106,7 @@ func runAgain(t *testing.T, ctx context.Context, deb string) {
 // again returns the flags of this test, for the one inside.
 func again() []string {
 	return slices.DeleteFunc(slices.Clone(os.Args[1:]), func(flag string) bool {
-		return !strings.HasPrefix(flag, "-test.v") && !strings.HasPrefix(flag, "-test.timeout") && !strings.HasPrefix(flag, "-test.failfast")
+		return !strings.HasPrefix(flag, "-test.run=TestBox/") && !strings.HasPrefix(flag, "-test.v") && !strings.HasPrefix(flag, "-test.timeout") && !strings.HasPrefix(flag, "-test.failfast")
 	})
 }
 

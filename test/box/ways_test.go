@@ -27,6 +27,8 @@ type way struct {
 const (
 	nginxLog   = "{file: /var/log/nginx/access.log, format: combined}"
 	haproxyLog = "{file: /var/log/haproxy.log, format: haproxy}" // Debian's, by rsyslog
+
+	haproxySite = `printf '%s\n' '' 'frontend site' '    bind :80' '    option httplog' '    default_backend site' 'backend site' '    server site 127.0.0.1:8080' >>/etc/haproxy/haproxy.cfg`
 )
 
 var ways = []way{
@@ -35,7 +37,7 @@ var ways = []way{
 	{name: "nginx-names", counts: nginxLog, server: "nginx", rotate: "/etc/logrotate.d/nginx"},
 	{name: "nginx-deny", counts: nginxLog, server: "nginx", rotate: "/etc/logrotate.d/nginx"},
 	{name: "caddy", server: "caddy", asks: true, take: `printf ':80\nreverse_proxy 127.0.0.1:8080\n' >/etc/caddy/Caddyfile`},
-	{name: "caddy-names", counts: "{file: /var/log/caddy/edgeguard.log, format: json}", server: "caddy", take: `printf ':80\nreverse_proxy 127.0.0.1:8080\n' >/etc/caddy/Caddyfile`},
+	{name: "caddy-names", counts: "{file: /var/log/caddy/edgeguard.log, format: json}", server: "caddy"},
 	{name: "ipset", counts: "apache", server: "apache2", rotate: "/etc/logrotate.d/apache2", drops: true},
 	{name: "nft", counts: nginxLog, server: "nginx", rotate: "/etc/logrotate.d/nginx", drops: true},
 	{name: "haproxy", server: "haproxy",
@@ -52,15 +54,9 @@ var ways = []way{
 			haproxy -c -f /etc/haproxy/haproxy.cfg
 			systemctl reload haproxy`,
 		take: "cp /root/before.cfg /etc/haproxy/haproxy.cfg; printf '%s\\n' 'frontend site' '    bind :80' '    default_backend servers' 'backend servers' '    server site 127.0.0.1:8080' >>/etc/haproxy/haproxy.cfg"},
-	{name: "haproxy-peers", server: "haproxy", teach: true,
-		site: `printf '%s\n' '' 'frontend other' '    bind 127.0.0.1:8081' '    http-request return status 204' >>/etc/haproxy/haproxy.cfg
-			cp /etc/haproxy/haproxy.cfg /root/before.cfg`,
-		put: `edgeguard snippets haproxy-peers --file proxy >>/etc/haproxy/haproxy.cfg
-			haproxy -c -f /etc/haproxy/haproxy.cfg
-			systemctl reload haproxy`,
-		take: "cp /root/before.cfg /etc/haproxy/haproxy.cfg; printf '%s\\n' 'frontend site' '    bind :80' '    default_backend site' 'backend site' '    server site 127.0.0.1:8080' >>/etc/haproxy/haproxy.cfg"},
+	{name: "haproxy-peers", server: "haproxy", teach: true, site: haproxySite},
 	{name: "haproxy-map", counts: haproxyLog, server: "haproxy", rotate: "/etc/logrotate.d/haproxy",
-		site: `printf '%s\n' '' 'frontend site' '    bind :80' '    option httplog' '    default_backend site' 'backend site' '    server site 127.0.0.1:8080' >>/etc/haproxy/haproxy.cfg`,
+		site: haproxySite,
 		put: `edgeguard snippets haproxy-map --file proxy | grep http-request >/root/line
 			sed -i '/^    bind :80/r /root/line' /etc/haproxy/haproxy.cfg
 			haproxy -c -f /etc/haproxy/haproxy.cfg
@@ -164,7 +160,7 @@ func (b *box) part(name, part string) string {
 // printed runs the printed commands, each as it is.
 func (b *box) printed(name, part string) {
 	b.t.Helper()
-	commands := b.part(name, part)
+	commands := strings.NewReplacer(" --install", " --install --yes", " --remove", " --remove --yes").Replace(b.part(name, part))
 	for line := range strings.Lines(commands) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
 			b.done++

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"edgeguard/internal/logtail"
 )
@@ -28,8 +30,11 @@ func (ProxyFiles) Read(path string) (string, error) {
 	return string(text), err
 }
 
-// Glob returns the files that match a pattern.
+// Glob returns the files that match a pattern, as programs in C find them: a hidden file is not one of *.
 func (ProxyFiles) Glob(pattern string) []string {
 	names, _ := filepath.Glob(pattern) // a wrong pattern has no files
-	return names
+	if strings.HasPrefix(filepath.Base(pattern), ".") {
+		return names
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(filepath.Base(name), ".") })
 }

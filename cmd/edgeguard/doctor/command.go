@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -49,6 +51,11 @@ work or the config cannot be read, and 2 if the command line is wrong.`,
 			if err != nil {
 				return err
 			}
+			for _, f := range interrupted(cmp.Or(configFile, command.DefaultConfig)) {
+				if !slices.Contains(r.Findings, f) { // by the child
+					r = newReport(r.As, append(r.Findings, f))
+				}
+			}
 			if err = command.Show(e.Env, *r, nil, printReport); err == nil && r.Wrong > 0 {
 				err = errFound
 			}
@@ -89,6 +96,15 @@ func examineAsUnit(ctx context.Context, e *Env, configFile string) (*report, err
 		return newReport(account{User: as.User}, examine(ctx, c, &u)), nil
 	}
 	return newReport(as, examine(ctx, c, &u)), nil
+}
+
+// interrupted returns what runs of `edgeguard snippets` that were killed have left in files of proxies.
+func interrupted(configFile string) (all []finding) {
+	left, _ := filepath.Glob(filepath.Join(filepath.Dir(configFile), "originals", "*", "unfinished.json")) // no wrong pattern
+	for _, file := range left {
+		all = append(all, finding{wrong, "snippets " + filepath.Base(filepath.Dir(file)), "an install or removal was interrupted, and files of the proxy may be half changed: run it again, which first puts them back"})
+	}
+	return all
 }
 
 // childError is why the examination as the unit's user found nothing at all: usually

@@ -70,3 +70,21 @@ func TestNames(t *testing.T) {
 	c.Enforce.Names.Folder = filepath.Join(dir, "away/names")
 	want("wrong ")
 }
+
+// What a killed install has left is found beside the config, once for each snippet.
+func TestInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	if got := interrupted(filepath.Join(dir, "edgeguard.yaml")); len(got) != 0 {
+		t.Error(got)
+	}
+	left := filepath.Join(dir, "originals", "nginx-names")
+	if err := os.MkdirAll(left, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(left, "unfinished.json"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := interrupted(filepath.Join(dir, "edgeguard.yaml")); len(got) != 1 || got[0].Severity != wrong || got[0].About != "snippets nginx-names" {
+		t.Error(got)
+	}
+}

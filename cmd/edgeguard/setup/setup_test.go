@@ -103,7 +103,7 @@ func TestWrites(t *testing.T) {
 	h.reads(h.path("access.log"))
 	for _, want := range []string{
 		"counted   " + h.path("access.log") + ": 3 of its last 3 lines read as combined, last written less than a minute ago",
-		"counts from 1 log, and blocks nothing yet", "edgeguard doctor\n  systemctl enable --now edgeguard\n", "have them refused:\n  edgeguard snippets nginx-names   # ", "  edgeguard snippets nginx   # nginx asks before each request", "  edgeguard snippets nginx-geo   # ",
+		"counts from 1 log, and blocks nothing yet", "edgeguard doctor\n  systemctl enable --now edgeguard\n", "have them refused:\n  edgeguard snippets nginx-names --install   # ", "  edgeguard snippets nginx   # nginx asks before each request", "  edgeguard snippets nginx-geo   # ",
 		"Nothing is refused before `mode: enforce` is in " + h.path("etc/edgeguard.yaml") + " and the node has read it: edgeguard reload\n",
 	} {
 		if !strings.Contains(out, want) {

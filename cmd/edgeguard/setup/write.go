@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/cmd/edgeguard/doctor"
@@ -157,7 +158,11 @@ func (w *writing) next(sources []setup.Source) {
 				fmt.Fprintf(out, "When it would block the right addresses, have them refused:\n")
 			}
 			said[name] = true
-			fmt.Fprintf(out, "  edgeguard snippets %s%s   # %s\n", name, other, snippets.About(name))
+			how := other
+			if slices.Contains(snippets.Installable(), name) {
+				how = " --install" + other
+			}
+			fmt.Fprintf(out, "  edgeguard snippets %s%s   # %s\n", name, how, snippets.About(name))
 		}
 	}
 	if len(said) > 0 {
@@ -167,5 +172,5 @@ func (w *writing) next(sources []setup.Source) {
 
 // recipes are the snippets by which each proxy, or the kernel before it, refuses.
 var recipes = map[string][]string{
-	"nginx": {"nginx-names", "nginx", "nginx-geo"}, "haproxy": {"haproxy"}, "caddy": {"caddy-names", "caddy"}, "traefik": {"traefik"}, "apache": {"nft"}, setup.GivenLog: {"nft"},
+	"nginx": {"nginx-names", "nginx", "nginx-geo"}, "haproxy": {"haproxy-peers"}, "caddy": {"caddy-names", "caddy"}, "traefik": {"traefik"}, "apache": {"nft"}, setup.GivenLog: {"nft"},
 }

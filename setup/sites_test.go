@@ -1,0 +1,147 @@
+package setup_test
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"edgeguard/setup"
+)
+
+// tree is a configuration in memory.
+type tree map[string]string
+
+func (t tree) Read(name string) (string, error) { return setup.Unmark(t[name]), nil }
+
+func (t tree) Glob(pattern string) (names []string) {
+	for name := range t {
+		if ok, _ := path.Match(pattern, name); ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// wire puts lines into a configuration, and returns its first file. A second time changes nothing, and
+// without the lines each file is what it was.
+func wire(t *testing.T, proxy, first string, files tree, w setup.Wiring) (text string, wired setup.Wired) {
+	t.Helper()
+	if w.Skip == nil {
+		w.Skip = func(*setup.Site) bool { return false }
+	}
+	now := files
+	for _, again := range []bool{false, true} {
+		found, err := setup.FindLogs(setup.Place{Proxy: proxy, File: first}, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wired, err = found.Wire(&w, now); err != nil {
+			t.Fatal(err)
+		}
+		next := tree{}
+		for name, text := range files {
+			next[name] = text
+			if wired.Texts[name] != "" {
+				next[name] = wired.Texts[name]
+			}
+			if back := setup.Unmark(next[name]); back != text {
+				t.Errorf("%s: %q becomes %q", name, text, back)
+			}
+		}
+		if again && now[first] != next[first] {
+			t.Errorf("the second time %q becomes %q", now[first], next[first])
+		}
+		now = next
+	}
+	return now[first], wired
+}
+
+// lua has braces and quotes that are none of nginx's.
+const lua = `access_by_lua_block {
+    local t = {} -- don't } {
+    --[[ it's } ]] local s = "}" .. '\'}' .. [==[ ]] } ]==] .. [[}]]
+    if #t == 0 then ngx.say("a") end
+  }`
+
+// TestWireNginx: each server block of http gets the line, and nothing else does, whatever is in comments,
+// quotes and Lua.
+func TestWireNginx(t *testing.T) {
+	for name, c := range map[string]struct {
+		text  string
+		sites int
+		want  string // of the text that is made
+	}{
+		"plain":     {"http {\n\tserver {\n\t\tlisten 80;\n\t}\n}\n", 1, "\tserver {\n\t\tinclude x; # edgeguard\n\t\tlisten 80;\n"},
+		"one line":  {"http { server { listen 80; } }", 1, "server {\n    include x; # edgeguard, in a line that it split\n listen 80; }"},
+		"two":       {"http { server { listen 80; } server{listen 81;} }", 2, "server{\n"},
+		"CRLF":      {"http {\r\n  server {\r\n    listen 80;\r\n  }\r\n}\r\n", 1, "\r\n    include x; # edgeguard\r\n    listen"},
+		"comment":   {"http { # server {\n  server # {\n  { # don't }\n    listen 80;\n  }\n}", 1, "{ # don't }\n    include x; # edgeguard\n    listen"},
+		"quotes":    {"http {\n  map $a $b { \"server {\" '}'; }\n  server {\n  }\n}", 1, "  server {\n      include x; # edgeguard\n  }"},
+		"word":      {"http { server { return 200 a}b; } server { listen 80; } }", 2, ""},
+		"variable":  {"http { server { return 200 ${host}; } server { listen 80; } }", 2, ""},
+		"lua":       {"http {\n  init_by_lua_block { local x = {1, 2} }\n  server {\n  " + lua + "\n  }\n  server { listen 81; }\n}", 2, ""},
+		"lua open":  {"http { server { content_by_lua_block { \"", 1, ""},
+		"upstream":  {"http { upstream u { server 127.0.0.1:1; } server { listen 80; } }", 1, ""},
+		"stream":    {"stream { server { listen 1; } }\nhttp { server { listen 80; } }", 1, "stream { server { listen 1; } }\n"},
+		"own line":  {"http {\n  server {\n    # see edgeguard # edgeguard\n  }\n}\n", 1, "    include x; # edgeguard\n    # see edgeguard # edgeguard\n"},
+		"has it":    {"http { server { if (-f /names/$edgeguard_name) { return 429; } } }", 0, "http { server { if (-f /names/$edgeguard_name) { return 429; } } }"},
+		"open":      {"http { server {", 1, ""},
+		"no server": {"http {\n}\n", 0, "http {\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, wired := wire(t, "nginx", "/etc/nginx/nginx.conf", tree{"/etc/nginx/nginx.conf": "include none;\n" + strings.Replace(c.text, "http {", "http { include conf.d/*.conf;", 1)},
+				setup.Wiring{Site: []string{"include x;"}, Folder: "/names"})
+			got = strings.Replace(got, " include conf.d/*.conf;", "", 1)
+			if len(wired.Sites) != c.sites || strings.Count(got, "include x;") != c.sites || !strings.Contains(got, c.want) || wired.Common != "/etc/nginx/conf.d/edgeguard.conf" {
+				t.Errorf("%d sites, common %s\n%s", len(wired.Sites), wired.Common, got)
+			}
+		})
+	}
+	got, wired := wire(t, "nginx", "/n/nginx.conf", tree{"/n/nginx.conf": "http {\n include a; include a;\n}", "/n/a": "server {\n}\nserver { server_name b; }\n"},
+		setup.Wiring{Site: []string{"include x;"}, Skip: func(s *setup.Site) bool { return slices.Contains(s.Names, "b") }})
+	if want := "http {\n include \"/n/edgeguard.conf\"; # edgeguard\n include a; include a;\n}"; got != want || wired.Texts["/n/a"] != "server {\n    include x; # edgeguard\n}\nserver { server_name b; }\n" || wired.Without[0].At != "/n/a:3" {
+		t.Errorf("%q, %+v", got, wired)
+	}
+}
+
+// TestWireCaddy: blocks that answer before others get a line of their own, and sites without a log one.
+func TestWireCaddy(t *testing.T) {
+	w := setup.Wiring{Common: "/c/e", Site: []string{"import e"}, LogLine: "import l", Inner: []string{"respond @e 429"}}
+	for _, c := range [][2]string{
+		{":80\nfile_server\n", ":80\nimport l # edgeguard\nimport e # edgeguard\nfile_server\n"},
+		{":80\nlog {\n\toutput file /x\n}\n", ":80\nimport e # edgeguard\nlog {\n\toutput file /x\n}\n"},
+		{"{\n\tadmin off\n}\n(s) {\n\thandle {\n\t}\n}\na.example,\nb.example {\n\tlog\n\thandle_path /a {\n\t\tfile_server\n\t}\n}\n",
+			"{\n\tadmin off\n}\n(s) {\n\thandle {\n\t}\n}\na.example,\nb.example {\n\timport e # edgeguard\n\tlog\n\thandle_path /a {\n\t\trespond @e 429 # edgeguard\n\t\tfile_server\n\t}\n}\n"},
+	} {
+		got, _ := wire(t, "caddy", "/c/Caddyfile", tree{"/c/Caddyfile": c[0]}, w)
+		if diff := cmp.Diff(c[1], got); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// TestWireHAProxy: rules go behind what they must not stand before, into what sees requests, and what a
+// HAProxy has already stays.
+func TestWireHAProxy(t *testing.T) {
+	w := setup.Wiring{Site: []string{"RULE"}, Inner: []string{"LOG"}, End: []string{"global", "    localpeer haproxy", "    tune.http.logurilen 16384", "peers edgeguard", "    server haproxy"}, Host: "box"}
+	end := "global # edgeguard\n    localpeer haproxy # edgeguard\n    tune.http.logurilen 16384 # edgeguard\npeers edgeguard # edgeguard\n    server haproxy # edgeguard\n"
+	for _, c := range [][2]string{
+		{"", end},
+		{"defaults\n mode http\nfrontend a\n bind :80\n http-request set-src hdr(x)\n capture request header X len 9\n default_backend b\n",
+			"defaults\n mode http\nfrontend a\n bind :80\n http-request set-src hdr(x)\n RULE # edgeguard\n capture request header X len 9\n LOG # edgeguard\n default_backend b\n" + end},
+		{"frontend a\n bind :80\nlisten b\n mode http\n", "frontend a\n bind :80\nlisten b\n LOG # edgeguard\n RULE # edgeguard\n mode http\n" + end},
+		{"defaults h\n mode http\n log-format \"%r # edgeguard\"\ndefaults t\n mode tcp\nfrontend a from h\n bind :80\nfrontend b\n bind :81\n", // a format of its own
+			"defaults h\n mode http\n log-format \"%r # edgeguard\"\ndefaults t\n mode tcp\nfrontend a from h\n RULE # edgeguard\n bind :80\nfrontend b\n bind :81\n" + end},
+		{"global\n localpeer me\n tune.http.logurilen 20000\n", "global\n localpeer me\n tune.http.logurilen 20000\nglobal # edgeguard\npeers edgeguard # edgeguard\n    server me # edgeguard\n"},
+		{"peers others\n server box\n", "peers others\n server box\nglobal # edgeguard\n    tune.http.logurilen 16384 # edgeguard\npeers edgeguard # edgeguard\n    server box # edgeguard\n"},
+	} {
+		got, _ := wire(t, "haproxy", "/h", tree{"/h": c[0]}, w)
+		if diff := cmp.Diff(c[1], got); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
