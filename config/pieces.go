@@ -28,6 +28,18 @@ func (p Piece) String() string {
 	return p.File + " adds " + strings.Join(p.Sets, ", ")
 }
 
+// Located returns a path, with the file before it where a piece has what is there.
+func (c *Config) Located(path string) string {
+	for _, piece := range c.Pieces {
+		for _, set := range piece.Sets {
+			if rest, in := strings.CutPrefix(path, set); in && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+				return piece.File + ": " + path
+			}
+		}
+	}
+	return path
+}
+
 // What the folder of pieces is called, and how many it may have.
 const (
 	piecesFolder = "conf.d"

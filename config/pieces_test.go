@@ -264,6 +264,11 @@ func TestPiecesSay(t *testing.T) {
 	if diff := cmp.Diff([]string{"a.yaml: sensors.accesslog[1], listen", "b.yaml: "}, got); diff != "" {
 		t.Error(diff)
 	}
+	for path, in := range map[string]string{"sensors.accesslog[1].file": "a.yaml: ", "listen.auth[0]": "a.yaml: ", "sensors.accesslog[10]": "", "sensors.accesslog[0]": "", "listener": ""} {
+		if got := c.Located(path); filepath.Base(got) != in+path {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
 }
 
 // Where a command goes to is read from the pieces, too, while a section of them has errors.

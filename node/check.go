@@ -23,7 +23,7 @@ func Check(c *config.Config) error {
 	var errs []error
 	note := func(path string, err error) {
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", path, err))
+			errs = append(errs, fmt.Errorf("%s: %w", c.Located(path), err))
 		}
 	}
 	for _, l := range c.Listeners() {

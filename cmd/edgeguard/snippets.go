@@ -98,7 +98,7 @@ func (s *snippetFlags) declare(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&s.file, "file", "", "print this `PART` alone, such as proxy, config or service")
 	f.BoolVar(&s.check, "check", false, "show on the running node that it refuses")
-	f.StringVar(&s.site, "url", "", "--check: the site's `URL`, which is asked for on this host (default http://127.0.0.1/ with the port of --listen)")
+	f.StringVar(&s.site, "url", "", "--check: the site's `URL`; a name is asked for at 127.0.0.1 (default http://127.0.0.1/ with the port of --listen)")
 	f.StringVar(&s.v.Auth, "auth", "", "forward auth `ADDRESS` or unix:/path (default from the config, preferring a unix socket where the proxy supports it; else 127.0.0.1:9180)")
 	f.StringVar(&s.configFile, "config", "", "config `FILE` with the forward auth address and the state folder (default /etc/edgeguard/edgeguard.yaml if it is there)")
 	f.StringVar(&s.v.Listen, "listen", "", "`PORT` of the site (default 80)")

@@ -15,9 +15,11 @@ import (
 
 	"edgeguard/admin"
 	"edgeguard/admin/client"
+	"edgeguard/blocklist"
 	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/cmd/edgeguard/nodeaddr"
 	"edgeguard/cmd/edgeguard/snippets"
+	"edgeguard/internal/safetext"
 	"edgeguard/internal/sleep"
 )
 
@@ -141,10 +143,15 @@ func (c *refusalCheck) ready(ctx context.Context) error {
 		return errors.New("in mode: monitor nothing is refused: write mode: enforce into the config, and run edgeguard reload")
 	}
 	x, err := c.node.Explain(ctx, checkedAddr)
-	if err == nil && x.Block != nil {
-		err = fmt.Errorf("%s is blocked already: edgeguard blocks remove %[1]s", checkedAddr)
+	switch {
+	case err != nil:
+		return err
+	case x.Block != nil:
+		return fmt.Errorf("%s is blocked already: edgeguard blocks remove %[1]s", checkedAddr)
+	case x.Standing == blocklist.Allowed.String():
+		return fmt.Errorf("%s is never refused here, by the %s", checkedAddr, x.Because)
 	}
-	return err
+	return nil
 }
 
 // release ends the block, and waits until the address passes again: where the answer says when
@@ -190,7 +197,8 @@ func (c *refusalCheck) reason() string { return "snippets " + c.name + " --check
 
 func (c *refusalCheck) say(format string, values ...any) { fmt.Fprintf(c.out, format+"\n", values...) }
 
-// askSite asks a site of this host from an address, over a connection of its own. The
+// askSite asks a site from an address of this host, over a connection of its own. A name is
+// asked for at this host, whatever it resolves to. The
 // certificate is not looked at: nothing that is secret is sent, and only the status is read.
 func askSite(ctx context.Context, at *url.URL, from netip.Addr) answer {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
@@ -198,11 +206,14 @@ func askSite(ctx context.Context, at *url.URL, from netip.Addr) answer {
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: from.AsSlice()}}
 	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true, ServerName: at.Hostname()},
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			_, port, err := net.SplitHostPort(address)
+			host, port, err := net.SplitHostPort(address)
 			if err != nil {
 				return nil, err
 			}
-			return dialer.DialContext(ctx, network, net.JoinHostPort(otherAddr.String(), port))
+			if _, err := netip.ParseAddr(host); err != nil {
+				host = otherAddr.String()
+			}
+			return dialer.DialContext(ctx, network, net.JoinHostPort(host, port))
 		}}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
@@ -213,5 +224,5 @@ func askSite(ctx context.Context, at *url.URL, from netip.Addr) answer {
 		return answer{err: err}
 	}
 	_ = response.Body.Close() // its body says nothing
-	return answer{status: response.StatusCode, retry: response.Header.Get("Retry-After")}
+	return answer{status: response.StatusCode, retry: safetext.Cut(safetext.Strip(response.Header.Get("Retry-After")), 40)}
 }

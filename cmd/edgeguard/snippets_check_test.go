@@ -17,6 +17,7 @@ import (
 // checkedSite is a node, with a proxy that learns of a block or of its end after a while.
 type checkedSite struct {
 	monitor, standing bool
+	allowed           bool
 	learns            time.Duration
 	deaf, all, down   bool   // it learns of nothing; refuses all; does not answer
 	before            answer // of who is not blocked
@@ -34,6 +35,9 @@ func (s *checkedSite) Status(context.Context) (admin.Stats, error) {
 func (s *checkedSite) Explain(context.Context, netip.Addr) (x admin.Explanation, err error) {
 	if s.standing {
 		x.Block = new(admin.ActiveBlock)
+	}
+	if s.allowed {
+		x.Standing, x.Because = "allowed", "allowlist"
 	}
 	return x, nil
 }
@@ -106,9 +110,10 @@ func TestSnippetsCheck(t *testing.T) {
 			out:   []string{"10s later has: 403 Forbidden", "127.0.0.2 is lifted, and 10s later has: 404 Not Found"}},
 		"a packet filter": {site: checkedSite{before: passes, refusal: answer{err: errors.New("time out")}}, drops: true,
 			calls: "block 127.0.0.2, lift 127.0.0.2", out: []string{"0s later has: no answer (time out)"}},
-		"a site that is down":      {site: checkedSite{down: true}, says: "the site has no answer (refused): name it with --url"},
-		"mode monitor":             {site: checkedSite{monitor: true}, says: "in mode: monitor nothing is refused"},
-		"a block of somebody else": {site: checkedSite{standing: true}, says: "127.0.0.2 is blocked already"},
+		"a site that is down":        {site: checkedSite{down: true}, says: "the site has no answer (refused): name it with --url"},
+		"mode monitor":               {site: checkedSite{monitor: true}, says: "in mode: monitor nothing is refused"},
+		"a block of somebody else":   {site: checkedSite{standing: true}, says: "127.0.0.2 is blocked already"},
+		"an address that is allowed": {site: checkedSite{allowed: true}, says: "127.0.0.2 is never refused here, by the allowlist"},
 		"a proxy that does not know": {site: checkedSite{before: passes, deaf: true}, calls: "block 127.0.0.2, lift 127.0.0.2",
 			says: "127.0.0.2 is blocked, and 30s later still has 200 OK: x does not refuse it"},
 		"a filter where a status is": {site: checkedSite{before: passes, refusal: tooMany}, drops: true, calls: "block 127.0.0.2, lift 127.0.0.2",

@@ -19,8 +19,8 @@ func OpenSecrets(c *config.Config) []string {
 			if s.File == "" || err != nil || info.Mode().Perm()&0o004 == 0 || closedFolder(s.File) {
 				continue
 			}
-			texts = append(texts, fmt.Sprintf("%s.%s: every user of this host can read %s (mode %04o); run `chmod 0640 %s` and `chgrp edgeguard %s`",
-				e.Key, s.Key, s.File, info.Mode().Perm(), s.File, s.File))
+			texts = append(texts, fmt.Sprintf("%s: every user of this host can read %s (mode %04o); run `chmod 0640 %s` and `chgrp edgeguard %s`",
+				c.Located(e.Key+"."+s.Key), s.File, info.Mode().Perm(), s.File, s.File))
 		}
 	}
 	return texts
