@@ -39,7 +39,7 @@ const (
 	checkEvery = 200 * time.Millisecond
 	// checkedFor is how long the block lasts if nobody lifts it, and lastFor how long it still
 	// does where the answer says when to come again.
-	checkedFor, lastFor = "5m", "3s"
+	checkedFor, lastFor = "5m", 3 * time.Second
 )
 
 // answer is what a site answers: a status, or that there is no answer.
@@ -155,23 +155,26 @@ func (c *refusalCheck) ready(ctx context.Context) error {
 }
 
 // release ends the block, and waits until the address passes again: where the answer says when
-// to come again, exactly then.
+// that is, exactly then. What a list has a proxy say is the same for every block.
 func (c *refusalCheck) release(ctx context.Context, now answer, refused func(answer) bool) error {
-	how := "is lifted"
+	how, says := "is lifted", false
 	if now.retry != "" {
-		if _, err := c.node.Extend(ctx, checkedAddr.String(), admin.ExtendRequest{For: lastFor, Force: true}); err != nil {
+		how = "is lifted or over"
+		if _, err := c.node.Extend(ctx, checkedAddr.String(), admin.ExtendRequest{For: lastFor.String(), Force: true}); err != nil {
 			return err
 		}
 		now, _, _ = c.until(ctx, sitePatience, refused)
 		seconds, err := strconv.Atoi(now.retry)
-		if err != nil || seconds > int(checkPatience/time.Second) {
-			return fmt.Errorf("the block ends in %s, and the answer is %s", lastFor, now)
+		if says = err == nil && seconds <= int(lastFor/time.Second)+1; says {
+			c.say("%s is blocked for %s more, and has: %s", checkedAddr, lastFor, now)
+			sleep.For(ctx, time.Duration(seconds)*time.Second)
+			how = fmt.Sprintf("comes again after %d s", seconds)
 		}
-		c.say("%s is blocked for %s more, and has: %s", checkedAddr, lastFor, now)
-		sleep.For(ctx, time.Duration(seconds)*time.Second)
-		how = fmt.Sprintf("comes again after %d s", seconds)
-	} else if _, err := c.node.Unblock(ctx, checkedAddr.String(), c.reason()); err != nil {
-		return err
+	}
+	if !says {
+		if _, err := c.node.Unblock(ctx, checkedAddr.String(), c.reason()); err != nil && how == "is lifted" {
+			return err
+		}
 	}
 	now, took, ok := c.until(ctx, checkPatience, func(a answer) bool { return a.err == nil && !refused(a) })
 	if !ok {

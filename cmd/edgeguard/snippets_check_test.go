@@ -120,8 +120,8 @@ func TestSnippetsCheck(t *testing.T) {
 			says: "still has 429 Too Many Requests"},
 		"everybody": {site: checkedSite{before: passes, refusal: tooMany, all: true}, calls: "block 127.0.0.2, lift 127.0.0.2",
 			says: "127.0.0.1, which is not blocked, is refused too: 429 Too Many Requests"},
-		"a time that is none": {site: checkedSite{before: passes, refusal: answer{status: 429, retry: "soon"}}, calls: "block 127.0.0.2, end in 3s, lift 127.0.0.2",
-			says: "the block ends in 3s, and the answer is 429 Too Many Requests, Retry-After: soon"},
+		"a time that is every block's": {site: checkedSite{before: passes, refusal: answer{status: 429, retry: "60"}}, calls: "block 127.0.0.2, end in 3s, lift 127.0.0.2",
+			out: []string{"0s later has: 429 Too Many Requests, Retry-After: 60", "127.0.0.2 is lifted or over, and 0s later has: 200 OK"}},
 		"the site refuses anyway": {site: checkedSite{before: tooMany, refusal: tooMany}, calls: "block 127.0.0.2, lift 127.0.0.2", says: "still has 429"},
 	} {
 		t.Run(name, func(t *testing.T) {
