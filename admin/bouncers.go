@@ -54,7 +54,7 @@ type BouncerFigure struct {
 	Silent bool    `json:"silent,omitempty"`
 	// Behind is the changes that the bouncer furthest behind has not been told.
 	Behind    uint64 `json:"behind"`
-	Pulls     uint64 `json:"pulls"`
+	Pulls     uint64 `json:"pulls"` // questions for the list of decisions
 	Whole     uint64 `json:"whole"` // of the pulls: those that were sent everything
 	Questions uint64 `json:"questions"`
 	Served    uint64 `json:"served"`  // decisions

@@ -98,7 +98,7 @@ type SignRequest struct {
 // remembered of others. Unsigned of them had no signature before.
 type Signed struct {
 	Records  int `json:"records"`
-	Unsigned int `json:"unsigned"`
+	Unsigned int `json:"unsigned"` // of these, records that had no signature before
 }
 
 // Sign has the node sign what is on its list. What is only counted is not recorded.

@@ -48,24 +48,24 @@ type Suggestion struct {
 // Gap is a space between two neighbouring counts; Keys are above it.
 type Gap struct {
 	Low  uint32 `json:"low"`
-	High uint32 `json:"high"`
+	High uint32 `json:"high"` // the lowest count above the gap
 	Keys int    `json:"keys"`
 }
 
 // Quantiles are counts that a part of all keys is at or under.
 type Quantiles struct {
-	P50  uint32 `json:"p50"`
-	P90  uint32 `json:"p90"`
-	P99  uint32 `json:"p99"`
-	P999 uint32 `json:"p999"`
-	Max  uint32 `json:"max"`
+	P50  uint32 `json:"p50"`  // half of the keys count at most this
+	P90  uint32 `json:"p90"`  // nine in ten count at most this
+	P99  uint32 `json:"p99"`  // 99 in 100 count at most this
+	P999 uint32 `json:"p999"` // 999 in 1,000 count at most this
+	Max  uint32 `json:"max"`  // the highest count
 }
 
 // Bucket is how many keys have a count from Low to High, both included, and what
 // they count together.
 type Bucket struct {
 	Low      uint32 `json:"low"`
-	High     uint32 `json:"high"`
+	High     uint32 `json:"high"` // the highest count of the bucket
 	Keys     uint64 `json:"keys"`
 	Requests uint64 `json:"requests"`
 }

@@ -10,7 +10,7 @@ import (
 // Fleet is the state of a node in its fleet, and its counters since the fleet's
 // part of the config was last changed. Spans are in seconds.
 type Fleet struct {
-	Namespace string `json:"namespace"`
+	Namespace string `json:"namespace"`          // what the keys in Redis begin with
 	KeyMode   string `json:"key_mode,omitempty"` // "accept" or "require"; empty without a key
 	// Up is false while the node is cut off and decides alone, or cannot push all
 	// of its counts. Trouble is the reason in one word, Fix a sentence that ends

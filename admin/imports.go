@@ -74,7 +74,7 @@ type ImportPending struct {
 type Imports struct {
 	Blocks int          `json:"blocks"` // a prefix of two feeds is one
 	Most   int          `json:"max_imported"`
-	Feeds  []ImportFeed `json:"feeds"`
+	Feeds  []ImportFeed `json:"feeds"` // one for each list of others
 }
 
 // ImportFeeder is a service that fetches lists. It fills in what it knows of a feed, and leaves

@@ -28,13 +28,13 @@ const (
 
 // KernelState is what the packet filter does.
 type KernelState struct {
-	Table string `json:"table"`
+	Table string `json:"table"` // the name of the table in the kernel
 	// State is "in force"; "trial": in force until Until unless it is confirmed;
 	// "paused": it drops nothing until an operator resumes it. Why says why it is
 	// paused.
 	State string    `json:"state"`
 	Until time.Time `json:"until,omitzero"`
-	Left  float64   `json:"left_seconds,omitempty"`
+	Left  float64   `json:"left_seconds,omitempty"` // of a trial
 	Why   string    `json:"why,omitempty"`
 	// Spared are addresses never dropped during a trial: the clients of ssh, and what
 	// the request named. SparedMore says that there are more ssh connections,

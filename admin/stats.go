@@ -85,7 +85,7 @@ type Stats struct {
 type Totals struct {
 	Decided  uint64 `json:"decided"`
 	Passed   uint64 `json:"passed"`
-	Shadowed uint64 `json:"shadowed"`
+	Shadowed uint64 `json:"shadowed"` // over the limit of a rule in shadow
 	Denied   uint64 `json:"denied"`
 	// WouldBeRefused are those of the shadowed that mode monitor alone lets pass.
 	WouldBeRefused uint64 `json:"would_be_refused,omitempty"`
@@ -242,7 +242,7 @@ type Enforcer struct {
 	Failures uint64    `json:"failures"`
 	Failing  int       `json:"failing"` // failures since the last success
 	Error    string    `json:"error,omitempty"`
-	Success  time.Time `json:"last_success,omitzero"`
+	Success  time.Time `json:"last_success,omitzero"` // the last update that succeeded
 	// KeptBy is the node of the fleet that keeps a shared list in place of this one; empty
 	// for a list that this node keeps.
 	KeptBy string `json:"kept_by,omitempty"`
@@ -261,8 +261,8 @@ type Packets struct {
 type Snapshot struct {
 	Written  uint64    `json:"written"`
 	Failures uint64    `json:"failures"`
-	Bytes    int64     `json:"bytes"` // of the last
-	Success  time.Time `json:"last_success,omitzero"`
+	Bytes    int64     `json:"bytes"`                 // of the last
+	Success  time.Time `json:"last_success,omitzero"` // the last time the state was saved
 }
 
 // Reload is the last time that the config was read.
@@ -298,7 +298,7 @@ type Reloaded struct {
 // each minute of the last hour.
 type RateList struct {
 	AsOf   time.Time      `json:"as_of"`
-	Series []watch.Series `json:"series"`
+	Series []watch.Series `json:"series"` // in steps of 5 seconds, and of a minute
 }
 
 // RateDay is what the node did in each minute of the last day that it ran.

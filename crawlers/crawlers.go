@@ -50,7 +50,7 @@ const Most = 64
 // questions to DNS.
 type Claims struct {
 	Verified  uint64 `json:"verified"`
-	Impostors uint64 `json:"impostors"`
+	Impostors uint64 `json:"impostors"` // the claim was not true
 	Unknown   uint64 `json:"unknown"`
 	Asked     uint64 `json:"asked"`   // addresses that DNS was asked about
 	Failed    uint64 `json:"failed"`  // of these: without a definite answer

@@ -13,7 +13,7 @@ type Figures struct {
 
 // Incoming is the decisions that a node takes.
 type Incoming struct {
-	URL string `json:"url"`
+	URL string `json:"url"` // of the LAPI
 	// InForce decisions are in force, as far as no allowance or protected address stands against them.
 	InForce  int       `json:"held"`
 	Answers  uint64    `json:"answers"` // that could be used
@@ -47,7 +47,7 @@ func (s *Skipped) Add(more Skipped) {
 
 // Outgoing is the alerts that a node sends.
 type Outgoing struct {
-	URL     string    `json:"url"`
+	URL     string    `json:"url"` // of the LAPI
 	Waiting int       `json:"waiting"`
 	Sent    uint64    `json:"sent"`    // accepted by the LAPI
 	Dropped uint64    `json:"dropped"` // there was no room in the queue

@@ -36,14 +36,14 @@ type ListenerFigures struct {
 // LinkFigures is one that is connected.
 type LinkFigures struct {
 	Name  string    `json:"name"` // its localpeer
-	PID   int       `json:"pid"`
+	PID   int       `json:"pid"`  // of the HAProxy process
 	Since time.Time `json:"since"`
-	Last  time.Time `json:"last_message"`
+	Last  time.Time `json:"last_message"` // when the last message came
 	// Learned says that its tables as they were when it connected are known.
 	Learned bool `json:"learned"`
 	// Wrong is what keeps its tables from being used.
 	Wrong     []string `json:"wrong,omitempty"`
-	Updates   uint64   `json:"updates"`
+	Updates   uint64   `json:"updates"` // entries that came
 	Counted   uint64   `json:"counted"`
 	Uncounted uint64   `json:"uncounted"`
 	Late      uint64   `json:"late"`

@@ -15,6 +15,6 @@ type Figures struct {
 	// Waiting is how many blocks wait for the next message, or how many alerts an
 	// Alertmanager is to have.
 	Waiting int       `json:"waiting"`
-	Error   string    `json:"error,omitempty"` // of the last post, empty if it was accepted
-	Success time.Time `json:"last_success,omitzero"`
+	Error   string    `json:"error,omitempty"`       // of the last post, empty if it was accepted
+	Success time.Time `json:"last_success,omitzero"` // the last time the receiver accepted something
 }

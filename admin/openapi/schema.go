@@ -1,12 +1,15 @@
 package openapi
 
 import (
+	_ "embed" // what fields say
 	"encoding"
+	"maps"
 	"math"
 	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"edgeguard/crowdsec"
@@ -124,12 +127,33 @@ func (s *schemas) field(f *field) object {
 	if f.of.Kind() == reflect.Pointer && !f.optional {
 		schema = object{"anyOf": []any{schema, object{"type": "null"}}}
 	}
+	if says := sentences()[f.key]; says != "" {
+		schema = maps.Clone(schema)
+		schema["description"] = says
+	}
 	return schema
 }
+
+// fieldsText has a line for each field with a comment in the source: its key and what it says.
+//
+//go:generate go test -count=1 -run ^TestFields$ . -update
+//go:embed fields.txt
+var fieldsText string
+
+// sentences are what fields say, by their keys.
+var sentences = sync.OnceValue(func() map[string]string {
+	all := make(map[string]string)
+	for line := range strings.Lines(fieldsText) {
+		key, says, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		all[key] = says
+	}
+	return all
+})
 
 // field is one field of an object.
 type field struct {
 	name     string
+	key      string // "admin.Block.Reason"
 	of       reflect.Type
 	optional bool // left out when it is empty
 }
@@ -150,7 +174,8 @@ func fieldsOf(t reflect.Type) (all []field) {
 				name = f.Name
 			}
 			optional := strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")
-			all = append(all, field{name, f.Type, optional})
+			key := strings.TrimPrefix(t.PkgPath(), "edgeguard/") + "." + t.Name() + "." + f.Name
+			all = append(all, field{name, key, f.Type, optional})
 		}
 	}
 	for _, inner := range embedded {

@@ -38,7 +38,7 @@ type RuleCounters struct {
 // Series is what a node did in each step of a span, the oldest first. It is
 // shorter than 60 steps until the node has run for so long.
 type Series struct {
-	Step  int       `json:"step_seconds"`
+	Step  int       `json:"step_seconds"`   // how long each figure is for
 	Until time.Time `json:"until,omitzero"` // the end of the last step
 	// Monitor says that nothing is refused now: what is denied would be.
 	Monitor bool `json:"monitor,omitempty"`
