@@ -54,7 +54,7 @@ lint: ## gofmt, go vet, staticcheck, unchecked errors, comments without a full s
 	@scripts/errcheck $(ERRCHECK)
 	@found=$$(go run $(GODOT) .); test -z "$$found" || { echo "$$found"; exit 1; }
 
-generate: ## deploy/ (Prometheus's rules, Grafana's dashboard), the tables of docs/configuration.md, the metrics of docs/api.md and packaging/THIRD_PARTY_NOTICES
+generate: ## deploy/ (Prometheus's rules, Grafana's dashboard), the tables of docs/configuration.md, the metrics of docs/api.md, what the API's fields say and packaging/THIRD_PARTY_NOTICES
 	go generate ./...
 
 console-test: ## the console's pages in a real browser, at every width and in every colour

@@ -73,7 +73,7 @@ func printHelp(e *command.Env, root *cobra.Command, args []string) error {
 	}
 	topic := strings.Join(args, " ")
 	page, section := help.Find(strings.ReplaceAll(topic, " ", "-"))
-	if c, rest, err := root.Find(args); err == nil && c != root && len(rest) == 0 {
+	if c, rest, err := root.Find(strings.Fields(topic)); err == nil && c != root && len(rest) == 0 {
 		c.InitDefaultHelpFlag() // the help names it
 		if err := c.Help(); err != nil || page == nil {
 			return err

@@ -58,6 +58,20 @@ func TestEveryPage(t *testing.T) {
 	}
 }
 
+// Help has the pages of docs, and finds what is in them.
+func TestHelp(t *testing.T) {
+	n := start(t, "")
+	n.has("/help", `href="/help/tasks"`, `href="/help/start/nginx"`)
+	n.has("/help?q=unblock+for+good", `<a href="/help/tasks#unblock-and-allow">Tasks: Unblock and allow</a>`)
+	n.has("/help?q=%3Cb%3Eqqzzx", "No page has “<bdi>&lt;b&gt;qqzzx</bdi>”")
+	n.has("/help/tasks", `<h2 id="unblock-and-allow">Unblock and allow</h2>`, `<a href="/help/fleet#what-the-nodes-share">`)
+	for _, path := range []string{"/help/nosuch", "/help/nginx", "/help/README.md", "/help/"} {
+		if p := n.get(path, false); p.status != http.StatusNotFound {
+			t.Errorf("%s: %d", path, p.status)
+		}
+	}
+}
+
 // What the pages say is what the API says.
 func TestPagesAgreeWithTheAPI(t *testing.T) {
 	n := busy(t)
