@@ -36,6 +36,7 @@ func manPage(root *cobra.Command) string {
 	manCommands(&p, root)
 	fmt.Fprintf(&p, ".SH FILES\n.TP\n.I %s\nthe config, unless --config names another, with the files conf.d/*.yaml beside it\n", command.DefaultConfig)
 	p.WriteString(".SH EXIT STATUS\n0 success, 1 the command failed, 2 the command line is wrong; of status 0 ok, 1 degraded, 2 no answer\n")
+	fmt.Fprintf(&p, ".SH SEE ALSO\nedgeguard help TOPIC, for %s\n", roff(strings.Join(topics(), ", ")))
 	return p.String()
 }
 

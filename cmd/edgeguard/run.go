@@ -69,7 +69,9 @@ Start with one of your own logs:
 
   edgeguard replay /var/log/nginx/access.log     which addresses would the default rule have blocked?
   edgeguard tune   /var/log/nginx/access.log     which threshold spares your customers?
-  edgeguard serve --log /var/log/nginx/access.log --monitor     watch it live, with edgeguard top`,
+  edgeguard serve --log /var/log/nginx/access.log --monitor     watch it live, with edgeguard top
+
+Each daily task with its command: edgeguard help tasks. All of the documentation: edgeguard help.`,
 		Version:       buildVersion(), // it makes cobra declare --version and -v
 		SilenceUsage:  true,
 		SilenceErrors: true,
