@@ -12,7 +12,7 @@ import (
 // other programs' configs are marked yml.
 func TestDocsExamples(t *testing.T) {
 	block := regexp.MustCompile("(?s)```yaml\n(.*?)```")
-	for _, page := range []string{"configuration.md", "operations.md"} {
+	for _, page := range []string{"configuration.md", "operations.md", "start/haproxy.md"} {
 		found := block.FindAllStringSubmatch(read(t, "../docs", page), -1)
 		if len(found) == 0 {
 			t.Errorf("%s has no example", page)
