@@ -4,6 +4,7 @@ package report
 // beside them.
 var (
 	decides   = benchRun{dir: "loadtest/core", pattern: "^(BenchmarkDecide|BenchmarkCount)$"}
+	everybody = benchRun{dir: "detector", pattern: "Everybody"}
 	decidesV6 = benchRun{dir: "loadtest/core", pattern: "DecideV6", times: 2_000_000} // its tables take long to fill
 )
 
@@ -18,6 +19,7 @@ func decideGroup() group {
 			multiple("IPv6, wide networks counted, 16 full /48s, as a multiple of without", stated("×"), decidesV6, "DecideV6/dense/wide=report/single", "DecideV6/dense/wide=off/single"),
 			multiple("the same in batches of 64", stated("×"), decidesV6, "DecideV6/dense/wide=report/batch64", "DecideV6/dense/wide=off/batch64"),
 			multiple("each alone in its /48, which is as bad as it gets", stated("×"), decidesV6, "DecideV6/alone/wide=report/single", "DecideV6/alone/wide=off/single"),
+			multiple("two goroutines beside one, where a rule of all requests shares a key: decisions a second", atLeast(1.3, "×"), everybody, "Everybody/1", "Everybody/2"),
 			metric("allocations", atMost(0, ""), decides, "Decide/single", "allocs/op"),
 			metric("allocations, batches of 64", atMost(0, ""), decides, "Decide/batch64", "allocs/op"),
 		},
