@@ -88,6 +88,10 @@ func TestLearnedThreshold(t *testing.T) {
 			if told := u.logins(121); told != 1 {
 				t.Errorf("%d crossings of one more than the limit, want 1", told)
 			}
+			u.eventually("it is a row among the attacks", func() bool { return len(u.attacks()) == 1 })
+			if says := u.attacks()[0].Crowd.Says; says != "121 addresses at /login; on an ordinary day 30" {
+				t.Error(says)
+			}
 			if overlay == "true" {
 				u.operatorGoesBefore()
 			}
