@@ -166,3 +166,18 @@ func TestDaysAreNoted(t *testing.T) {
 		t.Errorf("the greatest count of the day is %d, want 30", most)
 	}
 }
+
+// A candidate of the config is the threshold that is learned: it is left out as long as it is.
+func TestLearnedThresholdIsCandidate(t *testing.T) {
+	yaml := strings.Replace(learnedRules, "threshold: learned", "threshold: learned, candidates: [120, 130]", 1)
+	u := newNode(t, shortDir(t), strings.Replace(yaml, "OVERLAY", "true", 1)).start()
+	u.seen(7, 30)
+	u.lifecycle.overlay.Learn(u.clock.Now())
+	if r := u.crowdRule(); r.Limit != 120 || r.Learned.Pending || len(r.Candidates) != 1 || r.Candidates[0].Threshold != 130 {
+		t.Errorf("%+v", r)
+	}
+	before := u.pipeline.Current()
+	if u.lifecycle.overlay.Learn(u.clock.Now()); u.pipeline.Current() != before {
+		t.Error("nothing was learned since, and the rules are replaced")
+	}
+}

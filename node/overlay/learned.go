@@ -34,6 +34,7 @@ func (o *Control) learnedSpec(c *config.Config, i int) rules.Spec {
 	}
 	if n := o.from.Learned(&c.Rules.Meters[c.Rules.Rules[i].Meter]); n > 0 {
 		spec.Threshold, spec.Pending = n, false
+		spec.Candidates = slices.DeleteFunc(slices.Clone(spec.Candidates), func(t uint32) bool { return t == n })
 	}
 	return spec
 }
