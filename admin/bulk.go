@@ -59,6 +59,8 @@ type BulkResult struct {
 	Result string `json:"result"` // "added", "stays" or "refused"
 	Detail string `json:"detail,omitempty"`
 	Fix    string `json:"fix,omitempty"`
+	// MayBeCustomer says of a dry run that the site served pages to it.
+	MayBeCustomer bool `json:"may_be_customer,omitempty"`
 }
 
 // BulkDone is the results in the order of the entries.
@@ -115,6 +117,12 @@ func (c *Changes) Import(by access.Caller, request *BulkRequest, allow bool) (do
 	return done, p
 }
 
+// PreviewImport returns what an import of blocks would do.
+func (c *Changes) PreviewImport(request *BulkRequest) BulkDone {
+	request.DryRun = true
+	return c.importAll(request, false)
+}
+
 // ImportAction returns what the audit calls an import of allowances, or of blocks.
 func ImportAction(allow bool) string {
 	if allow {
@@ -142,6 +150,9 @@ func (c *Changes) importAll(request *BulkRequest, allow bool) BulkDone {
 			done.Stays++
 		default:
 			done.Added++
+			if prefix, ok := keyPrefix(e.Prefix); ok && request.DryRun && !allow {
+				one.MayBeCustomer = c.view.reader.MayBeCustomer(prefix)
+			}
 		}
 		done.Spent = min(1, done.Spent+share)
 		done.Results = append(done.Results, one)

@@ -2,13 +2,17 @@ package admin
 
 import (
 	"cmp"
+	"context"
+	"encoding/json"
 	"math"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"edgeguard/attack"
+	"edgeguard/eventlog"
 	"edgeguard/internal/words"
 )
 
@@ -149,6 +153,12 @@ func (c *Crowd) amount(r *Rule) string {
 	return c.Unit.Of(uint32(min(sum, math.MaxUint32)))
 }
 
+// Comers returns who came to a crowd until a time; none if there is no such attack, or if that is not known.
+func (v *View) Comers(ctx context.Context, id string, until time.Time) (all []Comer) {
+	d, _ := v.AttackDetail(ctx, id, netip.Prefix{}, math.MaxInt-1)
+	return slices.DeleteFunc(d.Comers, func(m Comer) bool { return m.Since.After(until) })
+}
+
 // addComers adds a page of its members to a crowd, those behind a prefix.
 func (v *View) addComers(d *AttackDetail, after netip.Prefix, limit int) {
 	if d.Crowd == nil {
@@ -197,4 +207,29 @@ func (c *Comer) Did() string {
 		return "not yet"
 	}
 	return "did not succeed"
+}
+
+// searchedCrossings is how many crossings of a rule are looked at for those of one of its keys.
+const searchedCrossings = 10_000
+
+// ExplainKey returns the state of a key without an address, with its attributes as shown; false if the rule has no such
+// keys.
+func (v *View) ExplainKey(ctx context.Context, rule, with string) (x KeyExplanation, found bool) {
+	x.Time = v.reader.Now().UTC()
+	if x.Rule, found = v.reader.ExplainKey(x.Time, rule, with); !found {
+		return x, false
+	}
+	x.Rule.Does, x.Crossings = x.Rule.Action.String(), []Event{}
+	searched := 0
+	for entry := range v.events.log.Find(ctx, eventlog.Query{Rule: rule, Kinds: []string{EventCrossing}, Newest: true}) {
+		var event Event
+		if searched++; searched > searchedCrossings || len(x.Crossings) == crossingsLength {
+			break
+		}
+		if json.Unmarshal(entry.Body, &event) == nil && everybodys(&event) != nil && event.Crossing.Key == x.Rule.Key {
+			event.ID = strconv.FormatUint(entry.Number, 10)
+			x.Crossings = append(x.Crossings, event)
+		}
+	}
+	return x, true
 }

@@ -26,6 +26,14 @@ type Explanation struct {
 	History []Event `json:"history"`
 }
 
+// KeyExplanation is how near a key without an address is to its limit.
+type KeyExplanation struct {
+	Time time.Time `json:"time"`
+	Rule RuleCount `json:"rule"`
+	// Crossings are the newest, the newest first.
+	Crossings []Event `json:"crossings"`
+}
+
 // RuleCount is what an address counts for one rule.
 type RuleCount struct {
 	Rule   string           `json:"rule"`

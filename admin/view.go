@@ -76,6 +76,13 @@ type Reader interface {
 	// Explanation.History and RuleCount.Does to this package.
 	Explain(now time.Time, addr netip.Addr) Explanation
 
+	// MayBeCustomer reports whether pages of the site were served to an address, or to an IPv6 /64, as to a customer.
+	MayBeCustomer(prefix netip.Prefix) bool
+
+	// ExplainKey returns what a rule counts of a key without an address, with its attributes as shown; false if the rule
+	// has no such keys. It leaves RuleCount.Does to this package.
+	ExplainKey(now time.Time, rule, with string) (RuleCount, bool)
+
 	// Glance returns an address's standing and what rules count of it, for many
 	// addresses: without rules where that takes a search of many keys.
 	Glance(now time.Time, addr netip.Addr) (standing string, counts []RuleCount)

@@ -2,6 +2,7 @@ package attack
 
 import (
 	"cmp"
+	"encoding/binary"
 	"hash/maphash"
 	"math"
 	"math/bits"
@@ -49,6 +50,7 @@ type crowd struct {
 	began, last, told  uint32
 	count, most, limit uint32
 	events             uint64
+	sum                [8]byte // of the attributes
 	members            []came
 	places             [memberPlaces]uint16 // numbers of members, from 1
 	rest               [restBits / 64]uint64
@@ -128,7 +130,7 @@ func (c *Crowds) open(sec uint32, rule, with string, count, limit uint32) *crowd
 		}
 		delete(c.keys, least)
 	}
-	k := &crowd{began: sec}
+	k := &crowd{began: sec, sum: fingerprint(with)}
 	c.keys[key] = k
 	c.any.Store(true)
 	return k
@@ -265,6 +267,18 @@ func (c *Crowds) Of(now time.Time, rule, with string, since time.Time) (of Crowd
 	}
 	slices.SortStableFunc(of.Agents, func(x, y Agent) int { return cmp.Compare(y.Share, x.Share) })
 	return of, true
+}
+
+// With returns the attributes that a key has, by their fingerprint in tables; empty if they are not kept.
+func (c *Crowds) With(sum uint64) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key, k := range c.keys {
+		if binary.BigEndian.Uint64(k.sum[:]) == sum {
+			return key.with
+		}
+	}
+	return ""
 }
 
 // others returns how many members there are about without a place: by how many bits nobody has set.

@@ -112,15 +112,41 @@ func (d *Detector) explain(now time.Time, addr netip.Addr, searched int) Explana
 	return out
 }
 
+// ExplainKey returns a rule's view of a key without an address, with its attributes as shown; false if the rule has no
+// such keys.
+func (d *Detector) ExplainKey(now time.Time, rule, with string) (out RuleExplanation, ok bool) {
+	i, ok := d.named[rule]
+	if !ok || !d.meters[d.rules[i].Meter].Everybody {
+		return out, false
+	}
+	m := &d.meters[d.rules[i].Meter]
+	out = d.openExplanation(i, m.Key(netip.Addr{}, with))
+	m.explainKey(&out, now, edgeguard.Everybody.Addr(), with)
+	out.compareCandidates(&d.rules[i])
+	return out, true
+}
+
+func (d *Detector) openExplanation(i int, key edgeguard.Key) RuleExplanation {
+	r := &d.rules[i]
+	m := &d.meters[r.Meter]
+	return RuleExplanation{
+		Rule: r.Name, Action: r.Action, Asked: d.asksFor(i), Key: key, Limit: r.Limit, Threshold: r.Threshold, Window: m.Window, Distinct: m.Distinct,
+	}
+}
+
+func (x *RuleExplanation) compareCandidates(r *rule) {
+	for _, c := range r.Candidates {
+		x.Candidates = append(x.Candidates, CandidateExplanation{c.Threshold, c.Limit, x.Count > c.Limit})
+	}
+}
+
 func (d *Detector) explainRule(now time.Time, addr netip.Addr, i, searched int) RuleExplanation {
 	r := &d.rules[i]
 	m := &d.meters[r.Meter]
-	out := RuleExplanation{
-		Rule: r.Name, Action: r.Action, Asked: d.asksFor(i), Key: m.Key(addr, ""), Limit: r.Limit, Threshold: r.Threshold, Window: m.Window, Distinct: m.Distinct,
-	}
+	out := d.openExplanation(i, m.Key(addr, ""))
 	switch {
 	case len(m.Attributes) == 0:
-		m.explainKey(&out, now, m.heldUnder(addr))
+		m.explainKey(&out, now, m.heldUnder(addr), "")
 	case searched < math.MaxInt && m.proven.Stats().Keys+m.forgeable.Stats().Keys > searched:
 		out.Unsearched = true
 	default:
@@ -129,9 +155,7 @@ func (d *Detector) explainRule(now time.Time, addr netip.Addr, i, searched int) 
 	if addr.Is6() && !out.Unsearched {
 		out.Wide = m.explainWide(r, addr, m.slotAt(seconds(now)))
 	}
-	for _, c := range r.Candidates {
-		out.Candidates = append(out.Candidates, CandidateExplanation{c.Threshold, c.Limit, out.Count > c.Limit})
-	}
+	out.compareCandidates(r)
 	if r.Action == edgeguard.ActionBlock {
 		if len(r.Escalate) > 0 {
 			out.Blocks = d.steps.lastStep(r.Name, out.Key.Prefix, now).Blocks
@@ -141,19 +165,19 @@ func (d *Detector) explainRule(now time.Time, addr netip.Addr, i, searched int) 
 	return out
 }
 
-// explainKey reads the one key of an address.
-func (m *meter) explainKey(out *RuleExplanation, now time.Time, addr netip.Addr) {
+// explainKey reads a key of an address.
+func (m *meter) explainKey(out *RuleExplanation, now time.Time, addr netip.Addr, with string) {
 	slot := m.slotAt(seconds(now))
 	var known bool
-	if out.Slots, known = m.proven.SlotsOf(addr, "", slot); known {
+	if out.Slots, known = m.proven.SlotsOf(addr, with, slot); known {
 		out.Keys = 1
 	}
 	for _, n := range out.Slots {
 		out.Count += uint32(n)
 	}
-	out.Forgeable = m.forgeable.Count(addr, "", slot)
+	out.Forgeable = m.forgeable.Count(addr, with, slot)
 	if out.Count > out.Limit {
-		slots := m.proven.Until(addr, "", slot, out.Limit)
+		slots := m.proven.Until(addr, with, slot, out.Limit)
 		out.Under = max(0, time.Unix(int64(slot+slots)*int64(m.Width), 0).Sub(now))
 	}
 }

@@ -419,6 +419,12 @@ func TestThresholdOfTheFleetFile(t *testing.T) {
 // some fields set, and returns the page that answers.
 func (u *underTest) form(page, action string, set url.Values) string {
 	u.t.Helper()
+	return u.formTo(page, action, "/rules/site"+action, set)
+}
+
+// formTo is form for a page whose form goes to a path.
+func (u *underTest) formTo(page, action, path string, set url.Values) string {
+	u.t.Helper()
 	desk := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(u.folder, "admin.sock"))
 	}}}
@@ -432,7 +438,7 @@ func (u *underTest) form(page, action string, set url.Values) string {
 	for name, values := range set {
 		fields[name] = values
 	}
-	request, err := http.NewRequestWithContext(u.t.Context(), http.MethodPost, "http://localhost/rules/site"+action, strings.NewReader(fields.Encode()))
+	request, err := http.NewRequestWithContext(u.t.Context(), http.MethodPost, "http://localhost"+path, strings.NewReader(fields.Encode()))
 	if err != nil || !found {
 		u.t.Fatalf("%s has no form %s: %v", page, action, err)
 	}

@@ -149,7 +149,7 @@ func (d *desk) reading() (routes []string) {
 }
 
 // missing are the routes to what this node does not have.
-var missing = map[string]bool{"GET /": true, "GET /api/v1/fleet": true, "GET /api/v1/fleet/held": true, "GET /fleet": true, "GET /api/v1/kernel": true, "GET /api/v1/attacks/{id}": true, "GET /attacks/{id}": true}
+var missing = map[string]bool{"GET /": true, "GET /api/v1/fleet": true, "GET /api/v1/fleet/held": true, "GET /fleet": true, "GET /api/v1/kernel": true, "GET /api/v1/attacks/{id}": true, "GET /api/v1/rules/{name}/key": true, "GET /attacks/{id}": true}
 
 // asked are requests for routes of which the pattern alone is none.
 var asked = map[string][]string{

@@ -231,7 +231,7 @@ func (n *Node) sources() status.Sources {
 		Layers:  func(rule string) (*admin.Overlay, *admin.FleetThreshold) { return n.lifecycle.overlay.Shown(rule) },
 		Unused:  func() []admin.Unused { return n.lifecycle.overlay.Unused() },
 		Rates:   func() []watch.Series { return n.admin.rates.Series() }, Day: func() []watch.DayMinute { return n.admin.rates.Day() }, Why: n.protected.why,
-		Minute: func() watch.Minute { return n.admin.rates.Minute() }, Said: n.fleet.Said, Attacks: func() string { return n.admin.view.TellAttacks() }, Crowd: n.pipeline.Crowd, Alike: n.fleet.Alike,
+		Minute: func() watch.Minute { return n.admin.rates.Minute() }, Said: n.fleet.Said, Attacks: func() string { return n.admin.view.TellAttacks() }, Crowd: n.pipeline.Crowd, With: n.pipeline.Crowds.With, MayBeCustomer: n.pipeline.MayBeCustomer, Alike: n.fleet.Alike,
 		Evidence: n.store.evidence.Kept.Of, Customers: n.store.evidence.Kept.Customers, Samples: n.pipeline.Samples(), History: n.store.history.Kept, Nodes: n.fleet.Nodes, Shares: n.fleet.Shares, Held: n.fleet.Held,
 	}
 }

@@ -54,6 +54,7 @@ var least = map[string]Role{
 	"GET /api/v1/rules/{name}":         Guest,
 	"GET /api/v1/rules/{name}/outcome": Guest,
 	"GET /api/v1/rules/{name}/history": Guest,
+	"GET /api/v1/rules/{name}/key":     Guest,
 	"GET /api/v1/top":                  Guest,
 	"GET /api/v1/events":               Guest,
 	"GET /api/v1/history":              Guest,

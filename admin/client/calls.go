@@ -207,6 +207,11 @@ func (c *Client) Sign(ctx context.Context, r admin.SignRequest) (admin.Signed, e
 	return ask[admin.Signed](ctx, c, http.MethodPost, "/api/v1/fleet/sign", nil, r)
 }
 
+// ExplainKey returns the state of a rule's key without an address.
+func (c *Client) ExplainKey(ctx context.Context, rule, with string) (admin.KeyExplanation, error) {
+	return ask[admin.KeyExplanation](ctx, c, http.MethodGet, "/api/v1/rules/"+url.PathEscape(rule)+"/key", url.Values{"with": {with}}, nil)
+}
+
 // Explain returns the state of an address, with its count for every rule.
 func (c *Client) Explain(ctx context.Context, addr netip.Addr) (admin.Explanation, error) {
 	return ask[admin.Explanation](ctx, c, http.MethodGet, "/api/v1/explain/"+url.PathEscape(addr.String()), nil, nil)

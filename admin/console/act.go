@@ -85,6 +85,7 @@ type actPage struct {
 	prefix netip.Prefix
 	before edgeguard.Block // the record that is changed; zero for none
 	held   *admin.HeldBlock
+	crowd  []admin.Comer   // who came, of which one change blocks all
 	chosen admin.Selection // of many blocks that one change unblocks
 	needs  *call.Problem   // why the node requires force; nil if it does not
 	status int
@@ -156,10 +157,12 @@ func (a *actPage) fillPage(p *actHandlers, r *http.Request) (string, any) {
 func (p *actHandlers) plan(r *http.Request, a *actPage) {
 	d := actions[a.Action]
 	switch {
-	case len(a.Asked) == 0 && !a.isMany():
+	case len(a.Asked) == 0 && !a.isMany() && !a.isCrowd():
 		return
 	case len(a.Asked) > mostTicked:
 		a.refuseField(http.StatusUnprocessableEntity, "prefix", words.Number(len(a.Asked))+" are ticked, and a form changes "+words.Number(mostTicked), "tick fewer")
+	case a.isCrowd():
+		p.planCrowd(r, a)
 	case a.isMany():
 		p.planMany(r, a)
 	case len(a.Asked) > 1 && d.many == "":
@@ -187,6 +190,9 @@ func (p *actHandlers) act(name string) page {
 			a.check()
 			if a.Problem != nil || !a.Ready {
 				return nil
+			}
+			if a.isCrowd() {
+				return p.blockCrowd(r, a)
 			}
 			if a.isMany() {
 				return p.unblockMany(r, a)

@@ -285,7 +285,9 @@ func (p *blockHandlers) fillCrowd(r *http.Request, shown *groupPage, d *admin.At
 		all = append(all, list.Samples...)
 	}
 	shown.ask(all, now)
-	shown.Crowd, shown.Foot = c, ""
+	if shown.Crowd, shown.Foot = c, ""; shown.May && len(c.Rows) > 0 {
+		shown.Acts = append(shown.Acts, link{Name: "Block these", Path: crowdPath(d.ID, attackPath(d.ID))})
+	}
 }
 
 // attackPath returns the page of an attack.

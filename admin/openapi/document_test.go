@@ -142,7 +142,7 @@ func TestSchemasAreOfTheTypes(t *testing.T) {
 	components := document["components"].(map[string]value)["schemas"].(map[string]value)
 	for _, example := range []value{
 		admin.Health{}, admin.Readiness{}, admin.Stats{}, admin.Reloaded{}, admin.BlockPage{}, admin.ActiveBlock{}, admin.Block{}, admin.HeldPage{}, admin.Confirmed{},
-		admin.AllowanceList{}, admin.Allowance{}, admin.Explanation{}, admin.RuleList{}, admin.RuleDetail{}, admin.Top{}, admin.FleetDetail{},
+		admin.AllowanceList{}, admin.Allowance{}, admin.Explanation{}, admin.KeyExplanation{}, admin.RuleList{}, admin.RuleDetail{}, admin.Top{}, admin.FleetDetail{},
 		admin.Signed{}, admin.Event{}, call.Problem{},
 		admin.BlockRequest{}, admin.ExtendRequest{}, admin.AllowRequest{}, admin.ConfirmRequest{}, admin.SignRequest{},
 	} {

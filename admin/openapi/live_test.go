@@ -36,6 +36,7 @@ allowlist: [198.51.100.0/24]
 rules:
   - {name: site, threshold: 20, guard: 1, candidates: [10, 15], escalate: [1h]}
   - {name: hosts, threshold: 20, key: {with: [host]}, action: shadow}
+  - {name: together, threshold: 20000, key: {address: none, with: [path]}, action: shadow}
 sensors: {accesslog: [{file: $DIR/access.log, format: combined, emit: response}]}
 enforce: {files: [{file: $DIR/geo.conf, format: nginx-geo}]}
 fleet: {redis: "redis://%s", namespace: test, key_file: $DIR/fleet.key}
@@ -298,6 +299,9 @@ func TestAnswers(t *testing.T) {
 		{"GET /api/v1/rules", "/api/v1/rules", "", 200},
 		{"GET /api/v1/rules/{name}", "/api/v1/rules/site", "", 200},
 		{"GET /api/v1/rules/{name}", "/api/v1/rules/nothing", "", 404},
+		{"GET /api/v1/rules/{name}/key", "/api/v1/rules/site/key?with=path=/login", "", 404},
+		{"GET /api/v1/rules/{name}/key", "/api/v1/rules/together/key?with=path=/login", "", 200},
+		{"GET /api/v1/rules/{name}/key", "/api/v1/rules/site/key?path=/login", "", 400},
 		{"GET /api/v1/rules/{name}", "/api/v1/rules/site?limit=0", "", 400},
 		{"GET /api/v1/rates", "/api/v1/rates", "", 200},
 		{"GET /api/v1/audit", "/api/v1/audit?limit=1", "", 200},

@@ -145,6 +145,16 @@ func (n *node) Evidence(prefix netip.Prefix) (edgeguard.Evidence, bool) {
 	return e, ok
 }
 
+// ExplainKey has nothing: no rule has keys without an address.
+func (n *node) ExplainKey(time.Time, string, string) (admin.RuleCount, bool) {
+	return admin.RuleCount{}, false
+}
+
+// MayBeCustomer says so of one address.
+func (n *node) MayBeCustomer(prefix netip.Prefix) bool {
+	return prefix.Addr() == netip.AddrFrom4([4]byte{8, 8, 8, 8})
+}
+
 // Crowd has who came to any key.
 func (n *node) Crowd(string, string, time.Time) (attack.Crowd, bool) {
 	return n.crowd, n.crowd.Members != nil

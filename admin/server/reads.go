@@ -74,6 +74,20 @@ func (s *reads) explain(w http.ResponseWriter, r *http.Request) *call.Problem {
 	return nil
 }
 
+// explainKey sends the state of a key without an address.
+func (s *reads) explainKey(w http.ResponseWriter, r *http.Request) *call.Problem {
+	q, p := call.ReadQuery(r, "with")
+	if p != nil {
+		return p
+	}
+	x, found := s.ExplainKey(r.Context(), r.PathValue("name"), q["with"])
+	if !found {
+		return call.NewProblem(http.StatusNotFound, "name", "no rule "+call.Clip(r.PathValue("name"))+" has keys without an address", "GET /api/v1/rules lists them: their key begins with everybody")
+	}
+	call.SendJSON(w, http.StatusOK, x)
+	return nil
+}
+
 // getRates sends what the node did lately.
 func (s *reads) getRates(w http.ResponseWriter, _ *http.Request) *call.Problem {
 	call.SendJSON(w, http.StatusOK, admin.RateList{AsOf: s.Reader().Now().UTC(), Series: s.Reader().Rates()})

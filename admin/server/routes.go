@@ -57,6 +57,7 @@ func (s *Server) resources(view *admin.View) map[string]methods {
 		"/api/v1/rules":                  {"GET": reads.listRules},
 		"/api/v1/rules/{name}":           {"GET": reads.getRule, "PATCH": rules.setThreshold},
 		"/api/v1/rules/{name}/outcome":   {"GET": reads.getOutcome},
+		"/api/v1/rules/{name}/key":       {"GET": reads.explainKey},
 		"/api/v1/rules/{name}/overlay":   {"DELETE": rules.endOverlay},
 		"/api/v1/rules/{name}/history":   {"GET": reads.getHistory},
 		"/api/v1/top":                    {"GET": reads.getTop},

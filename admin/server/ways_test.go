@@ -49,6 +49,7 @@ var routes = map[string]sort{
 	"GET /api/v1/blocks":               read,
 	"GET /api/v1/rules/{name}/outcome": read,
 	"GET /api/v1/rules/{name}/history": read,
+	"GET /api/v1/rules/{name}/key":     read,
 	"GET /api/v1/blocks/{prefix...}":   read,
 	"GET /api/v1/held":                 read,
 	"GET /api/v1/allow":                read,

@@ -22,15 +22,29 @@ import (
 
 func explainCommand(e *command.Env) *cobra.Command {
 	var addr netip.Addr
+	var rule string
+	one := command.OneArgument("one address")
 	c := &cobra.Command{
-		Use:   "explain ADDRESS",
+		Use:   "explain ADDRESS | --rule RULE [KEY]",
 		Short: "Show why an address is blocked, or how close to a limit it is",
 		Long: `explain shows the state of an address on a running node: its block, its count for
-each rule beside the limit, the last window slot by slot, and its history.`,
+each rule beside the limit, the last window slot by slot, and its history.
+
+With --rule it shows a key of a rule whose keys have no address, such as path=/login: as
+attacks and top write it, and nothing where all is one key.`,
 		Example: `  edgeguard explain 203.0.113.9
-  edgeguard explain 2001:db8::1 --json`,
-		Args: command.OneArgument("one address"),
+  edgeguard explain 2001:db8::1 --json
+  edgeguard explain --rule logins-of-all path=/login`,
+		Args: func(c *cobra.Command, args []string) error {
+			if rule != "" {
+				return nil
+			}
+			return one(c, args)
+		},
 		PreRunE: func(_ *cobra.Command, args []string) (err error) {
+			if rule != "" {
+				return nil
+			}
 			if addr, err = netip.ParseAddr(args[0]); err != nil {
 				err = command.Usage(fmt.Errorf("explain: %q is not an address: use 203.0.113.9 or 2001:db8::1", args[0]))
 			}
@@ -38,10 +52,27 @@ each rule beside the limit, the last window slot by slot, and its history.`,
 		},
 	}
 	e.JSONFlag(c, "print JSON")
-	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, _ []string) error {
+	c.Flags().StringVar(&rule, "rule", "", "a key of the rule `RULE`, without an address")
+	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, args []string) error {
+		if rule != "" {
+			x, err := node.ExplainKey(ctx, rule, strings.TrimPrefix(strings.Join(args, " "), "everybody "))
+			return command.Show(e, x, err, printKey)
+		}
 		x, err := node.Explain(ctx, addr.Unmap().WithZone(""))
 		return command.Show(e, x, err, printExplanation)
 	})
+}
+
+// printKey shows a key without an address.
+func printKey(e *command.Env, x *admin.KeyExplanation) {
+	fmt.Fprintln(e.Stdout, safetext.Strip(x.Rule.Key))
+	printRuleCount(e, &x.Rule)
+	for i := range x.Crossings {
+		if i == 0 {
+			fmt.Fprintln(e.Stdout, "\ncrossings:")
+		}
+		fmt.Fprintf(e.Stdout, "  %s  %s\n", words.Instant(x.Crossings[i].Time), observe.Describe(&x.Crossings[i]))
+	}
 }
 
 // printExplanation shows it to people.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -40,7 +41,7 @@ func TestLive(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"port": scriptPort, "expand": scriptExpand, "ready": scriptReady, "ask": scriptAsk, "get": scriptGet,
 			"append": scriptAppend, "until": scriptUntil, "reload": scriptReload, "saved": scriptSaved,
-			"has": scriptHas, "threshold": scriptThreshold,
+			"has": scriptHas, "threshold": scriptThreshold, "take": scriptTake,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "root" {
@@ -205,6 +206,15 @@ func scriptUntil(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		return nil
 	})
+}
+
+// take VAR PATTERN sets a variable to what the last command's output has of a pattern.
+func scriptTake(ts *testscript.TestScript, _ bool, args []string) {
+	found := regexp.MustCompile(args[1]).FindString(ts.ReadFile("stdout"))
+	if found == "" {
+		ts.Fatalf("no %s in the output", args[1])
+	}
+	ts.Setenv(args[0], found)
 }
 
 // [!] has FILE TEXT waits until a file has a text, or has it not.

@@ -214,6 +214,11 @@ func (p *Pipeline) Crowd(now time.Time, rule, with string, since time.Time) (cam
 	return came, found
 }
 
+// MayBeCustomer reports whether pages of the site were served to an address, or to an IPv6 /64, as to a customer.
+func (p *Pipeline) MayBeCustomer(now time.Time, prefix netip.Prefix) bool {
+	return p.visits.MayBeCustomer(now, prefix)
+}
+
 // lifted is called when a block was taken back because the site failed, and what its rule
 // had counted was removed.
 func (p *Pipeline) lifted(time.Time, string, netip.Prefix) {

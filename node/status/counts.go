@@ -105,7 +105,7 @@ func (s *Status) Counts(now time.Time, rule string, n int) (admin.Counts, bool) 
 	words.Live, words.Top, words.Events = true, max(n, tuning.DefaultTop), words.Unit.Many
 	out := admin.Counts{Tally: tuning.NewTally(words), LimitOf: r.Guard.Limit, People: r.People}
 	proven(g.Tables(), m, s.from.Clock.Local(now), func(count uint32) bool { return out.Tally.Count(m.TopCount(count)) },
-		func(e *shard.Entry) { out.Tally.RecordLeader(keyOf(m, e), m.TopCount(e.Count)) })
+		func(e *shard.Entry) { out.Tally.RecordLeader(s.keyOf(m, e), m.TopCount(e.Count)) })
 	return out, true
 }
 
@@ -123,7 +123,7 @@ func (s *Status) Top(now time.Time, n int) []admin.KeyCount {
 			if !meter.Everybody && blocked(e.Key.Prefix) { // here, as a flood of them would take all places
 				return
 			}
-			key := keyOf(meter, e)
+			key := s.keyOf(meter, e)
 			for _, i := range meter.Rules {
 				if set[i].Pending {
 					continue // it has no limit to be near to
@@ -176,9 +176,12 @@ func proven(tables []MeterTable, m *rules.Meter, now time.Time, wanted func(coun
 }
 
 // keyOf returns the key of an entry, whose attributes are a fingerprint: a client
-// writes their text and can make it as long as it likes.
-func keyOf(m *rules.Meter, e *shard.Entry) edgeguard.Key {
-	if len(m.Attributes) > 0 {
+// writes their text and can make it as long as it likes. Those of a key without an address are known near its limit.
+func (s *Status) keyOf(m *rules.Meter, e *shard.Entry) edgeguard.Key {
+	if m.Everybody && len(m.Attributes) > 0 {
+		e.Key.With = s.from.With(e.With)
+	}
+	if len(m.Attributes) > 0 && e.Key.With == "" {
 		e.Key.With = fmt.Sprintf("%s#%08x", attributes(m), uint32(e.With))
 	}
 	return e.Key

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"edgeguard"
@@ -32,6 +33,23 @@ func (s *Status) Explain(now time.Time, addr netip.Addr) admin.Explanation {
 		out.Rules = append(out.Rules, count)
 	}
 	return out
+}
+
+// MayBeCustomer implements admin.Reader.
+func (s *Status) MayBeCustomer(prefix netip.Prefix) bool {
+	return s.from.MayBeCustomer(s.from.Clock.Now(), prefix)
+}
+
+// ExplainKey implements admin.Reader.
+func (s *Status) ExplainKey(now time.Time, rule, with string) (admin.RuleCount, bool) {
+	g := s.from.Current()
+	e, ok := g.Detector.ExplainKey(s.from.Clock.Local(now), rule, with)
+	if !ok {
+		return admin.RuleCount{}, false
+	}
+	count := ruleCount(g.Config.Rules, &e)
+	count.Scope = scope(g.Config, slices.IndexFunc(g.Config.Rules.Rules, func(r rules.Rule) bool { return r.Name == rule }))
+	return count, true
 }
 
 // Glance implements admin.Reader.

@@ -86,6 +86,10 @@ type Sources struct {
 	Said func(spans ...aggregator.Span) []fleet.Said
 	// Crowd returns who came to a key without an address, with local times.
 	Crowd func(now time.Time, rule, with string, since time.Time) (attack.Crowd, bool)
+	// MayBeCustomer reports whether pages were served to a prefix.
+	MayBeCustomer func(now time.Time, prefix netip.Prefix) bool
+	// With returns the attributes of a key without an address by their fingerprint; empty if they are not known.
+	With func(fingerprint uint64) string
 	// Attacks returns what this node tells the others of its attacks.
 	Attacks func() string
 	// Held asks the fleet's other nodes which records they hold.
@@ -134,6 +138,7 @@ type Generation struct {
 type Detector interface {
 	Explain(now time.Time, addr netip.Addr) detector.Explanation
 	Glance(now time.Time, addr netip.Addr) detector.Explanation
+	ExplainKey(now time.Time, rule, with string) (detector.RuleExplanation, bool)
 	Stats() detector.Stats
 	Tallies(rule int) []detector.Tally
 	UncountedInOutage(rule int) uint64

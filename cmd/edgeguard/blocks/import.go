@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,7 @@ import (
 	"edgeguard/admin/client"
 	"edgeguard/cmd/edgeguard/command"
 	"edgeguard/cmd/edgeguard/nodeaddr"
+	"edgeguard/cmd/edgeguard/output"
 	"edgeguard/internal/safetext"
 	"edgeguard/internal/words"
 )
@@ -50,6 +52,8 @@ type imported struct {
 	Ended   int               `json:"ended"`
 	Wrong   int               `json:"wrong_lines"`
 	DryRun  bool              `json:"dry_run,omitempty"`
+	// MayBeCustomers are those of a dry run to which the site served pages.
+	MayBeCustomers []string `json:"may_be_customers,omitempty"`
 }
 
 // refusedLine is a block that the node refuses.
@@ -238,6 +242,9 @@ func (in *importer) send(ctx context.Context, node *client.Client) error {
 		}
 		in.done.Batch = cmp.Or(in.done.Batch, done.Batch)
 		for i, one := range done.Results {
+			if one.MayBeCustomer {
+				in.done.MayBeCustomers = append(in.done.MayBeCustomers, one.Prefix)
+			}
 			if one.Result == admin.BulkRefused {
 				in.done.Refused = append(in.done.Refused, refusedLine{in.lines[sent+i], one})
 			}
@@ -270,6 +277,13 @@ func (in *importer) print() {
 		fmt.Fprintf(in.env.Stdout, "%s:%d: refused: %s", in.file, r.Line, safetext.Strip(r.Detail))
 		if r.Fix != "" {
 			fmt.Fprintf(in.env.Stdout, "; %s", safetext.Strip(r.Fix))
+		}
+		fmt.Fprintln(in.env.Stdout)
+	}
+	if may := in.done.MayBeCustomers; len(may) > 0 {
+		fmt.Fprintf(in.env.Stdout, "the site served pages to %s of them before, they may be customers: %s", words.Number(len(may)), safetext.Strip(strings.Join(output.First(may, mostShown), ", ")))
+		if len(may) > mostShown {
+			fmt.Fprint(in.env.Stdout, ", and more: --json lists them")
 		}
 		fmt.Fprintln(in.env.Stdout)
 	}

@@ -71,7 +71,11 @@ func printMembers(ctx context.Context, e *command.Env, node *client.Client, id s
 			return fmt.Errorf("%s is no crowd: edgeguard attacks %s lists its networks", clean(id), clean(id))
 		}
 		for i := range page.Comers {
-			fmt.Fprintln(e.Stdout, output.Prefix(page.Comers[i].Prefix))
+			line := output.Prefix(page.Comers[i].Prefix)
+			if page.Comers[i].MayBeCustomer {
+				line += " # may be a customer"
+			}
+			fmt.Fprintln(e.Stdout, line)
 		}
 		if cursor = page.Next; cursor == "" {
 			return nil
