@@ -71,6 +71,8 @@ func TestPiecesAreOneConfig(t *testing.T) {
 			map[string]string{".a.yaml": "node: b", "a.yaml~": "node: b", "a.yaml.dpkg-new": "node: b", "README": "node: b", "a.yaml.bak": "node: b"}, "node: a\n"},
 		{"anchors are a file's own", "allowlist: [&x 192.0.2.1, *x]\n", map[string]string{"a.yaml": "protected: [&x 192.0.2.2, *x]\n"},
 			"allowlist: [192.0.2.1, 192.0.2.1]\nprotected: [192.0.2.2, 192.0.2.2]\n"},
+		{"anchors of a file whose lines end in a carriage return alone", "node: a\rroll_up: true\rallowlist: [&x 192.0.2.1]\rprotected: [*x]\r", map[string]string{"a.yaml": "clients: [&x 10.0.0.0/8]\n"},
+			"node: a\nroll_up: true\nallowlist: [192.0.2.1]\nprotected: [192.0.2.1]\nclients: [10.0.0.0/8]\n"},
 		{"variables", "allowlist: ['${EG_A}']\n", map[string]string{"a.yaml": "allowlist: ['${EG_B}']\n"}, "allowlist: ['${EG_A}', '${EG_B}']\n"},
 		{"a piece with a mark of its encoding", "node: a\n", map[string]string{"a.yaml": "\ufeffroll_up: true\n"}, "node: a\nroll_up: true\n"},
 	} {
@@ -132,6 +134,7 @@ func TestPiecesProblems(t *testing.T) {
 		{"large", "node: a\n", strings.Repeat(" ", 1<<20+1), "conf.d/a.yaml: cannot be read: "},
 		{"another's anchor", "allowlist: [&x 192.0.2.1]\n", "protected: [*x]\n", "conf.d/a.yaml:1:13: protected[0]: the alias \"x\" has no anchor"},
 		{"nothing but a piece", "", "node: a\n", "edgeguard.yaml: has no key: it is empty or was cut short"},
+		{"lines that end in a carriage return alone", "node: a\rroll_up: true\rcolour: red\r", "samples: 1\n", "edgeguard.yaml:3:1: colour: unknown field"},
 		{"in the config", "node: a\ncolour: red\n", "roll_up: true\n", "edgeguard.yaml:2:1: colour: unknown field"},
 		{"behind a condition's text", "node: a\n", "rules:\n- {name: x, threshold: 5, when: 'a >'}\n", "conf.d/a.yaml:2:"},
 	} {

@@ -38,6 +38,7 @@ type Tree struct {
 	Body ast.Node // nil for an empty text, and for one that cannot be read
 	// Anchors are the values of aliases, by name.
 	Anchors map[string]ast.Node
+	last    int // the greatest line of a token
 }
 
 // ParseDocument reads the text of a YAML file into one tree, within bounds. There is a refusal where it cannot be read, or holds more than
@@ -56,16 +57,16 @@ func parseBehind(before int, data []byte) (Tree, *Refusal) {
 		return Tree{}, &Refusal{line, 1, "is not UTF-8 text", "save it as UTF-8"}
 	}
 	tokens := lexer.Tokenize(string(data))
-	moveDown(tokens, before)
+	last := moveDown(tokens, before)
 	if p := checkBounds(tokens); p != nil {
 		p.Line = max(p.Line, before)
-		return Tree{}, p
+		return Tree{last: last}, p
 	}
 	file, err := parseTokens(tokens)
 	if err != nil {
-		return Tree{}, syntaxProblem(err, before, strings.Split(string(data), "\n"))
+		return Tree{last: last}, syntaxProblem(err, before, strings.Split(string(data), "\n"))
 	}
-	t, bodies := Tree{Anchors: make(anchors)}, 0
+	t, bodies := Tree{Anchors: make(anchors), last: last}, 0
 	var more *Refusal
 	for _, doc := range file.Docs {
 		if doc.Body == nil {
@@ -83,18 +84,17 @@ func parseBehind(before int, data []byte) (Tree, *Refusal) {
 	return t, more
 }
 
-// moveDown adds a number of lines to the place of each token.
-func moveDown(tokens token.Tokens, lines int) {
-	if lines == 0 {
-		return
-	}
+// moveDown adds a number of lines to the place of each token, and returns the greatest line.
+func moveDown(tokens token.Tokens, lines int) (last int) {
 	moved := make(map[*token.Position]bool, len(tokens)) // tokens may share one
 	for _, t := range tokens {
 		if !moved[t.Position] {
 			moved[t.Position] = true
 			t.Position.Line += lines
+			last = max(last, t.Position.Line)
 		}
 	}
+	return last
 }
 
 // Place returns the line and the column of a value's first letter, and zeros where

@@ -90,6 +90,9 @@ func (f *File) Document(data []byte) (Node, bool) {
 	last := &f.pieces[len(f.pieces)-1]
 	tree, p := parseBehind(last.before, data)
 	f.lines = append(f.lines, strings.Split(string(data), "\n")...)
+	for len(f.lines) < tree.last { // a carriage return alone ends a line, too
+		f.lines = append(f.lines, "")
+	}
 	if p != nil {
 		f.wrong(place{p.Line, p.Column}, "", p.Text, p.Fix)
 	}
