@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"edgeguard/config/yaml"
@@ -99,7 +100,8 @@ func HasPieces(path string) bool {
 	return len(names) > 0 || len(wrong) > 0
 }
 
-// piecesOf returns the files of the folder beside a config file in the order of their names.
+// piecesOf returns the files of the folder beside a config file in the order of their names, without
+// those that another user put there.
 func piecesOf(path string) (names []string, warnings, wrong []yaml.Fault) {
 	folder := filepath.Join(filepath.Dir(path), piecesFolder)
 	entries, err := os.ReadDir(folder)
@@ -125,15 +127,20 @@ func piecesOf(path string) (names []string, warnings, wrong []yaml.Fault) {
 	if len(names) == 0 {
 		return nil, warnings, nil
 	}
-	for _, name := range append([]string{folder}, names...) {
+	planted := func(name string) bool {
 		if open, ok := openToAll(name); ok {
 			warnings = append(warnings, open)
 		}
-		if owner := safepath.Planted(name, path); owner != "" {
+		owner := safepath.Planted(name, path)
+		if owner != "" {
 			wrong = append(wrong, yaml.Fault{File: name, Text: "user " + owner + " put it into a folder that every user may write, and the config is another user's", Fix: "remove it, or run `chown root " + name + "`"})
 		}
+		return owner != ""
 	}
-	return names, warnings, wrong
+	if planted(folder) {
+		return nil, warnings, wrong
+	}
+	return slices.DeleteFunc(names, planted), warnings, wrong
 }
 
 // openToAll says that every user of this host may write a file or a folder of the config.

@@ -244,6 +244,12 @@ func TestPiecesOfAnotherUser(t *testing.T) {
 	if got := refusal(t, path); !strings.HasPrefix(got, "conf.d: user 12345 put it into a folder that every user may write") {
 		t.Errorf("a folder of another user in a folder of all: %s", got)
 	}
+	if err := os.WriteFile(folder+"/b.yaml", []byte("listen: {admin: ['127.0.0.1:2']}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if l, given, err := config.LoadListen(path); given || err != nil {
+		t.Errorf("another user says where a command goes to: %+v, %v", l.Admin, err)
+	}
 	if err := os.Chown(path, 12345, -1); err != nil {
 		t.Fatal(err)
 	}
