@@ -74,6 +74,7 @@ var crowdSeed = maphash.MakeSeed()
 
 // Note notes an event that brought a key to a count beyond half of its limit, or found it there. It reports
 // whether it is to be told that the key is still over its limit. Of with and the event nothing is kept that is not copied.
+// An event that is nil was no client's: it makes no member.
 func (c *Crowds) Note(now time.Time, rule, with string, count, limit uint32, ev *edgeguard.Event) (again bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,8 +87,10 @@ func (c *Crowds) Note(now time.Time, rule, with string, count, limit uint32, ev 
 	}
 	k.last, k.count, k.most, k.limit = max(k.last, sec), count, max(k.most, count), limit
 	k.events++
-	k.noteMember(clientOf(ev.Addr), sec)
-	if ev.Known&edgeguard.FieldAgent != 0 {
+	if ev != nil {
+		k.noteMember(clientOf(ev.Addr), sec)
+	}
+	if ev != nil && ev.Known&edgeguard.FieldAgent != 0 {
 		k.noteAgent(ev.Agent)
 	}
 	if count <= limit {

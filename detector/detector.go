@@ -90,7 +90,7 @@ type Config struct {
 	Sample func(now time.Time, prefix netip.Prefix, event *edgeguard.Event, until time.Time)
 	// Gathered is called with each event that brings a key without an address to a count beyond half of a rule's
 	// limit, or finds it there, by evidence that cannot be forged: as Sample. with is the key's attributes, and valid during
-	// the call only, too. Nil disables it.
+	// the call only, too. The event is nil if no client made it, but another node, a front door or a verified crawler. Nil disables it.
 	Gathered func(now time.Time, rule *rules.Rule, with string, count uint32, event *edgeguard.Event)
 	// Fleet is called on every proven count of the meters that have a rule of
 	// scope fleet, and returns what the rest of the fleet has counted of the key.

@@ -2,7 +2,10 @@ package detector
 
 import (
 	"math"
+	"strings"
 
+	"edgeguard"
+	"edgeguard/blocklist"
 	"edgeguard/internal/unsafetext"
 	"edgeguard/rules"
 )
@@ -22,5 +25,14 @@ func (c *decision) gather(m *meter, r *rule, seen count) {
 	}
 	var buf [attributesSize]byte
 	with, _ := m.AppendAttributes(c.event, buf[:0])
-	c.d.config.Gathered(c.now, r.Rule, unsafetext.String(with), m.TopCount(seen.count), c.event)
+	event := c.event
+	if c.isNoClient() {
+		event = nil
+	}
+	c.d.config.Gathered(c.now, r.Rule, unsafetext.String(with), m.TopCount(seen.count), event)
+}
+
+// isNoClient reports whether the event is of another node, of a front door or of a verified crawler.
+func (l *listed) isNoClient() bool {
+	return l.standing == blocklist.Peer || l.frontDoor() != "" || strings.HasPrefix(l.event.Crawler, edgeguard.VerifiedCrawler)
 }

@@ -8,6 +8,7 @@ import (
 	"edgeguard"
 	"edgeguard/blocklist"
 	"edgeguard/config"
+	"edgeguard/frontdoor"
 	"edgeguard/shard"
 )
 
@@ -47,5 +48,34 @@ func TestCrowdIsToldAgain(t *testing.T) {
 	}
 	if came, found := p.Crowd(now, "crowd", "path=/b", now.Add(-time.Hour)); !found || len(came.Members) != 3 || came.Most != 15 {
 		t.Errorf("%+v", came)
+	}
+}
+
+// A front door and a verified crawler are counted, but are no members: a list of members is one to block.
+func TestCrowdSparesWhoIsNoClient(t *testing.T) {
+	for _, c := range []struct {
+		name, config, addr, crawler string
+		members                     int
+	}{
+		{"a balancer", "", "10.1.1.1", "", 0},
+		{"an office", "clients: [10.0.0.0/8]\n", "10.1.1.1", "", 1},
+		{"a crawler", "", "8.8.8.8", edgeguard.VerifiedCrawler + "bot", 0},
+		{"who says that he is one", "", "8.8.8.8", "impostor", 1},
+	} {
+		whole, err := config.Parse("f", []byte(c.config+`rules: [{name: crowd, key: {address: none, with: [path]}, threshold: 20, guard: 1, window: 5m, action: shadow}]`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := 0
+		p := New(Config{Memory: shard.NewMemory(16 << 20), List: blocklist.New(blocklist.Config{}), Seed: 1, Boot: benchStart, Doors: frontdoor.New(1), Crossed: func(edgeguard.Crossing) { told++ }}, whole)
+		t.Cleanup(p.Close)
+		for range 30 {
+			ev := edgeguard.Event{Time: benchStart, Addr: netip.MustParseAddr(c.addr), Kind: edgeguard.KindRequest, Verified: edgeguard.KindRequest, Known: edgeguard.FieldPath | edgeguard.FieldCrawler, Path: "/a", Crawler: c.crawler}
+			p.Batches("log")(benchStart, []edgeguard.Event{ev})
+		}
+		came, found := p.Crowd(benchStart, "crowd", "path=/a", benchStart)
+		if !found || len(came.Members) != c.members || came.Most != 30 || told != 1 {
+			t.Errorf("%s: %d told, %v %+v", c.name, told, found, came)
+		}
 	}
 }
