@@ -46,7 +46,7 @@ With an ID it lists the networks of one attack and its blocks in force, or who c
 	}
 	period.Flags(c, "the attacks")
 	e.JSONFlag(c, "print JSON, one attack a line")
-	c.Flags().BoolVar(&members, "members", false, "of the attack ID, print who came, one address or IPv6 /64 a line, as blocks import reads it")
+	c.Flags().BoolVar(&members, "members", false, "of the attack ID, print who came, one address or IPv6 /64 a line, as blocks import reads it: who succeeded or may be a customer is a comment")
 	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, args []string) error {
 		if len(args) == 1 && members {
 			return printMembers(ctx, e, node, args[0])
@@ -71,16 +71,24 @@ func printMembers(ctx context.Context, e *command.Env, node *client.Client, id s
 			return fmt.Errorf("%s is no crowd: edgeguard attacks %s lists its networks", clean(id), clean(id))
 		}
 		for i := range page.Comers {
-			line := output.Prefix(page.Comers[i].Prefix)
-			if page.Comers[i].MayBeCustomer {
-				line += " # may be a customer"
-			}
-			fmt.Fprintln(e.Stdout, line)
+			fmt.Fprintln(e.Stdout, memberLine(&page.Comers[i]))
 		}
 		if cursor = page.Next; cursor == "" {
 			return nil
 		}
 	}
+}
+
+// memberLine is a member as blocks import reads it. Who had better not be blocked is a comment.
+func memberLine(m *admin.Comer) string {
+	line := output.Prefix(m.Prefix)
+	if m.Succeeded || m.MayBeCustomer {
+		line = "# " + line + " " + m.Did()
+	}
+	if m.MayBeCustomer {
+		line += ", may be a customer"
+	}
+	return line
 }
 
 // printAttacks prints a list of attacks.
