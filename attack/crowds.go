@@ -20,6 +20,8 @@ import (
 const (
 	// mostCrowds keys have members, of each mostCame: 60 KiB a key, 2 MiB in all.
 	mostCrowds, mostCame = 32, 2000
+	// clearly is how much further above its limit a key is that takes the place of another.
+	clearly = 1.5
 	// memberPlaces are the places of the index over a key's members, a power of two, and restBits the bits by
 	// which those are counted that have no place.
 	memberPlaces, restBits = 4096, 1 << 14
@@ -114,9 +116,10 @@ func clientOf(addr netip.Addr) (of [16]byte) {
 	return of
 }
 
-// open makes room for a key; nil if all others are further above their limits, and go on.
+// open makes room for a key; nil if all others go on, and it is not clearly further above its limit than one of them. Keys
+// that grow together would else take each other's places with every event.
 func (c *Crowds) open(sec uint32, rule, with string, count, limit uint32) *crowd {
-	key := crowdKey{rule, strings.Clone(with)}
+	key := crowdKey{rule, with}
 	if c.keys == nil {
 		c.keys = make(map[crowdKey]*crowd)
 	}
@@ -128,13 +131,13 @@ func (c *Crowds) open(sec uint32, rule, with string, count, limit uint32) *crowd
 				least, of = other, k
 			}
 		}
-		if !of.isOver(sec) && of.share() >= share(count, limit) {
+		if own := share(count, limit); !of.isOver(sec) && own < clearly*of.share() && (own <= 1 || of.share() > 1) {
 			return nil
 		}
 		delete(c.keys, least)
 	}
 	k := &crowd{began: sec, sum: fingerprint(with)}
-	c.keys[key] = k
+	c.keys[crowdKey{rule, strings.Clone(with)}] = k
 	c.any.Store(true)
 	return k
 }

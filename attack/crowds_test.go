@@ -155,6 +155,30 @@ func TestCrowdsAreBounded(t *testing.T) {
 	runtime.KeepAlive(c)
 }
 
+// Keys that grow together do not take each other's places: who came to most of them is known.
+func TestCrowdsThatGrowTogether(t *testing.T) {
+	var c Crowds
+	for i := range 500 {
+		for n := range mostCrowds + 1 {
+			key := (n + i) % (mostCrowds + 1)
+			c.Note(epoch, "path", fmt.Sprint("path=/", key), uint32(501+i), 1000, asks(i, ""))
+		}
+	}
+	whole := 0
+	for key := range mostCrowds + 1 {
+		if of, found := c.Of(epoch, "path", fmt.Sprint("path=/", key), epoch); found && len(of.Members) == 500 {
+			whole++
+		}
+	}
+	if whole != mostCrowds {
+		t.Errorf("of %d keys all members are known", whole)
+	}
+	c.Note(epoch, "path", "path=/far", 3000, 1000, asks(1, ""))
+	if _, found := c.Of(epoch, "path", "path=/far", epoch); !found {
+		t.Error("one that is far above its limit finds no place")
+	}
+}
+
 // What is noted from many goroutines is all there.
 func TestCrowdsTogether(t *testing.T) {
 	var c Crowds
