@@ -63,6 +63,7 @@ func (r *run) join(o *run) {
 type Book struct {
 	runs  map[place][]*run // by their times
 	count int              // of runs
+	keys  int              // places in runs that are keys without an address
 	rows  []*Row           // nil when they have to be made again
 }
 
@@ -89,6 +90,9 @@ func (b *Book) Add(c *Crossing) {
 	}
 	all := b.runs[at]
 	b.count -= len(all)
+	if at.everybody && len(all) == 0 {
+		b.keys++
+	}
 	kept := all[:0]
 	for _, r := range all {
 		if r.meet(added) {
@@ -101,7 +105,7 @@ func (b *Book) Add(c *Crossing) {
 	all = slices.Insert(kept, i, added)
 	b.runs[at], b.rows = all, nil
 	b.count += len(all)
-	if at.everybody && b.crowds() > mostKeys {
+	if b.keys > mostKeys {
 		b.leaveLeast(c.Time)
 	}
 	if b.count > mostRuns {
@@ -318,7 +322,7 @@ func (b *Book) remove(spans []span) {
 		s := &spans[i]
 		left := slices.DeleteFunc(slices.Clone(b.runs[s.place]), func(r *run) bool { return slices.Contains(s.runs, r) })
 		if b.runs[s.place] = left; len(left) == 0 {
-			delete(b.runs, s.place)
+			b.forget(s.place)
 		}
 		b.count -= len(s.runs)
 	}

@@ -37,14 +37,12 @@ func (c *crowding) hear(node string, count uint32) {
 	c.others = append(c.others, NodeCount{node, count})
 }
 
-// crowds returns how many keys without an address a book has.
-func (b *Book) crowds() (n int) {
-	for at := range b.runs {
-		if at.everybody {
-			n++
-		}
+// forget removes a place.
+func (b *Book) forget(at place) {
+	delete(b.runs, at)
+	if at.everybody {
+		b.keys--
 	}
-	return n
 }
 
 // leaveLeast removes a key without an address: one that has ended, or else the one that is least above its limit.
@@ -58,7 +56,7 @@ func (b *Book) leaveLeast(now time.Time) {
 		}
 	}
 	b.count -= len(b.runs[least])
-	delete(b.runs, least)
+	b.forget(least)
 	b.rows = nil
 }
 

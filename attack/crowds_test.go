@@ -215,6 +215,18 @@ func TestFloodOfKeys(t *testing.T) {
 		!slices.ContainsFunc(rows, func(r *Row) bool { return r.Rules[0] == "try" }) {
 		t.Errorf("%d rows, %d runs", len(rows), b.count)
 	}
+	for i := range mostRuns { // so many networks that rows leave
+		b.Add(&Crossing{Rule: "try", Key: network(i), Time: epoch.Add(time.Hour), Kind: Watched})
+	}
+	keys := 0
+	for at := range b.runs {
+		if at.everybody {
+			keys++
+		}
+	}
+	if b.keys != keys || keys == mostKeys {
+		t.Errorf("of %d keys it counts %d", keys, b.keys)
+	}
 }
 
 // BenchmarkNote is what an event of a key costs that is over half of its limit.
