@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -39,7 +40,10 @@ With an ID it lists the networks of one attack and its blocks in force, or who c
   edgeguard attacks login-crowd_everybody-24a5ba6bb2d0e8b6_20260301T120000Z --members
   edgeguard attacks --json`,
 		Args: command.AtMostOneArgument("attacks: expected one ID, or none for the list"),
-		PreRunE: func(c *cobra.Command, _ []string) (err error) {
+		PreRunE: func(c *cobra.Command, args []string) (err error) {
+			if members && len(args) == 0 {
+				return command.Usage(errors.New("attacks: --members: name the attack"))
+			}
 			from, to, err = period.Read(c, time.Now())
 			return err
 		},
