@@ -168,7 +168,7 @@ func (r *run) reload(ctx context.Context) error {
 		return nil
 	}
 	if _, err := r.Run(ctx, "systemctl", "is-active", "--quiet", r.in.Proxy); err != nil && ctx.Err() == nil {
-		fmt.Fprintf(r.Stdout, "%s does not run: it reads its files when it starts.\n", r.in.Proxy)
+		fmt.Fprintf(r.Stdout, "systemd runs no %s: if it runs otherwise, reload it.\n", r.in.Proxy)
 		return nil
 	}
 	return r.must(ctx, "systemctl", "reload", r.in.Proxy)

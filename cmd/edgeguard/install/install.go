@@ -4,6 +4,7 @@ package install
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,6 +78,9 @@ func Install(ctx context.Context, e *Env, o Options, v snippets.Values) error {
 // carry shows what changes, asks, and does it.
 func (r *run) carry(ctx context.Context, done string, do func(context.Context) error) error {
 	r.show()
+	if r.before != nil {
+		fmt.Fprintf(r.Stdout, "Counted: %s.\n", safetext.Strip(cmp.Or(strings.Join(r.logsCounted(), ", "), "what "+r.Config+" names, and this piece")))
+	}
 	switch {
 	case r.DryRun:
 		return nil
@@ -112,8 +116,8 @@ func begin(ctx context.Context, e *Env, o Options, v snippets.Values) (*run, err
 	if _, err := exec.LookPath(in.Proxy); err != nil {
 		return nil, fmt.Errorf("%s is not installed: %w", in.Proxy, err)
 	}
-	if log, ok := r.logCounted(); ok && in.Proxy == "haproxy" && v.Log != log {
-		v.Log, v.Unlogged = log, false
+	if logs := r.logsCounted(); len(logs) > 0 && in.Proxy == "haproxy" && v.Log != logs[0] {
+		v.Log, v.Unlogged = logs[0], false
 		if r.in, err = snippets.InstallOf(o.Snippet, o.Proxy, v); err != nil {
 			return nil, err
 		}
@@ -161,14 +165,14 @@ func (r *run) takeBack(ctx context.Context) error {
 	return r.reload(ctx)
 }
 
-// logCounted returns a log of the proxy that the config counts.
-func (r *run) logCounted() (file string, ok bool) {
+// logsCounted returns the logs of the proxy that the config counts.
+func (r *run) logsCounted() (files []string) {
 	for _, log := range r.found.Logs {
 		if log.File != "" && slices.ContainsFunc(r.before.Sensors.AccessLog, func(l config.AccessLog) bool { return l.File == log.File }) {
-			return log.File, true
+			files = append(files, log.File)
 		}
 	}
-	return "", false
+	return files
 }
 
 // wire finds the lines that the proxy's files get.

@@ -73,7 +73,8 @@ var proxies = map[string]struct {
 		"haproxy.cfg": "global\n  log /dev/log local0\ndefaults\n  mode http\n  timeout connect 1s\n  timeout client 1s\n  timeout server 1s\nfrontend a\n  bind unix@DIR/a\n  acl x path /\n  http-request deny if x\n  default_backend b\nfrontend t\n  mode tcp\n  bind unix@DIR/t\n  default_backend c\nbackend b\n  server s 127.0.0.1:1\nbackend c\n  mode tcp\n  server s 127.0.0.1:1\n",
 	}},
 	"caddy": {"caddy-names", "caddy/Caddyfile", "DIR/a.log, format: json", map[string]string{
-		"caddy/Caddyfile": "{\n\tadmin off\n}\n(common) {\n\theader X y\n}\nhttp://a.example:18080, http://b.example:18080 {\n\tlog {\n\t\toutput file DIR/a.log\n\t}\n\timport common\n\thandle /api/* {\n\t\trespond ok\n\t}\n\thandle {\n\t\trespond {$NONE:none}\n\t}\n}\nhttp://c.example:18080 {\n\tlog {\n\t\toutput file DIR/c.log\n\t}\n\trespond c\n}\n",
+		"caddy/Caddyfile": "{\n\tadmin off\n}\n(common) {\n\theader X y\n}\nhttp://a.example:18080, http://b.example:18080 {\n\tlog {\n\t\toutput file DIR/a.log\n\t}\n\timport common\n\thandle /api/* {\n\t\trespond ok\n\t}\n\thandle {\n\t\trespond {$NONE:none}\n\t}\n}\nimport sites/*\n",
+		"caddy/sites/c":   "http://c.example:18080 {\n\tlog {\n\t\toutput file DIR/c.log\n\t}\n\trespond c\n}\n",
 	}},
 }
 
@@ -186,6 +187,9 @@ func TestThereAndBack(t *testing.T) {
 			t.Fatal(err, h.asked, h.out.String())
 		}
 		h.same(before)
+		if counted := "Counted: " + h.path("access.log") + "."; h.proxy == "nginx" && !strings.Contains(h.out.String(), counted) {
+			t.Errorf("%q is not in %s", counted, h.out.String())
+		}
 		if err := h.do(Options{}, Install); err == nil || !strings.Contains(err.Error(), "--yes") {
 			t.Fatal(err)
 		}

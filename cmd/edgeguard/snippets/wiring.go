@@ -81,9 +81,10 @@ func (in *Install) caddy(config string, text map[string]string, v Values) {
 	from := slices.IndexFunc(proxy, func(line string) bool { return strings.HasPrefix(line, "\tmap ") })
 	to := slices.IndexFunc(proxy, func(line string) bool { return strings.HasPrefix(line, "\trespond ") })
 	in.Common = strings.Join(proxy[:comment], "") + strings.ReplaceAll("\n"+strings.Join(proxy[from:to+1], ""), "\n\t", "\n")[1:]
-	in.Files = []Part{{Path: path.Join(folder, "edgeguard-log.conf"), Text: "# For each site without a log of its own.\nlog {\n\toutput file " + in.Log + "\n}\n"}}
+	common, log := path.Join(folder, "edgeguard.conf"), path.Join(folder, "edgeguard-log.conf") // an import is relative to its own file
+	in.Files = []Part{{Path: log, Text: "# For each site without a log of its own.\nlog {\n\toutput file " + in.Log + "\n}\n"}}
 	in.Wiring = setup.Wiring{
-		Common: path.Join(folder, "edgeguard.conf"), Site: []string{"import edgeguard.conf"}, LogLine: "import edgeguard-log.conf",
+		Common: common, Site: []string{`import "` + common + `"`}, LogLine: `import "` + log + `"`,
 		Inner: []string{strings.TrimSpace(proxy[to])}, Folder: v.Names,
 	}
 }
