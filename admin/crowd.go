@@ -25,7 +25,7 @@ type Crowd struct {
 	Limit uint32        `json:"limit"`
 	Unit  words.Measure `json:"unit,omitzero"`
 	Nodes []NodeCount   `json:"nodes,omitempty"`
-	// Ordinary is the greatest count on an ordinary day; absent where it is not known.
+	// Ordinary is the greatest count on an ordinary day, of a rule that learns it; absent before seven days.
 	Ordinary uint32 `json:"ordinary,omitempty"`
 	// Members are who came after half of the limit, since the node started: so many have a place, and about
 	// More came beside. Failed did not succeed within half an hour, and of Waiting that is not over yet.
@@ -81,6 +81,9 @@ func (v *View) rulesByName() map[string]Rule {
 func (v *View) addCrowd(a *Attack, rules map[string]Rule) []attack.Comer {
 	c, rule := a.Crowd, rules[a.Rules[0]]
 	c.Unit = v.reader.Unit(a.Rules[0], v.events.node)
+	if learned := rule.Learned; learned != nil && learned.Days >= learned.Needed {
+		c.Ordinary = learned.Usual
+	}
 	came, kept := v.reader.Crowd(a.Rules[0], c.Key, a.Began)
 	if kept = kept && (a.GoesOn() || !came.Began.After(a.Ended)); !kept {
 		came = attack.Crowd{}

@@ -2,7 +2,10 @@ package admin
 
 import (
 	"testing"
+	"time"
 
+	"edgeguard/attack"
+	"edgeguard/eventlog"
 	"edgeguard/internal/words"
 )
 
@@ -31,6 +34,36 @@ func TestCrowdSays(t *testing.T) {
 	} {
 		if got := test.of.sentence(&test.rule); got != want {
 			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// learning is a node with a rule that learns what is ordinary.
+type learning struct {
+	attacked
+	days int
+}
+
+func (l *learning) Rules() []Rule {
+	return []Rule{{Name: "crowd", Learned: &Learned{Rule: "crowd", Days: l.days, Needed: 7, Usual: 9}}}
+}
+
+func (*learning) Unit(string, string) words.Measure {
+	return words.Measure{Each: 1, One: "request", Many: "requests"}
+}
+
+func (*learning) Crowd(string, string, time.Time) (came attack.Crowd, kept bool) {
+	return attack.Crowd{Most: 70}, false
+}
+
+// What is ordinary is said once it is known, and what is not kept of a crowd is not told of it.
+func TestCrowdIsOrdinary(t *testing.T) {
+	for days, want := range map[int]string{6: "41 requests of /login", 7: "41 requests of /login; on an ordinary day 9"} {
+		node := &learning{days: days}
+		v := NewView(node, NewEvents("edge-1", eventlog.New(eventlog.Config{}), nil))
+		all := []Attack{{Rules: []string{"crowd"}, Crowd: &Crowd{Key: "path=/login", Count: 41}}}
+		if v.addCrowds(all); all[0].Crowd.Says != want || all[0].Crowd.Count != 41 {
+			t.Errorf("after %d days: %+v", days, all[0].Crowd)
 		}
 	}
 }
