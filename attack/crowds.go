@@ -96,6 +96,7 @@ func (c *Crowds) Note(now time.Time, rule, with string, count, limit uint32, ev 
 		k.noteAgent(ev.Agent)
 	}
 	if count <= limit {
+		k.told = 0 // what brings it over is a crossing, which may wait
 		return false
 	}
 	again = k.told != 0 && sec >= k.told+uint32(tellEvery/time.Second)

@@ -179,6 +179,23 @@ func TestCrowdsThatGrowTogether(t *testing.T) {
 	}
 }
 
+// A key is told again while it stays over its limit; what brings it over anew is for the crossing to tell, which may wait.
+func TestToldAgain(t *testing.T) {
+	var c Crowds
+	for _, step := range []struct {
+		after time.Duration
+		count uint32
+		again bool
+	}{
+		{0, 3, false}, {time.Second, 5, false}, {299 * time.Second, 9, false}, {301 * time.Second, 9, true}, {302 * time.Second, 9, false},
+		{602 * time.Second, 9, true}, {603 * time.Second, 4, false}, {903 * time.Second, 5, false}, {904 * time.Second, 5, false}, {1203 * time.Second, 5, true},
+	} {
+		if got := c.Note(epoch.Add(step.after), "login", "", step.count, 4, asks(1, "")); got != step.again {
+			t.Errorf("after %v: %t", step.after, got)
+		}
+	}
+}
+
 // What is noted from many goroutines is all there.
 func TestCrowdsTogether(t *testing.T) {
 	var c Crowds
