@@ -44,6 +44,10 @@ func (d *Detector) tellLate(now time.Time) {
 	}
 }
 
+// TellWaiting reports the crossings that wait, after the last of recorded events: nothing can show any more that
+// the site failed.
+func (d *Detector) TellWaiting(now time.Time) { d.tellLate(now.Add(tellAfter)) }
+
 // excuseLate takes back what everybody counted where scopes were armed: the crossings that wait are told as
 // excused, and the counts of their meters begin anew, since a mark or a slot does not say which part it is of.
 func (d *Detector) excuseLate(now time.Time, armed uint64) {

@@ -36,6 +36,24 @@ func TestLateCrossing(t *testing.T) {
 	}
 }
 
+// TestTellWaiting: after the last of recorded events a crossing waits no longer.
+func TestTellWaiting(t *testing.T) {
+	b := newBench(t, crowd)
+	told := 0
+	b.config.Crossed = func(edgeguard.Crossing) { told++ }
+	b.reload(t, b.specs...)
+	b.visits(epoch, epoch.Add(30*time.Minute), 200)
+	for i := range 60 {
+		b.visit(fmt.Sprintf("203.0.113.%d", i), epoch.Add(30*time.Minute), 404)
+	}
+	for _, want := range []int{0, 1, 1} {
+		if told != want {
+			t.Errorf("told %d times, want %d", told, want)
+		}
+		b.TellWaiting(epoch.Add(30 * time.Minute))
+	}
+}
+
 // TestLateCrossingOfOutage: where the site fails, all its visitors do: nothing is told but as excused, and
 // the count begins anew.
 func TestLateCrossingOfOutage(t *testing.T) {

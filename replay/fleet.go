@@ -220,6 +220,9 @@ func (r *fleetRun) crossed(c edgeguard.Crossing) { r.ledger.crossed(c) }
 
 // report adds up the results of all nodes.
 func (r *fleetRun) report() *Report {
+	for _, m := range r.nodes {
+		m.TellWaiting(r.now)
+	}
 	rep := &Report{First: r.first, Last: r.now, Keys: r.ledger.rows.countKeys(), RowsDropped: r.ledger.rows.dropped, Floods: r.flood.Finish()}
 	all := make([]peaks, len(r.config.Rules.Meters))
 	for _, m := range r.nodes {

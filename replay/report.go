@@ -74,6 +74,7 @@ type WidePeak struct {
 
 // report returns the results.
 func (r *run) report() *Report {
+	r.detector.TellWaiting(r.now)
 	rep := &Report{Stats: r.detector.Stats(), First: r.first, Last: r.now,
 		BlocksEvicted: r.list.Stats().Evicted, Keys: r.ledger.rows.countKeys(), RowsDropped: r.ledger.rows.dropped, Floods: r.flood.Finish()}
 	rep.Events, rep.Passed = rep.Events-r.uncounted, rep.Passed-min(r.uncounted, rep.Passed)
