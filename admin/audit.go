@@ -24,7 +24,7 @@ type Audit struct {
 	Target string `json:"target,omitempty"` // the prefix as asked for, the rule, or which blocks; empty for "sign" and "reload"
 	Detail string `json:"detail,omitempty"` // the end and the reason; old and new threshold
 	Result string `json:"result"`           // "ok", or the problem
-	// Batch is the name of what an import made.
+	// Batch is the name of what an import made, or of what a removal of many lifted.
 	Batch edgeguard.BatchID `json:"batch,omitempty"`
 	// Prefixes are those of a change of many.
 	Prefixes []netip.Prefix `json:"prefixes,omitempty"`
@@ -68,6 +68,10 @@ func undoOf(a *Audit) string {
 	case importAllowances:
 		if a.Batch != 0 {
 			return "edgeguard allow remove --batch " + a.Batch.String()
+		}
+	case unblockMany, disallowMany:
+		if a.Batch != 0 {
+			return "edgeguard changes undo " + a.Batch.String()
 		}
 	case "confirm":
 		if n := len(a.Prefixes); n > 0 && n <= 20 {

@@ -96,7 +96,7 @@ func (c *Changes) Import(by access.Caller, request *BulkRequest, allow bool) (do
 			return call.NewProblem(http.StatusBadRequest, "spent", "is not from 0 to 1", "send that of the answer before")
 		}
 		if request.Batch == 0 {
-			request.Batch = edgeguard.BatchID(1 + rand.Uint32N(math.MaxUint32))
+			request.Batch = newBatch()
 		}
 		done = c.importAll(request, allow)
 		record.Detail = fmt.Sprintf("%d added, %d stay, %d refused", done.Added, done.Stays, done.Refused)
@@ -122,6 +122,9 @@ func (c *Changes) PreviewImport(request *BulkRequest) BulkDone {
 	request.DryRun = true
 	return c.importAll(request, false)
 }
+
+// newBatch returns the name of a change of many.
+func newBatch() edgeguard.BatchID { return edgeguard.BatchID(1 + rand.Uint32N(math.MaxUint32)) }
 
 // ImportAction returns what the audit calls an import of allowances, or of blocks.
 func ImportAction(allow bool) string {

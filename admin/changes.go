@@ -16,6 +16,7 @@ type Changes struct {
 	view     *View // with what operators wrote
 	operator Operator
 	log      func(Audit)
+	lifted   liftings // what RestoreMany can put back
 }
 
 // NewChanges returns the changes of the node that a view shows. log is called on

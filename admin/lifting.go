@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"edgeguard"
 	"edgeguard/admin/access"
@@ -50,6 +51,8 @@ type BulkLifted struct {
 	Blocked int `json:"blocked,omitempty"`
 	// Rules is how many of the lifted were made by each rule.
 	Rules map[string]int `json:"rules,omitempty"`
+	// Batch is the name by which they are put back; empty where there is none.
+	Batch edgeguard.BatchID `json:"batch,omitempty"`
 
 	lifted []blocklist.Lifted
 	what   string
@@ -79,6 +82,11 @@ func (c *Changes) UnblockMany(ctx context.Context, by access.Caller, s *Selectio
 		record.Detail = fmt.Sprintf("%d lifted: %s", done.Lifted, why)
 		if done.Restored > 0 {
 			record.Detail = fmt.Sprintf("%d lifted, of which %d had replaced a block that is in force again: %s", done.Lifted, done.Restored, why)
+		}
+		if !try && done.Lifted > 0 {
+			done.Batch = newBatch()
+			record.Batch = done.Batch
+			c.lifted.keep(done)
 		}
 		return nil
 	}
@@ -118,17 +126,59 @@ func (d *BulkLifted) First(n int) (all []netip.Prefix) {
 	return all
 }
 
-// BulkRestored is what came of taking back that many blocks were lifted.
-type BulkRestored struct {
-	Restored int
-	// Changed were blocked or allowed in another way since, Refused are what the list refuses.
-	Changed, Refused int
+// mostLiftedKept bounds what is remembered of the lifted: 100 MB.
+const mostLiftedKept = 2 * MostLifted
+
+// liftings are the last changes that lifted many. The zero value is ready, and safe for concurrent use.
+type liftings struct {
+	mu  sync.Mutex   // guards all
+	all []BulkLifted // the oldest first
 }
 
-// RestoreMany puts in force again what UnblockMany lifted, as it was. Where something has
-// happened to a prefix since, that stays.
-func (c *Changes) RestoreMany(by access.Caller, was *BulkLifted) (done BulkRestored, p *call.Problem) {
-	p = c.audited(by, Audit{Action: restoreMany, Target: call.Clip(was.what)}, func(record *Audit) *call.Problem {
+// keep remembers a change, and forgets the oldest that exceed the bound with it.
+func (l *liftings) keep(d BulkLifted) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, d)
+	sum := 0
+	for i, one := range slices.Backward(l.all) {
+		if sum += one.Lifted; sum > mostLiftedKept {
+			l.all = slices.Delete(l.all, 0, i+1)
+			break
+		}
+	}
+}
+
+// take returns the change of a name, which is forgotten.
+func (l *liftings) take(name edgeguard.BatchID) (d BulkLifted, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i := slices.IndexFunc(l.all, func(d BulkLifted) bool { return d.Batch == name })
+	if i < 0 {
+		return d, false
+	}
+	d = l.all[i]
+	l.all = slices.Delete(l.all, i, i+1)
+	return d, true
+}
+
+// BulkRestored is what came of taking back that many blocks were lifted.
+type BulkRestored struct {
+	Restored int `json:"restored"`
+	// Changed were blocked or allowed in another way since, Refused are what the list refuses.
+	Changed int `json:"changed,omitempty"`
+	Refused int `json:"refused,omitempty"`
+}
+
+// RestoreMany puts in force again what UnblockMany lifted under a name, as it was. Where something
+// has happened to a prefix since, that stays.
+func (c *Changes) RestoreMany(by access.Caller, name edgeguard.BatchID) (done BulkRestored, p *call.Problem) {
+	p = c.audited(by, Audit{Action: restoreMany, Target: "batch " + name.String()}, func(record *Audit) *call.Problem {
+		was, known := c.lifted.take(name)
+		if !known {
+			return call.NewProblem(http.StatusNotFound, "batch", "nothing is known that was lifted as "+name.String()+": it was put back, the node was restarted since, or many others were lifted", "block it by hand")
+		}
+		record.Target = call.Clip(was.what)
 		var back []netip.Prefix
 		for i := range was.lifted {
 			switch b, still, err := c.operator.PutBack(was.lifted[i]); {

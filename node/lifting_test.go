@@ -142,7 +142,7 @@ func TestManyAreLifted(t *testing.T) {
 	for range 310 {
 		u.request("203.0.113.10") // it is blocked again
 	}
-	back, p := changes.RestoreMany(by, &done)
+	back, p := changes.RestoreMany(by, done.Batch)
 	if p != nil || back != (admin.BulkRestored{Restored: 1, Changed: 1}) || u.list.Len() != 4 {
 		t.Errorf("%+v, %v; %d blocks", back, p, u.list.Len())
 	}

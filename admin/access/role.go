@@ -108,6 +108,7 @@ var least = map[string]Role{
 	"POST /api/v1/allow":                  Operator,
 	"DELETE /api/v1/allow":                Operator,
 	"POST /api/v1/allow/import":           Operator,
+	"POST /api/v1/audit/{batch}/undo":     Operator,
 	"POST /api/v1/imports/{name}/confirm": Operator,
 	"DELETE /api/v1/allow/{prefix...}":    Operator,
 	"POST /api/v1/clients":                Operator,

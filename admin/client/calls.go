@@ -96,6 +96,11 @@ func (c *Client) DisallowMany(ctx context.Context, f Filter, reason string, try 
 	return c.lift(ctx, "/api/v1/allow", f.query(), reason, try)
 }
 
+// UndoMany puts back what a change of many lifted, by the name of its record.
+func (c *Client) UndoMany(ctx context.Context, name string) (admin.BulkRestored, error) {
+	return ask[admin.BulkRestored](ctx, c, http.MethodPost, "/api/v1/audit/"+url.PathEscape(name)+"/undo", nil, nil)
+}
+
 // lift takes back what a query matches at a path.
 func (c *Client) lift(ctx context.Context, path string, query url.Values, reason string, try bool) (admin.BulkLifted, error) {
 	if reason != "" {

@@ -120,9 +120,12 @@ func (p *actHandlers) unblockMany(r *http.Request, a *actPage) *outcome {
 		text += " More match: unblock again for the rest."
 	}
 	text = strings.TrimSpace(text + " " + a.stats.Lingers())
-	undo := func(by access.Caller) (string, *call.Problem) {
-		back, problem := p.changes.RestoreMany(by, &done)
-		return upper(back.String()) + ".", problem
+	made := deed{text: text}
+	if name := done.Batch; name != 0 {
+		made.undo = func(by access.Caller) (string, *call.Problem) {
+			back, problem := p.changes.RestoreMany(by, name)
+			return upper(back.String()) + ".", problem
+		}
 	}
-	return &outcome{Text: text, deeds: []deed{{text: text, undo: undo}}, blocks: done.Lifted, back: a.backOr()}
+	return &outcome{Text: text, deeds: []deed{made}, back: a.backOr()}
 }

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"edgeguard/admin"
 	"edgeguard/admin/access"
 	"edgeguard/admin/call"
 )
@@ -19,9 +18,8 @@ const (
 	// remembered is how long the way back from a change is open.
 	remembered = 10 * time.Minute
 	// mostOutcomes bounds what is remembered: 3 MB, if each is of a hundred blocks
-	// with long notes. Of changes of many, mostUndone blocks are: 100 MB.
+	// with long notes.
 	mostOutcomes = 100
-	mostUndone   = 2 * admin.MostLifted
 )
 
 // deed is a change of one prefix that was made. undo is the way back, and returns
@@ -46,7 +44,6 @@ type outcome struct {
 	Text   string
 	Failed []failure
 	deeds  []deed
-	blocks int // that the way back of a change of many remembers
 }
 
 // outcomes remembers what came of the last forms, in memory alone, for the page after
@@ -75,18 +72,10 @@ func (o *outcomes) once(id string, change func() *outcome) *outcome {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.all = append(o.all, made)
-	for len(o.all) > mostOutcomes || blocksOf(o.all) > mostUndone {
+	if len(o.all) > mostOutcomes {
 		o.all = slices.Delete(o.all, 0, 1)
 	}
 	return made
-}
-
-// blocksOf returns how many blocks outcomes remember.
-func blocksOf(all []*outcome) (n int) {
-	for _, one := range all {
-		n += one.blocks
-	}
-	return n
 }
 
 // find returns an outcome that is still remembered, or nil.

@@ -306,6 +306,7 @@ func TestAnswers(t *testing.T) {
 		{"GET /api/v1/rates", "/api/v1/rates", "", 200},
 		{"GET /api/v1/audit", "/api/v1/audit?limit=1", "", 200},
 		{"GET /api/v1/audit", "/api/v1/audit?cursor=x", "", 400},
+		{"POST /api/v1/audit/{batch}/undo", "/api/v1/audit/1x8k3qz/undo", "", 404},
 		{"GET /api/v1/history", "/api/v1/history?since=2026-01-01T00:00:00Z&prefix=203.0.113.0/24&dir=asc", "", 200},
 		{"GET /api/v1/history", "/api/v1/history?limit=1000", "", 200},
 		{"GET /api/v1/attacks", "/api/v1/attacks", "", 200},
@@ -367,6 +368,12 @@ func TestAnswers(t *testing.T) {
 		t.Fatalf("%v: %+v", err, list)
 	}
 	s.call("GET /api/v1/attacks/{id}", "/api/v1/attacks/"+list.Attacks[0].ID, "", 200)
+	s.call("POST /api/v1/blocks", "/api/v1/blocks", `{"prefix":"203.0.113.81"}`, 201)
+	var lifted admin.BulkLifted
+	if err := json.Unmarshal(s.call("DELETE /api/v1/blocks", "/api/v1/blocks?prefix=203.0.113.81", "", 200), &lifted); err != nil || lifted.Batch == 0 {
+		t.Fatalf("%v: %+v", err, lifted)
+	}
+	s.call("POST /api/v1/audit/{batch}/undo", "/api/v1/audit/"+lifted.Batch.String()+"/undo", "", 200)
 	s.called["POST /api/v1/imports/{name}/confirm"] = true // that a list awaits it takes a server of lists: node/blocklists
 	s.packetFilter()
 	s.stream()

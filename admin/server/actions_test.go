@@ -410,7 +410,7 @@ func TestUnblockMany(t *testing.T) {
 		t.Errorf("what was made since: %d %s", status, body)
 	}
 	status, body := lift("rule=site&reason=wrong+limit")
-	if status != 200 || body != `{"lifted":20,"rules":{"site":20}}` || n.list.Len() != 10 {
+	if status != 200 || !strings.HasPrefix(body, `{"lifted":20,"rules":{"site":20},"batch":"`) || n.list.Len() != 10 {
 		t.Errorf("%d %s, %d blocks are left", status, body, n.list.Len())
 	}
 	all := n.allAudits()
@@ -420,7 +420,7 @@ func TestUnblockMany(t *testing.T) {
 	if page := decode[admin.PastPage](t, s, "/api/v1/history?kind=change&prefix="+numbered(2).String()); len(page.Events) != 1 || len(page.Events[0].Change.Prefixes) != 20 {
 		t.Errorf("of one of them: %+v", page)
 	}
-	if _, body := lift("all=true&origin=n2"); body != `{"lifted":5,"rules":{"login":5}}` {
+	if _, body := lift("all=true&origin=n2"); !strings.HasPrefix(body, `{"lifted":5,"rules":{"login":5},"batch":"`) {
 		t.Errorf("of a node: %s", body)
 	}
 	if _, body := lift("prefix=" + netip.PrefixFrom(numbered(1).Addr(), 32).String()); body != `{"lifted":0}` && n.list.Len() != 5 {

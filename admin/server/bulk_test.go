@@ -177,8 +177,24 @@ func TestImportIsTakenBackByItsName(t *testing.T) {
 	if err != nil || done.Lifted != 3 || done.Blocked != 3 || n.list.Len() != before-3 {
 		t.Errorf("%+v, %v", done, err)
 	}
-	if a := s.lastAudit(); a.Action != "unblock many" || a.Target != "blocks of batch "+first.Batch.String() {
+	if a := s.lastAudit(); a.Action != "unblock many" || a.Target != "blocks of batch "+first.Batch.String() || a.Undo != "edgeguard changes undo "+done.Batch.String() {
 		t.Errorf("%+v", a)
+	}
+	n.mustBlock(t, "203.0.113.3/32", "site", "n1") // since
+	back, err := c.UndoMany(t.Context(), done.Batch.String())
+	if err != nil || back != (admin.BulkRestored{Restored: 2, Changed: 1}) || n.list.Len() != before {
+		t.Errorf("%+v, %v; %d blocks, not %d", back, err, n.list.Len(), before)
+	}
+	if b := n.list.BlockOf(start, netip.MustParsePrefix("203.0.113.1/32")); b == nil || b.Batch != first.Batch {
+		t.Errorf("it came back as %+v", b)
+	}
+	if a := s.lastAudit(); a.Action != "restore many" || a.Target != "blocks of batch "+first.Batch.String() || len(a.Prefixes) != 2 {
+		t.Errorf("%+v", a)
+	}
+	for _, name := range []string{done.Batch.String(), first.Batch.String(), "ZZ", "0"} {
+		if back, err := c.UndoMany(t.Context(), name); err == nil || !strings.Contains(err.Error(), "nothing is known that was lifted as") {
+			t.Errorf("undone again as %q: %+v, %v", name, back, err)
+		}
 	}
 	if got, _ := s.write(t, http.MethodDelete, "/api/v1/blocks?batch=ZZ", ""); got != http.StatusBadRequest {
 		t.Errorf("no name of a batch: %d", got)

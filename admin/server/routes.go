@@ -51,6 +51,7 @@ func (s *Server) resources(view *admin.View) map[string]methods {
 		"/api/v1/attacks":                {"GET": reads.listAttacks},
 		"/api/v1/attacks/{id}":           {"GET": reads.getAttack},
 		"/api/v1/audit":                  {"GET": reads.listAudit},
+		"/api/v1/audit/{batch}/undo":     {"POST": changes.undoMany},
 		"/api/v1/history":                {"GET": reads.listPast},
 		"/api/v1/rates":                  {"GET": reads.getRates},
 		"/api/v1/rates/day":              {"GET": reads.getDay},

@@ -116,6 +116,7 @@ var routes = map[string]sort{
 	"POST /api/v1/allow":                  change,
 	"DELETE /api/v1/allow":                change,
 	"POST /api/v1/allow/import":           change,
+	"POST /api/v1/audit/{batch}/undo":     change,
 	"POST /api/v1/imports/{name}/confirm": change,
 	"DELETE /api/v1/allow/{prefix...}":    change,
 	"POST /api/v1/clients":                change,

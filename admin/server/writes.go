@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 
+	"edgeguard"
 	"edgeguard/admin"
 	"edgeguard/admin/access"
 	"edgeguard/admin/call"
@@ -93,6 +94,16 @@ func (s writes) removeMany(w http.ResponseWriter, r *http.Request, selection *ad
 	}
 	lifted, p := s.UnblockMany(r.Context(), access.CallerOf(r), selection, q["reason"], q["dry_run"] == "true")
 	return answered(w, http.StatusOK, lifted, p)
+}
+
+// undoMany puts back what a change lifted, by the name that its record has.
+func (s writes) undoMany(w http.ResponseWriter, r *http.Request) *call.Problem {
+	name, ok := edgeguard.ParseBatchID(r.PathValue("batch"))
+	if !ok {
+		name = 0 // of no change
+	}
+	restored, p := s.RestoreMany(access.CallerOf(r), name)
+	return answered(w, http.StatusOK, restored, p)
 }
 
 func (s writes) addAllowance(w http.ResponseWriter, r *http.Request) *call.Problem {

@@ -24,7 +24,8 @@ type removal struct {
 	of          client.Filter
 	reason      string
 	dryRun, yes bool
-	one, many   string // what they are
+	one, many   string   // what they are
+	done        []string // the names of what was removed
 	lift        func(node *client.Client, ctx context.Context, f client.Filter, reason string, try bool) (admin.BulkLifted, error)
 }
 
@@ -73,6 +74,9 @@ func (r *removal) run(ctx context.Context, node *client.Client) error {
 	}
 	return command.Show(r.env, sum, nil, func(*command.Env, *admin.BulkLifted) {
 		r.say(&sum, "removed")
+		if len(r.done) > 0 {
+			fmt.Fprintf(r.env.Stdout, "to put them back: edgeguard changes undo %s\n", strings.Join(r.done, " "))
+		}
 		sayLingers(ctx, r.env, node)
 	})
 }
@@ -89,6 +93,9 @@ func (r *removal) liftAll(ctx context.Context, node *client.Client) (sum admin.B
 			return sum, err
 		}
 		sum.Lifted, sum.Restored, sum.Blocked, sum.Changed, sum.More = sum.Lifted+done.Lifted, sum.Restored+done.Restored, sum.Blocked+done.Blocked, done.Changed, done.More && done.Lifted > 0
+		if done.Batch != 0 {
+			r.done, sum.Batch = append(r.done, done.Batch.String()), done.Batch
+		}
 		for rule, n := range done.Rules {
 			sum.Rules[rule] += n
 		}

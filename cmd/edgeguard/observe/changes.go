@@ -35,6 +35,7 @@ login, as the unix socket is.`,
 	}
 	c.Flags().IntVar(&rows, "rows", rows, "print the newest `N` changes, 0 for all")
 	p.JSONFlag(c, "print JSON, one object per line")
+	c.AddCommand(undoCommand(p))
 	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, _ []string) error {
 		printed := 0
 		for one, err := range node.Changes(ctx) {
@@ -46,6 +47,29 @@ login, as the unix socket is.`,
 			}
 			if printed++; printed == rows {
 				break
+			}
+		}
+		return nil
+	})
+}
+
+// undoCommand returns the command that puts back what changes of many lifted.
+func undoCommand(p *command.Env) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "undo NAME...",
+		Short: "Put back what a removal of many blocks or allowances lifted",
+		Long: `undo puts in force again what a removal of many lifted, on all nodes of a fleet. What was
+blocked, extended or allowed since stays as it is. A node remembers the last 200,000 until it ends.`,
+		Example: "  edgeguard changes undo 1x8k3qz",
+		Args:    cobra.MinimumNArgs(1),
+	}
+	p.JSONFlag(c, "print JSON, one object for each")
+	return nodeaddr.Asks(c, func(ctx context.Context, node *client.Client, names []string) error {
+		for _, name := range names {
+			done, err := node.UndoMany(ctx, name)
+			err = command.Show(p, done, err, func(p *command.Env, done *admin.BulkRestored) { fmt.Fprintln(p.Stdout, done) })
+			if err != nil {
+				return err
 			}
 		}
 		return nil
