@@ -375,7 +375,10 @@ func TestThresholdOfTheFleetEnds(t *testing.T) {
 
 	set(admin.ThresholdRequest{Threshold: 700, Action: "shadow", For: "2s"})
 	has := func(u *underTest) {
-		u.eventually("it has what ended", func() bool { e, _ := u.lifecycle.overlay.Fleet().Book().EntryOf("site"); return e.Ended && e.Threshold == 700 })
+		u.eventually("it has what ended", func() bool {
+			e, _ := u.lifecycle.overlay.Fleet().Book().EntryOf("site")
+			return e.Ended && e.Threshold == 700
+		})
 	}
 	has(a)
 	has(b)

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"edgeguard"
 	"edgeguard/admin"
@@ -175,6 +176,14 @@ func (p *thresholdHandlers) apply(r *http.Request, a *applyPage, request admin.T
 		back.Note = before.Note
 	}
 	undo := func(by access.Caller) (string, *call.Problem) {
+		back := back
+		if before != nil && !before.Until.IsZero() { // it ends when it would have, or is over
+			if left := before.Until.Sub(p.reader.Now()).Round(time.Second); left > 0 {
+				back.For = left.String()
+			} else {
+				back.Threshold = before.Base
+			}
+		}
 		_, problem := p.changes.SetThreshold(ctx, by, name, back)
 		return fmt.Sprintf("The threshold of %s is %s again.", name, words.Number(back.Threshold)), problem
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"edgeguard/admin"
 	"edgeguard/admin/access"
@@ -20,6 +21,9 @@ func (n *node) SetThreshold(_ context.Context, rule, by string, r admin.Threshol
 	}
 	was := n.rules[0].Threshold
 	n.rules[0].Threshold, n.rules[0].Overlay = r.Threshold, &admin.Overlay{Threshold: r.Threshold, Base: was, Since: start, By: by, Note: r.Note}
+	if lasts, _ := call.ParseSpan(r.For); lasts > 0 {
+		n.rules[0].Overlay.Until = start.Add(lasts)
+	}
 	return was, nil
 }
 
@@ -49,6 +53,23 @@ func (n *node) AddCandidate(rule, _ string, threshold uint32, _ string) *call.Pr
 func (n *node) RemoveCandidate(string, uint32) *call.Problem {
 	n.rules[0].Candidates = n.rules[0].Candidates[:1]
 	return nil
+}
+
+// What a page undoes is as it was: a threshold that had an end has it again, and none after it.
+func TestPageUndoesToTheEnd(t *testing.T) {
+	n := newNode()
+	b := browse(t, n)
+	for _, row := range []struct {
+		left time.Duration
+		want uint32
+	}{{time.Hour, 800}, {-time.Second, 2000}} {
+		n.rules[0].Threshold, n.rules[0].Overlay = 800, &admin.Overlay{Threshold: 800, Base: 2000, Since: start, Until: start.Add(row.left)}
+		b.open("/rules/site/threshold?threshold=900").submit("/rules/site/threshold")
+		b.submit("/undo", "csrf", b.form.Get("csrf"), "id", b.form.Get("id"), "back", b.form.Get("back")).says(200, "The threshold of site is")
+		if o := n.rules[0].Overlay; o.Threshold != row.want || o.Until.IsZero() != (row.left < 0) || row.left > 0 && !o.Until.Equal(start.Add(row.left)) {
+			t.Errorf("with %v left it is %+v again", row.left, o)
+		}
+	}
 }
 
 // A change of a threshold answers with the rule as it is then, and the audit has
