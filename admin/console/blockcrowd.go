@@ -94,5 +94,5 @@ func (p *actHandlers) blockCrowd(r *http.Request, a *actPage) *outcome {
 		lifted, problem := p.changes.UnblockMany(ctx, by, &admin.Selection{BlockFilter: admin.BlockFilter{Batch: done.Batch}, Seen: p.reader.Now()}, "undone", false)
 		return words.Plural(lifted.Lifted, "address is", "addresses are") + " unblocked.", problem
 	}
-	return &outcome{Text: text, deeds: []deed{{text: text, undo: undo}}, blocks: done.Added, back: a.backOr()}
+	return &outcome{Text: text, deeds: []deed{{text: text, undo: undo}}, back: a.backOr()}
 }
