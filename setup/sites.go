@@ -37,8 +37,6 @@ type httpBlock struct {
 
 // Wiring is what a proxy's configuration gets, so that the proxy refuses.
 type Wiring struct {
-	// Common is a file for all sites: its path, empty for nginx's, which goes where nginx reads such.
-	Common string
 	// Site are the lines of each site, and Inner those of each of its blocks that answer first. LogLine is
 	// that of a site without a log.
 	Site, Inner []string
@@ -54,7 +52,7 @@ type Wiring struct {
 
 // Wired is a configuration with its lines.
 type Wired struct {
-	Common  string            // the path of the file for all sites
+	Common  string            // where nginx reads a file for all sites
 	Texts   map[string]string // of the files that change, by their paths
 	Sites   []Site            // that have the lines now
 	Without []Site            // that have not
@@ -62,7 +60,7 @@ type Wired struct {
 
 // Wire puts lines into the files of a configuration, which files returns without marked lines.
 func (f *Found) Wire(w *Wiring, files Files) (Wired, error) {
-	out := Wired{Common: w.Common, Texts: map[string]string{}}
+	out := Wired{Texts: map[string]string{}}
 	into := map[string][]insertion{}
 	for i := range f.Sites {
 		s := &f.Sites[i]
@@ -87,7 +85,7 @@ func (f *Found) Wire(w *Wiring, files Files) (Wired, error) {
 	if len(w.End) > 0 {
 		into[f.http.mark.file] = append(into[f.http.mark.file], insertion{f.http.mark.after, f.fitted(w)})
 	}
-	if out.Common == "" && f.Proxy == "nginx" {
+	if f.Proxy == "nginx" {
 		if out.Common = path.Join(f.http.folder, "edgeguard.conf"); f.http.folder == "" {
 			out.Common = path.Join(path.Dir(f.Config), "edgeguard.conf")
 			into[f.http.mark.file] = append(into[f.http.mark.file], insertion{f.http.mark.after, []string{"include " + quoteNginx(out.Common) + ";"}})

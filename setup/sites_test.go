@@ -110,7 +110,7 @@ func TestWireNginx(t *testing.T) {
 
 // TestWireCaddy: blocks that answer before others get a line of their own, and sites without a log one.
 func TestWireCaddy(t *testing.T) {
-	w := setup.Wiring{Common: "/c/e", Site: []string{"import e"}, LogLine: "import l", Inner: []string{"respond @e 429"}}
+	w := setup.Wiring{Site: []string{"import e"}, LogLine: "import l", Inner: []string{"respond @e 429"}}
 	for _, c := range [][2]string{
 		{":80\nfile_server\n", ":80\nimport l # edgeguard\nimport e # edgeguard\nfile_server\n"},
 		{":80\nlog {\n\toutput file /x\n}\n", ":80\nimport e # edgeguard\nlog {\n\toutput file /x\n}\n"},

@@ -2,15 +2,12 @@ package install
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -129,29 +126,6 @@ func (r *run) settle(ctx context.Context) error {
 	r.quiet(ctx, "daemon-reload")
 	r.quiet(ctx, "stop", "edgeguard")
 	return nil
-}
-
-// makeLog makes the log of sites without one, which the proxy would make for itself alone.
-func (r *run) makeLog() error {
-	path := r.in.Log
-	if _, err := os.Stat(path); err == nil || len(r.unlogged()) == 0 {
-		return nil
-	}
-	owner, err := user.Lookup(r.in.Proxy)
-	group, err2 := user.LookupGroup("edgeguard")
-	if err != nil || err2 != nil {
-		return nil // the proxy does not run as packaged
-	}
-	uid, _ := strconv.Atoi(owner.Uid)
-	gid, _ := strconv.Atoi(group.Gid)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o640)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Chown(uid, gid), f.Close())
 }
 
 // checkProxy has the proxy check its files.

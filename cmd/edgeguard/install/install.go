@@ -257,10 +257,11 @@ func plan(changes *[]change, path string, text []byte) error {
 
 // proxyOwn returns the files that the proxy gets for all sites.
 func (r *run) proxyOwn() (parts []snippets.Part) {
-	if r.in.Common != "" && r.wired.Common != "" {
-		parts = append(parts, snippets.Part{Path: r.wired.Common, Text: r.in.Common})
+	for _, p := range r.in.Files {
+		p.Path = cmp.Or(p.Path, r.wired.Common)
+		parts = append(parts, p)
 	}
-	return append(parts, r.in.Files...)
+	return parts
 }
 
 // unlogged returns where sites are that get a log.
@@ -330,9 +331,6 @@ func (r *run) install(ctx context.Context) error {
 		return err
 	}
 	if err := r.startOwn(ctx); err != nil {
-		return err
-	}
-	if err := r.makeLog(); err != nil {
 		return err
 	}
 	if err := r.files.write(r.proxy); err != nil {

@@ -16,13 +16,11 @@ type Install struct {
 	// FILE for its place.
 	Config string
 	Check  []string
-	// Counts is what has to count besides, empty if the snippet does.
 	Log    string // that the proxy writes for sites without a log
 	List   string // that the proxy needs to start; the node writes it
 	Wiring setup.Wiring
-	Common string   // the text of the file for all sites
 	Own    []Part   // edgeguard's files: its config's piece, units, folders
-	Files  []Part   // of the proxy, new ones
+	Files  []Part   // of the proxy, new ones; without a path: where the proxy reads what is for all sites
 	Path   string   // a path unit that is enabled
 	Leaves []string // what the node or the proxy makes, removed last
 }
@@ -67,8 +65,7 @@ func InstallOf(name, config string, v Values) (Install, error) {
 func (in *Install) nginx(config string, text map[string]string, v Values) {
 	in.Proxy, in.Config, in.Check = "nginx", cmp.Or(config, "/etc/nginx/nginx.conf"), []string{"-t", "-c", "FILE"}
 	in.List, in.Path = v.State+"/nginx-geo.conf", "edgeguard-nginx-geo.path"
-	in.Common = text["proxy"]
-	in.Files = []Part{{Path: path.Join(path.Dir(in.Config), "snippets/edgeguard.conf"), Text: text["server"]}}
+	in.Files = []Part{{Text: text["proxy"]}, {Path: path.Join(path.Dir(in.Config), "snippets/edgeguard.conf"), Text: text["server"]}}
 	in.Wiring = setup.Wiring{Site: []string{"include snippets/edgeguard.conf;"}, Folder: v.Names}
 }
 
@@ -80,11 +77,10 @@ func (in *Install) caddy(config string, text map[string]string, v Values) {
 	comment := slices.IndexFunc(proxy, func(line string) bool { return !strings.HasPrefix(line, "#") })
 	from := slices.IndexFunc(proxy, func(line string) bool { return strings.HasPrefix(line, "\tmap ") })
 	to := slices.IndexFunc(proxy, func(line string) bool { return strings.HasPrefix(line, "\trespond ") })
-	in.Common = strings.Join(proxy[:comment], "") + strings.ReplaceAll("\n"+strings.Join(proxy[from:to+1], ""), "\n\t", "\n")[1:]
 	common, log := path.Join(folder, "edgeguard.conf"), path.Join(folder, "edgeguard-log.conf") // an import is relative to its own file
-	in.Files = []Part{{Path: log, Text: "# For each site without a log of its own.\nlog {\n\toutput file " + in.Log + "\n}\n"}}
+	in.Files = []Part{{Path: common, Text: strings.Join(proxy[:comment], "") + strings.ReplaceAll("\n"+strings.Join(proxy[from:to+1], ""), "\n\t", "\n")[1:]}, {Path: log, Text: "# For each site without a log of its own.\nlog {\n\toutput file " + in.Log + "\n}\n"}}
 	in.Wiring = setup.Wiring{
-		Common: common, Site: []string{`import "` + common + `"`}, LogLine: `import "` + log + `"`,
+		Site: []string{`import "` + common + `"`}, LogLine: `import "` + log + `"`,
 		Inner: []string{strings.TrimSpace(proxy[to])}, Folder: v.Names,
 	}
 }
