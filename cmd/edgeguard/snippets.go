@@ -82,16 +82,19 @@ func (s *snippetFlags) run(c *cobra.Command, e *command.Env, args []string) erro
 			return err
 		}
 	}
-	valuesFromConfig(&s.v, e, args[0], s.configFile)
+	values := func() snippets.Values {
+		valuesFromConfig(&s.v, e, args[0], s.configFile)
+		return s.v
+	}
 	if !s.in && !s.out {
-		return writeSnippet(e, args[0], s.file, s.v)
+		return writeSnippet(e, args[0], s.file, values())
 	}
 	s.o.Snippet, s.o.Config = args[0], cmp.Or(s.configFile, command.DefaultConfig)
 	do := install.Install
 	if s.out {
 		do = install.Remove
 	}
-	return do(c.Context(), installEnv(e, nodeaddr.Given(c), s.o.Config), s.o, s.v)
+	return do(c.Context(), installEnv(e, nodeaddr.Given(c), s.o.Config), s.o, values)
 }
 
 func (s *snippetFlags) declare(c *cobra.Command) {

@@ -171,7 +171,8 @@ func (r *run) enforce(ctx context.Context) error {
 	}
 	if !r.Yes {
 		if err := r.Agreed("Refuse from now on (mode: enforce in " + r.Config + ")?"); err != nil {
-			return err
+			fmt.Fprintf(r.Stdout, "It stays in mode: monitor.\n")
+			return nil
 		}
 	}
 	if err := r.files.write([]change{{r.Config, text, monitorLine.ReplaceAll(text, []byte("${1}enforce"))}}); err != nil {

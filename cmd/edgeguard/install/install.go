@@ -50,6 +50,7 @@ type run struct {
 	*Env
 	Options
 	in     snippets.Install
+	values snippets.Values
 	files  files
 	found  setup.Found
 	wired  setup.Wired
@@ -59,9 +60,9 @@ type run struct {
 	proxy  []change
 }
 
-// Install installs a snippet.
-func Install(ctx context.Context, e *Env, o Options, v snippets.Values) error {
-	r, err := begin(ctx, e, o, v)
+// Install installs a snippet. The values are asked for when the config is whole.
+func Install(ctx context.Context, e *Env, o Options, values func() snippets.Values) error {
+	r, err := begin(ctx, e, o, values)
 	if err != nil {
 		return err
 	}
@@ -100,8 +101,8 @@ func (r *run) carry(ctx context.Context, done string, do func(context.Context) e
 }
 
 // begin reads what is there.
-func begin(ctx context.Context, e *Env, o Options, v snippets.Values) (*run, error) {
-	r, err := newRun(ctx, e, o, v)
+func begin(ctx context.Context, e *Env, o Options, values func() snippets.Values) (*run, error) {
+	r, err := newRun(ctx, e, o, values)
 	if err != nil {
 		return nil, err
 	}
@@ -116,9 +117,9 @@ func begin(ctx context.Context, e *Env, o Options, v snippets.Values) (*run, err
 	if _, err := exec.LookPath(in.Proxy); err != nil {
 		return nil, fmt.Errorf("%s is not installed: %w", in.Proxy, err)
 	}
-	if logs := r.logsCounted(); len(logs) > 0 && in.Proxy == "haproxy" && v.Log != logs[0] {
-		v.Log, v.Unlogged = logs[0], false
-		if r.in, err = snippets.InstallOf(o.Snippet, o.Proxy, v); err != nil {
+	if logs := r.logsCounted(); len(logs) > 0 && in.Proxy == "haproxy" && r.values.Log != logs[0] {
+		r.values.Log, r.values.Unlogged = logs[0], false
+		if r.in, err = snippets.InstallOf(o.Snippet, o.Proxy, r.values); err != nil {
 			return nil, err
 		}
 	}
@@ -132,8 +133,8 @@ func begin(ctx context.Context, e *Env, o Options, v snippets.Values) (*run, err
 }
 
 // newRun returns a run, after what an interrupted one has done is taken back.
-func newRun(ctx context.Context, e *Env, o Options, v snippets.Values) (*run, error) {
-	in, err := snippets.InstallOf(o.Snippet, o.Proxy, v)
+func newRun(ctx context.Context, e *Env, o Options, values func() snippets.Values) (*run, error) {
+	in, err := snippets.InstallOf(o.Snippet, o.Proxy, snippets.Values{})
 	if err != nil {
 		return nil, command.Usage(err)
 	}
@@ -142,7 +143,11 @@ func newRun(ctx context.Context, e *Env, o Options, v snippets.Values) (*run, er
 	}
 	_, off := e.Run(ctx, "systemctl", "is-active", "--quiet", "edgeguard")
 	r := &run{Env: e, Options: o, in: in, ran: off == nil, files: files{folder: filepath.Join(filepath.Dir(o.Config), "originals", o.Snippet), before: e.Before}}
-	if err := r.takeBack(ctx); err != nil {
+	if err = r.takeBack(ctx); err == nil {
+		r.values = values()
+		r.in, err = snippets.InstallOf(o.Snippet, o.Proxy, r.values)
+	}
+	if err != nil {
 		r.files.release()
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"edgeguard/admin"
@@ -32,6 +33,7 @@ type host struct {
 	fails  string // what systemd or the proxy fails at
 	before func(path string)
 	log    string // HAProxy's
+	answer string // on a terminal
 	out    bytes.Buffer
 }
 
@@ -114,20 +116,28 @@ func (h *host) run(ctx context.Context, name string, args ...string) ([]byte, er
 	return c.CombinedOutput()
 }
 
-func (h *host) do(o Options, f func(context.Context, *Env, Options, snippets.Values) error) error {
+func (h *host) do(o Options, f func(context.Context, *Env, Options, func() snippets.Values) error) error {
 	h.t.Helper()
 	h.out.Reset()
 	h.asked = nil
 	env := &Env{
-		Env:   &command.Env{Stdout: &h.out, Stderr: &h.out, Stdin: strings.NewReader("")},
+		Env:   &command.Env{Stdout: &h.out, Stderr: &h.out, Stdin: iotest.OneByteReader(strings.NewReader(h.answer))},
 		Host:  Host{Root: h.folder, Systemd: true, Run: h.run, Before: h.before},
 		Check: func(*config.Config) error { return nil },
 		Status: func(context.Context) (admin.Stats, error) {
 			return admin.Stats{Started: time.Unix(0, 0), Monitor: true, Events: admin.Totals{Decided: 70, WouldBeRefused: 7}}, nil
 		},
 	}
+	if h.answer != "" {
+		env.Raw = func() (func(), bool) { return func() {}, true }
+	}
 	o.Snippet, o.Config, o.Proxy = proxies[h.proxy].snippet, h.path("etc/edgeguard.yaml"), h.config
-	return f(h.t.Context(), env, o, snippets.Values{State: h.path("state"), Names: h.path("names"), Log: cmp.Or(h.log, h.path("haproxy.log"))})
+	return f(h.t.Context(), env, o, func() snippets.Values {
+		if left, _ := filepath.Glob(h.path("etc/originals/*/unfinished.json")); len(left) > 0 {
+			h.t.Errorf("the config is read while it has a piece of an interrupted run: %q", left)
+		}
+		return snippets.Values{State: h.path("state"), Names: h.path("names"), Log: cmp.Or(h.log, h.path("haproxy.log"))}
+	})
 }
 
 // files returns what all files have, but for the kept originals and what the proxy makes.
@@ -265,6 +275,21 @@ func TestUnwritable(t *testing.T) {
 	}
 }
 
+// Who wants it installed and nothing refused yet has that.
+func TestAnswers(t *testing.T) {
+	h := newHost(t, "nginx")
+	before := h.files()
+	h.answer = "n\n"
+	if err := h.do(Options{}, Install); err == nil || !strings.Contains(err.Error(), "nothing was changed") {
+		t.Error(err)
+	}
+	h.same(before)
+	h.answer = "y\nn\n"
+	if err := h.do(Options{}, Install); err != nil || !strings.Contains(h.out.String(), "stays in mode: monitor") || h.files()["etc/edgeguard.yaml"] != before["etc/edgeguard.yaml"] {
+		t.Error(err, h.out.String())
+	}
+}
+
 // What counts is never counted again, and a snippet that only refuses needs something that counts.
 func TestCounts(t *testing.T) {
 	h := newHost(t, "haproxy")
@@ -300,7 +325,7 @@ func TestKilled(t *testing.T) {
 	each(t, func(t *testing.T, h *host) {
 		h.write("etc/edgeguard.yaml", strings.Replace(h.files()["etc/edgeguard.yaml"], "monitor", "enforce", 1))
 		before := h.files()
-		for _, f := range []func(context.Context, *Env, Options, snippets.Values) error{Install, Remove} {
+		for _, f := range []func(context.Context, *Env, Options, func() snippets.Values) error{Install, Remove} {
 			for at := 0; ; at++ {
 				start, step := h.files(), 0
 				h.before = func(string) {

@@ -12,8 +12,8 @@ import (
 )
 
 // Remove takes a snippet out of the files into which [Install] put it.
-func Remove(ctx context.Context, e *Env, o Options, v snippets.Values) error {
-	r, err := newRun(ctx, e, o, v)
+func Remove(ctx context.Context, e *Env, o Options, values func() snippets.Values) error {
+	r, err := newRun(ctx, e, o, values)
 	if err != nil {
 		return err
 	}
