@@ -68,9 +68,9 @@ type Reader interface {
 	Allowlist() []netip.Prefix
 	Allowances(now time.Time) iter.Seq[edgeguard.Block]
 
-	// Crowd returns who came to a key without an address, with its attributes as shown, if somebody did since a time
-	// and it is kept; false if not.
-	Crowd(rule, with string, since time.Time) (attack.Crowd, bool)
+	// Crowd returns who came to a key without an address, with its attributes as shown, if that is kept and
+	// had not ended when a crossing of it was told; false if not.
+	Crowd(rule, with string, told time.Time) (attack.Crowd, bool)
 
 	// Explain returns what every rule counts of an address. It leaves
 	// Explanation.History and RuleCount.Does to this package.

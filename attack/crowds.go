@@ -41,7 +41,8 @@ const (
 type Crowds struct {
 	mu   sync.Mutex // guards keys
 	keys map[crowdKey]*crowd
-	any  atomic.Bool // keys is not empty
+	// until is the second up to which an answer can be a member's success: others cost a comparison.
+	until atomic.Uint32
 }
 
 // crowdKey is a rule and the attributes of one of its keys, as shown.
@@ -88,6 +89,7 @@ func (c *Crowds) Note(now time.Time, rule, with string, count, limit uint32, ev 
 		}
 	}
 	k.last, k.count, k.most, k.limit = max(k.last, sec), count, max(k.most, count), limit
+	c.until.Store(max(c.until.Load(), sec+uint32(succeedWithin/time.Second)))
 	k.events++
 	if ev != nil {
 		k.noteMember(clientOf(ev.Addr), sec)
@@ -139,7 +141,6 @@ func (c *Crowds) open(sec uint32, rule, with string, count, limit uint32) *crowd
 	}
 	k := &crowd{began: sec, sum: fingerprint(with)}
 	c.keys[crowdKey{rule, strings.Clone(with)}] = k
-	c.any.Store(true)
 	return k
 }
 
@@ -154,19 +155,19 @@ func (k *crowd) share() float64 { return share(k.most, k.limit) }
 
 func share(count, limit uint32) float64 { return float64(count) / float64(max(limit, 1)) }
 
-// place returns where the index has a member, or has room for it, and its hash.
-func (k *crowd) place(addr [16]byte) (at *uint16, hash uint64) {
-	hash = maphash.Comparable(crowdSeed, addr)
+// place returns where the index has a member, or has room for it.
+func (k *crowd) place(addr [16]byte, hash uint64) *uint16 {
 	for i := hash; ; i++ {
-		at = &k.places[i%memberPlaces]
+		at := &k.places[i%memberPlaces]
 		if *at == 0 || k.members[*at-1].addr == addr {
-			return at, hash
+			return at
 		}
 	}
 }
 
 func (k *crowd) noteMember(addr [16]byte, sec uint32) {
-	at, hash := k.place(addr)
+	hash := maphash.Comparable(crowdSeed, addr)
+	at := k.place(addr, hash)
 	switch {
 	case *at != 0:
 	case len(k.members) < mostCame:
@@ -200,14 +201,16 @@ func (k *crowd) noteAgent(text string) {
 
 // Answered notes the answer to a client, if it is a member of some key: one that was served, or sent on, succeeded.
 func (c *Crowds) Answered(now time.Time, ev *edgeguard.Event) {
-	if !c.any.Load() || ev.TurnedAway || ev.Status < 200 || ev.Status > 399 || ev.Known&edgeguard.FieldStatus == 0 || ev.Kind&ev.Verified&edgeguard.KindResponse == 0 {
+	sec := secondOf(now)
+	if sec > c.until.Load() || ev.TurnedAway || ev.Status < 200 || ev.Status > 399 || ev.Known&edgeguard.FieldStatus == 0 || ev.Kind&ev.Verified&edgeguard.KindResponse == 0 {
 		return
 	}
-	addr, sec := clientOf(ev.Addr), secondOf(now)
+	addr := clientOf(ev.Addr)
+	hash := maphash.Comparable(crowdSeed, addr)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, k := range c.keys {
-		if at, _ := k.place(addr); *at != 0 {
+		if at := k.place(addr, hash); *at != 0 {
 			if m := &k.members[*at-1]; m.succeeded == 0 && sec-m.first <= uint32(succeedWithin/time.Second) {
 				m.succeeded = max(sec, 1)
 			}
@@ -245,12 +248,13 @@ type Agent struct {
 	Share float64
 }
 
-// Of returns who came to a key; false if none is kept, or if nobody came from a time on.
+// Of returns who came to a key; false if none is kept, or if that ended before a time, at which a crossing was told:
+// some are told later than they were.
 func (c *Crowds) Of(now time.Time, rule, with string, since time.Time) (of Crowd, found bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.keys[crowdKey{rule, with}]
-	if k == nil || k.last < secondOf(since) {
+	if k == nil || k.isOver(secondOf(since)) {
 		return of, false
 	}
 	of = Crowd{Began: time.Unix(int64(k.began), 0).UTC(), Most: k.most, Limit: k.limit, Rest: k.others()}

@@ -54,7 +54,10 @@ func TestMembers(t *testing.T) {
 			t.Errorf("%d: not in order", n)
 		}
 	}
-	if _, found := c.Of(epoch, "login", "path=/1", epoch.Add(time.Second)); found {
+	if _, found := c.Of(epoch, "login", "path=/1", epoch.Add(2*time.Minute)); !found {
+		t.Error("a crossing that was told late has nobody")
+	}
+	if _, found := c.Of(epoch, "login", "path=/1", epoch.Add(quiet+time.Second)); found {
 		t.Error("it is of a later attack")
 	}
 }
@@ -293,5 +296,23 @@ func TestCrowdOfAFleet(t *testing.T) {
 		if b.Hear(now, Told{"edge-1", text}); len(b.Rows(now)) != 0 {
 			t.Errorf("%q is heard: %+v", text, b.Rows(now)[0])
 		}
+	}
+}
+
+// BenchmarkAnswered is what each answer costs: while no key is near its limit, and of a stranger while 32 are.
+func BenchmarkAnswered(b *testing.B) {
+	for _, keys := range []int{0, mostCrowds} {
+		var c Crowds
+		for i := range keys {
+			for n := range mostCame {
+				c.Note(epoch, "login", fmt.Sprint(i), 401, 400, asks(n, ""))
+			}
+		}
+		ev := answered(60_000, 200)
+		b.Run(fmt.Sprint(keys), func(b *testing.B) {
+			for b.Loop() {
+				c.Answered(epoch, ev)
+			}
+		})
 	}
 }
