@@ -97,7 +97,7 @@ func (j *crowdJudge) run(ctx context.Context, limits map[string]uint32, source r
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err = replay.Run(ctx, &outlasting{source: source}, replay.Config{
+	r, err = replay.Run(ctx, source, replay.Config{
 		Rules: set, Memory: shard.NewMemory(512 << 20), Tune: true,
 		Clients: []netip.Prefix{netip.PrefixFrom(netip.IPv4Unspecified(), 0), netip.PrefixFrom(netip.IPv6Unspecified(), 0)},
 		Crossed: func(c edgeguard.Crossing) {
@@ -107,29 +107,6 @@ func (j *crowdJudge) run(ctx context.Context, limits map[string]uint32, source r
 		},
 	})
 	return all, r, err
-}
-
-// outlasting adds an event ten minutes after the last: what goes by the status is told two minutes late.
-type outlasting struct {
-	source replay.Source
-	last   time.Time
-	ended  bool
-}
-
-func (o *outlasting) Next() ([]edgeguard.Event, error) {
-	events, err := o.source.Next()
-	if n := len(events); n > 0 {
-		o.last = events[n-1].Time
-	}
-	if err != io.EOF || len(events) > 0 || o.ended || o.last.IsZero() {
-		return events, err
-	}
-	o.ended = true
-	return []edgeguard.Event{{
-		Time: o.last.Add(10 * time.Minute), Addr: netip.MustParseAddr("203.0.113.250"), Kind: edgeguard.KindRequest | edgeguard.KindResponse,
-		Verified: edgeguard.KindRequest | edgeguard.KindResponse, Method: "GET", Path: "/", Status: 200,
-		Known: edgeguard.FieldMethod | edgeguard.FieldPath | edgeguard.FieldStatus,
-	}}, nil
 }
 
 // some passes some of the events.
