@@ -54,6 +54,7 @@ type RuleCount struct {
 	Count     uint32        `json:"count"`
 	Limit     uint32        `json:"limit"`
 	Threshold uint32        `json:"threshold"`
+	Learned   *Learned      `json:"learned,omitempty"` // as of Rule
 	Unit      words.Measure `json:"unit,omitzero"`
 	Distinct  string        `json:"distinct,omitempty"` // the field whose different values Count is about
 	// Forgeable says that this is a count of evidence that a stranger can

@@ -156,7 +156,11 @@ func printRuleCount(e *command.Env, r *admin.RuleCount) {
 	if r.Distinct != "" {
 		where = ", each value where it was last seen"
 	}
-	fmt.Fprintf(out, "\nrule %s: %s in %s, limit %s (threshold %s%s): %s", safetext.Strip(r.Rule), safetext.Strip(r.Unit.Of(r.Count)), words.Span(window), r.Unit.Amount(r.Limit), words.Number(r.Threshold), r.Unit.Note(), safetext.Strip(r.Does))
+	limit := fmt.Sprintf("limit %s (threshold %s%s)", r.Unit.Amount(r.Limit), words.Number(r.Threshold), r.Unit.Note())
+	if r.Learned != nil && r.Learned.Pending {
+		limit = r.Learned.String()
+	}
+	fmt.Fprintf(out, "\nrule %s: %s in %s, %s: %s", safetext.Strip(r.Rule), safetext.Strip(r.Unit.Of(r.Count)), words.Span(window), limit, safetext.Strip(r.Does))
 	if r.Asked {
 		fmt.Fprint(out, " where a proxy asks, by answers")
 	}

@@ -47,8 +47,12 @@ func (s *Status) ExplainKey(now time.Time, rule, with string) (admin.RuleCount, 
 	if !ok {
 		return admin.RuleCount{}, false
 	}
-	count := ruleCount(g.Config.Rules, &e)
-	count.Scope = scope(g.Config, slices.IndexFunc(g.Config.Rules.Rules, func(r rules.Rule) bool { return r.Name == rule }))
+	count, i := ruleCount(g.Config.Rules, &e), slices.IndexFunc(g.Config.Rules.Rules, func(r rules.Rule) bool { return r.Name == rule })
+	count.Scope = scope(g.Config, i)
+	r := &g.Config.Rules.Rules[i]
+	if count.Learned = s.learned(r, &g.Config.Rules.Meters[r.Meter]); r.Pending {
+		count.Limit = r.Guard.Limit(r.Threshold) // the greatest that it can learn
+	}
 	return count, true
 }
 
