@@ -14,7 +14,7 @@ type Period struct{ since, until string }
 
 // Flags declares --since and --until on c, for what it shows.
 func (p *Period) Flags(c *cobra.Command, what string) {
-	c.Flags().StringVar(&p.since, "since", "", what+" since `TIME`: how long ago, such as 10m, 24h or 30d, or a time, such as 2026-03-01T12:00:00Z")
+	c.Flags().StringVar(&p.since, "since", "", what+" since `TIME`: how long ago, such as 10m, 24h or 30d, or a time, such as 02:14Z or 2026-03-01T12:00:00Z")
 	c.Flags().StringVar(&p.until, "until", "", what+" before `TIME`, in the same way")
 }
 
@@ -36,17 +36,23 @@ func (p *Period) Read(c *cobra.Command, now time.Time) (from, to time.Time, err 
 	return from, to, nil
 }
 
-// moment reads a time, or how long it is before now; the zero time of an empty text.
+// moment reads a time, as tables print it, too, the last one of that hour and minute, or how
+// long it is before now; the zero time of an empty text.
 func moment(now time.Time, text string) (at time.Time, err error) {
 	if text == "" {
 		return at, nil
 	}
-	if at, err = time.Parse(time.RFC3339, text); err == nil {
-		return at, nil
+	for _, layout := range []string{time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04Z07:00"} {
+		if at, err = time.Parse(layout, text); err == nil {
+			return at, nil
+		}
+	}
+	if clock, err := time.Parse("15:04Z07:00", text); err == nil {
+		return time.Unix(now.Unix()-(now.Unix()-clock.Unix())%(24*60*60), 0), nil
 	}
 	span, err := call.ParseSpan(text)
 	if err != nil || span < 0 {
-		return at, fmt.Errorf("%q: use a duration, such as 10m, 24h or 30d, or a time, such as 2026-03-01T12:00:00Z", text)
+		return at, fmt.Errorf("%q: use a duration, such as 10m, 24h or 30d, or a time, such as 02:14Z or 2026-03-01T12:00:00Z", text)
 	}
 	return now.Add(-span), nil
 }

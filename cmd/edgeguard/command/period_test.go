@@ -29,8 +29,14 @@ func TestPeriod(t *testing.T) {
 		{nil, "", "", ""},
 		{[]string{"--since", "1h"}, "2026-03-01T11:00:00Z", "", ""},
 		{[]string{"--since", "30d", "--until", "2026-03-01T10:00:00+02:00"}, "2026-01-30T12:00:00Z", "2026-03-01T08:00:00Z", ""},
-		{[]string{"--since", "month"}, "", "", `x: --since "month": use a duration, such as 10m, 24h or 30d, or a time, such as 2026-03-01T12:00:00Z`},
-		{[]string{"--until", "-1h"}, "", "", `x: --until "-1h": use a duration, such as 10m, 24h or 30d, or a time, such as 2026-03-01T12:00:00Z`},
+		{[]string{"--since", "2026-03-01 09:00:05Z", "--until", "2026-03-01 10:15+00:00"}, "2026-03-01T09:00:05Z", "2026-03-01T10:15:00Z", ""},
+		{[]string{"--since", "02:14Z"}, "2026-03-01T02:14:00Z", "", ""},
+		{[]string{"--since", "12:01Z", "--until", "12:00Z"}, "2026-02-28T12:01:00Z", "2026-03-01T12:00:00Z", ""},
+		{[]string{"--since", "14:30+05:30"}, "2026-03-01T09:00:00Z", "", ""},
+		{[]string{"--since", "23:30+05:30"}, "2026-02-28T18:00:00Z", "", ""},
+		{[]string{"--since", "02:14"}, "", "", `x: --since "02:14": use a duration, such as 10m, 24h or 30d, or a time, such as 02:14Z or 2026-03-01T12:00:00Z`},
+		{[]string{"--since", "month"}, "", "", `x: --since "month": use a duration, such as 10m, 24h or 30d, or a time, such as 02:14Z or 2026-03-01T12:00:00Z`},
+		{[]string{"--until", "-1h"}, "", "", `x: --until "-1h": use a duration, such as 10m, 24h or 30d, or a time, such as 02:14Z or 2026-03-01T12:00:00Z`},
 		{[]string{"--since", "10m", "--until", "1h"}, "", "", "x: --until 1h is not after --since 10m"},
 	} {
 		var p Period
