@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"strings"
 	"testing"
 	"time"
 
@@ -64,7 +63,9 @@ func TestPaceOfBlocks(t *testing.T) {
 			if waiting != all-mostBlocks || g.list.Len() != mostBlocks || g.Stats().Held != waiting {
 				t.Errorf("%d wait, %d in force", waiting, g.list.Len())
 			}
-			if w := g.Summary(g.now.Add(time.Second), g.d, time.Second); w.Paced != waiting || !strings.HasPrefix(w.String(), "10000 records wait for room") {
+			if w := g.Summary(g.now.Add(time.Second), g.d, time.Second); w.Paced != waiting || w.String() !=
+				"10000 records wait for room, since over 20000 blocks, 100 unsigned unblocks and allowances, "+
+					"or, before this node has seen a hundred requests, 100 unsigned addresses came within a minute: edgeguard blocks held" {
 				t.Errorf("%s", w)
 			}
 			g.pass(3 * time.Minute)

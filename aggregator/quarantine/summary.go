@@ -151,8 +151,9 @@ func (w Summary) String() string {
 		}
 	}
 	if w.Paced > 0 {
-		parts = append(parts, fmt.Sprintf("%s %s for room, since over %d blocks, or %d unsigned unblocks and allowances, came within a minute",
-			plural(w.Paced, "record"), verb(w.Paced, "wait"), mostBlocks, mostOthers))
+		parts = append(parts, fmt.Sprintf("%s %s for room, since over %d blocks, %d unsigned unblocks and allowances, "+
+			"or, before this node has seen a hundred requests, %d unsigned addresses came within a minute",
+			plural(w.Paced, "record"), verb(w.Paced, "wait"), mostBlocks, mostOthers, mostKeys))
 	}
 	return strings.Join(parts, "; ") + ": edgeguard blocks held"
 }

@@ -62,15 +62,16 @@ func Say(ctx context.Context, out io.Writer, node changedNode, wait bool, prefix
 func reportHeld(out io.Writer, held *admin.FleetHeld, prefixes []string) {
 	for _, text := range prefixes {
 		prefix, _ := call.ParsePrefix("prefix", text) // the node has accepted it
-		printHeldOn(out, held.Of(prefix), text, "edgeguard blocks confirm "+text)
+		printHeldOn(out, held.Of(prefix), text, "for confirmation", "edgeguard blocks confirm "+text)
 	}
 	if len(prefixes) == 0 {
-		printHeldOn(out, *held, "a record", "edgeguard blocks held")
+		printHeldOn(out, *held, "a record", "for confirmation, or for room,", "edgeguard blocks held")
 	}
 }
 
-// printHeldOn prints what the nodes say of one thing, and what to run on those that hold it.
-func printHeldOn(out io.Writer, held admin.FleetHeld, what, run string) {
+// printHeldOn prints what the nodes say of one thing, for what it waits, and what to run on
+// those that hold it.
+func printHeldOn(out io.Writer, held admin.FleetHeld, what, why, run string) {
 	var on, perhaps []string
 	for _, n := range held.Nodes {
 		name := safetext.Strip(n.Name)
@@ -81,7 +82,7 @@ func printHeldOn(out io.Writer, held admin.FleetHeld, what, run string) {
 		}
 	}
 	if len(on) > 0 {
-		fmt.Fprintf(out, "%s waits for confirmation on %s: %s there\n", what, list(on), run)
+		fmt.Fprintf(out, "%s waits %s on %s: %s there\n", what, why, list(on), run)
 	}
 	if len(perhaps) > 0 {
 		fmt.Fprintf(out, "%s may wait on %s: see edgeguard blocks held there\n", what, list(perhaps))

@@ -71,7 +71,7 @@ func TestSay(t *testing.T) {
 				"::ffff:203.0.113.9 waits for confirmation on edge-2: edgeguard blocks confirm ::ffff:203.0.113.9 there\n" +
 				"2001:db8::/32 waits on none of the 2 nodes alive\n"},
 		{"all", fake{stats: keyless, held: admin.FleetHeld{Alive: 3, Nodes: []admin.NodeHeld{holds("edge-2", 12), silent}}}, false, nil, asking +
-			"a record waits for confirmation on edge-2: edgeguard blocks held there\na record may wait on edge-4 (has not answered): see edgeguard blocks held there\n"},
+			"a record waits for confirmation, or for room, on edge-2: edgeguard blocks held there\na record may wait on edge-4 (has not answered): see edgeguard blocks held there\n"},
 		{"all, and none", fake{stats: keyless, held: admin.FleetHeld{Alive: 1}}, false, nil, asking + "a record waits on none of the 1 node alive\n"},
 		{"no wait", fake{stats: keyless}, true, []string{"203.0.0.0/16"}, unsigned + unknown},
 		{"cut off", fake{stats: keyless, err: errors.New("cut off")}, false, []string{"203.0.0.0/16"}, asking + "cut off: " + unknown},
