@@ -1,8 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"edgeguard/admin/call"
 	"edgeguard/cmd/edgeguard/output"
@@ -32,6 +36,28 @@ var otherWords = map[string]string{
 	"restart":   "systemctl restart edgeguard",
 	"run":       "edgeguard serve",
 	"install":   "edgeguard setup",
+	"uninstall": "edgeguard help upgrade#uninstall",
+	"upgrade":   "edgeguard help upgrade",
+	"undo":      "edgeguard changes",
+	"threshold": "edgeguard rules set site --threshold 800 --preview",
+	"nodes":     "edgeguard fleet status",
+	"cluster":   "edgeguard fleet status",
+}
+
+// otherFlags are flags that one command here has, and the flag of another for the same.
+var otherFlags = map[string]string{"note": "reason", "reason": "note", "dry-run": "preview", "preview": "dry-run"}
+
+// flagOf adds to the error of an unknown flag the one that c has in its place.
+func flagOf(c *cobra.Command, err error) error {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return err
+	}
+	use := otherFlags[unknown.GetSpecifiedName()]
+	if c.Flags().Lookup(use) == nil {
+		return err
+	}
+	return fmt.Errorf("%w: use --%s", err, use)
 }
 
 // wordOf returns the error for a command line that begins with a word of another tool.

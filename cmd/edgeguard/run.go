@@ -78,7 +78,7 @@ Each daily task with its command: edgeguard help tasks. All of the documentation
 	}
 	root.SetVersionTemplate(versionLine())
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		err = plainFlag(err)
+		err = flagOf(c, plainFlag(err))
 		if c == root { // its name is printed before every error
 			return command.Usage(err)
 		}
