@@ -39,6 +39,7 @@ const (
 	RuleFactsStay  = time.Hour
 	differFor      = 2 * time.Minute
 	askRulesEvery  = 10 * time.Second
+	repeatRules    = 10 * time.Minute // before what was written is gone, with an emptied Redis too
 	mostRuleAsks   = 8
 	mostDifferings = 16
 )
@@ -156,14 +157,20 @@ func (c *Comparison) Compares() bool {
 }
 
 // RulesToWrite returns the text that this node has to write now, if another asks and it was not written a
-// moment ago. A text that is too long is not written.
+// moment ago. While rules differ, the first node of each digest repeats it for `edgeguard fleet status`. A text
+// that is too long is not written.
 func (c *Comparison) RulesToWrite(now time.Time, node string, alive []aggregator.Heartbeat) (text string, ok bool) {
-	if !slices.ContainsFunc(alive, func(h aggregator.Heartbeat) bool { return h.Compares && h.Node != node }) {
-		return "", false
-	}
+	asked := slices.ContainsFunc(alive, func(h aggregator.Heartbeat) bool { return h.Compares && h.Node != node })
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.wrote.IsZero() && now.Sub(c.wrote) < askRulesEvery {
+	every := askRulesEvery
+	if !asked {
+		every = repeatRules
+		if len(c.nodes) == 0 || slices.ContainsFunc(alive, func(h aggregator.Heartbeat) bool { return h.Rules == c.mine.Digest && h.Node < node }) {
+			return "", false
+		}
+	}
+	if !c.wrote.IsZero() && now.Sub(c.wrote) < every {
 		return "", false
 	}
 	c.wrote = now

@@ -179,6 +179,18 @@ func TestStatus(t *testing.T) {
 			t.Errorf("%+v", n)
 		}
 	}
+	if f, err = Status(t.Context(), s.Client(), c); err != nil || len(f.Faults) != 0 {
+		t.Errorf("%q, %v", f.Faults, err)
+	}
+	if err := s.Client().FunctionFlush(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if f, err = Status(t.Context(), client, c); err != nil || len(f.Faults) != 0 {
+		t.Errorf("with rights that do not list functions: %q, %v", f.Faults, err)
+	}
+	if f, err = Status(t.Context(), s.Client(), c); err != nil || len(f.Faults) != 1 || !strings.Contains(f.Faults[0], "edgeguard fleet install") {
+		t.Errorf("without functions: %q, %v", f.Faults, err)
+	}
 	c.Password = "wrong"
 	wrong, err := NewClient(c)
 	if err != nil {

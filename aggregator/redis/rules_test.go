@@ -63,6 +63,14 @@ func TestRulesAreCompared(t *testing.T) {
 	if len(f.Faults) != 1 || !strings.Contains(f.Faults[0], "edge-a (here) and edge-b (there)") || !strings.Contains(f.Faults[0], "site: limit 19 there, 190 here") {
 		t.Errorf("fleet status: %q", f.Faults)
 	}
+	if err := c.client().Del(t.Context(), key).Err(); err != nil { // an emptied Redis, or an hour
+		t.Fatal(err)
+	}
+	turns(300, 2*time.Second)
+	f.Faults = nil
+	if f.compareRules(t.Context(), c.client(), key); len(f.Faults) != 1 {
+		t.Errorf("fleet status, ten minutes after Redis was emptied: %q", f.Faults)
+	}
 	nodes[1].facts = fleet.RuleFacts{Digest: "000000000000000c", Rules: site(19, 190)}
 	turns(80, 2*time.Second)
 	if got := nodes[0].Compared.Differ(); len(got) != 1 || got[0].Wrong || len(got[0].Rules) != 1 {
@@ -80,5 +88,23 @@ func TestRulesAreCompared(t *testing.T) {
 	turns(80, 2*time.Second)
 	if got := nodes[0].Compared.Differ(); len(got) != 1 || !got[0].Wrong {
 		t.Errorf("beside what somebody else wrote: %+v", got)
+	}
+}
+
+// Of nodes with the same rules, the first by name repeats what they do.
+func TestOneNodeRepeatsTheRules(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	beat := func(node, rules string) aggregator.Heartbeat { return aggregator.Heartbeat{Node: node, Rules: rules} }
+	alive := []aggregator.Heartbeat{beat("edge-a", "a"), beat("edge-b", "a"), beat("edge-c", "c")}
+	for _, h := range alive {
+		c := fleet.NewComparison(func() fleet.RuleFacts { return fleet.RuleFacts{Digest: h.Rules} })
+		c.Follow(now, h.Node, h.Rules, alive)
+		c.Follow(now.Add(time.Hour), h.Node, h.Rules, alive)
+		if _, due := c.RulesToWrite(now.Add(time.Hour), h.Node, alive); due != (h.Node != "edge-b") {
+			t.Errorf("%s: %t", h.Node, due)
+		}
+		if _, due := c.RulesToWrite(now.Add(time.Hour+time.Minute), h.Node, alive); due {
+			t.Errorf("%s: again after a minute", h.Node)
+		}
 	}
 }

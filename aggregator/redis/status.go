@@ -146,7 +146,7 @@ func (f *Fleet) judge(partitions int) {
 	}
 }
 
-// server reads the state of the Redis that stores the list.
+// server reads the state of the Redis that stores the list, and says whether its functions are missing.
 func (f *Fleet) server(ctx context.Context, client goredis.UniversalClient, key string) error {
 	var one goredis.Cmdable = client
 	if cluster, ok := client.(*goredis.ClusterClient); ok {
@@ -168,6 +168,9 @@ func (f *Fleet) server(ctx context.Context, client goredis.UniversalClient, key 
 	if found, err := one.FunctionList(ctx, goredis.FunctionListQuery{LibraryNamePattern: "edgeguard*"}).Result(); err == nil {
 		for _, library := range found {
 			f.Libraries = append(f.Libraries, library.Name)
+		}
+		if !slices.Contains(f.Libraries, LibraryName) {
+			f.Faults = append(f.Faults, "the function library "+LibraryName+" is not in Redis: run `edgeguard fleet install`")
 		}
 	}
 	return nil

@@ -23,8 +23,9 @@ func fleetStatusCommand(e *command.Env) *cobra.Command {
 		Use:   "status [--redis URL]",
 		Short: "Show the fleet's nodes: versions, clocks, push lag, and whether they agree",
 		Long: `status reads from Redis what the nodes of the fleet say of themselves, and says what is
-wrong: a Redis that may drop what it is given, two nodes of one name, a node that is
-gone. A node that has left is listed for an hour.
+wrong: a Redis that may drop what it is given or lacks the functions, two nodes of one
+name, a node that is gone, and rules of one name that have differed for two minutes. A
+node that has left is listed for an hour.
 
 The exit code is 0 if nothing is wrong, and 1 if something is, or Redis does not answer.`,
 		Example: `  edgeguard fleet status

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"edgeguard/aggregator/redis"
 	"edgeguard/internal/redistest"
 )
 
@@ -47,6 +48,10 @@ func TestFleetRedis(t *testing.T) {
 		return examined(t, fmt.Sprintf("fleet: {redis: 'redis://%s', password_file: %s}", s.Addr, password))
 	}
 	fleet("wrong").wants(t, "fleet Redis", wrong, "password")
+	fleet("secret").wants(t, "fleet Redis", doubt, "edgeguard fleet install")
+	if _, err := redis.Install(t.Context(), s.Client()); err != nil {
+		t.Fatal(err)
+	}
 	fleet("secret").wants(t, "fleet Redis", fine, "answers at redis://"+s.Addr)
 	if err := s.Client().ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err(); err != nil {
 		t.Fatal(err)
