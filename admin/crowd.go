@@ -201,6 +201,10 @@ func (c *Crowd) SaysWho() string {
 	return says
 }
 
+// MayBeWanted reports whether a member succeeded, or was served pages of the site before: who blocks the others at once
+// leaves it out.
+func (c Comer) MayBeWanted() bool { return c.Succeeded || c.MayBeCustomer }
+
 // Did says whether a member succeeded.
 func (c *Comer) Did() string {
 	switch {

@@ -39,7 +39,13 @@ func (p *actHandlers) planCrowd(r *http.Request, a *actPage) {
 		until = seen
 	}
 	a.Seen = until.UTC().Format(time.RFC3339Nano)
-	if a.crowd = p.view.Comers(r.Context(), a.Of, until); len(a.crowd) == 0 {
+	came := p.view.Comers(r.Context(), a.Of, until)
+	a.crowd = slices.DeleteFunc(slices.Clone(came), admin.Comer.MayBeWanted)
+	if len(a.crowd) == 0 && len(came) > 0 {
+		a.refuseField(http.StatusConflict, "prefix", "all of them succeeded, or were served pages of the site before, and may be customers", "look at the attack, and block those that you mean")
+		return
+	}
+	if len(came) == 0 {
 		a.refuseField(http.StatusNotFound, "prefix", "it is not known any more who came", "look at the attacks")
 		return
 	}
@@ -61,21 +67,20 @@ func (p *actHandlers) planCrowd(r *http.Request, a *actPage) {
 	if would.Refused > 0 {
 		a.say(fmt.Sprintf(" %s cannot be blocked: they are protected, or would refuse too much.", upper(words.Number(would.Refused))))
 	}
-	a.nameCustomers(would.Results)
+	a.nameWanted(slices.DeleteFunc(came, func(m admin.Comer) bool { return !m.MayBeWanted() }))
 }
 
-// nameCustomers warns of those that were served pages of the site.
-func (a *actPage) nameCustomers(results []admin.BulkResult) {
-	served := slices.DeleteFunc(slices.Clone(results), func(one admin.BulkResult) bool { return !one.MayBeCustomer })
-	if len(served) == 0 {
-		a.say(" None of them was served pages of the site before, as far as this node knows.")
+// nameWanted names those that are left out.
+func (a *actPage) nameWanted(wanted []admin.Comer) {
+	if len(wanted) == 0 {
+		a.say(" None of them succeeded, or was served pages of the site before, as far as this node knows.")
 		return
 	}
-	text := fmt.Sprintf("%s of them were served pages of the site before, and may be customers:", words.Number(len(served)))
-	for _, one := range served[:min(len(served), mostSampled)] {
-		text += " " + one.Prefix
+	text := words.Plural(len(wanted), "member is", "members are") + " left out, who succeeded or were served pages of the site before, and may be customers:"
+	for i := range wanted[:min(len(wanted), mostSampled)] {
+		text += " " + shortest(wanted[i].Prefix)
 	}
-	if more := len(served) - mostSampled; more > 0 {
+	if more := len(wanted) - mostSampled; more > 0 {
 		text += " and " + words.Number(more) + " more"
 	}
 	a.Warns = append(a.Warns, text)

@@ -86,7 +86,7 @@ func printMembers(ctx context.Context, e *command.Env, node *client.Client, id s
 // memberLine is a member as blocks import reads it. Who had better not be blocked is a comment.
 func memberLine(m *admin.Comer) string {
 	line := output.Prefix(m.Prefix)
-	if m.Succeeded || m.MayBeCustomer {
+	if m.MayBeWanted() {
 		line = "# " + line + " " + m.Did()
 	}
 	if m.MayBeCustomer {
