@@ -88,6 +88,7 @@ func (c *Crowds) Note(now time.Time, rule, with string, count, limit uint32, ev 
 			return false
 		}
 	}
+	before := k.count
 	k.last, k.count, k.most, k.limit = max(k.last, sec), count, max(k.most, count), limit
 	c.until.Store(max(c.until.Load(), sec+uint32(succeedWithin/time.Second)))
 	k.events++
@@ -101,8 +102,9 @@ func (c *Crowds) Note(now time.Time, rule, with string, count, limit uint32, ev 
 		k.told = 0 // what brings it over is a crossing, which may wait
 		return false
 	}
-	again = k.told != 0 && sec >= k.told+uint32(tellEvery/time.Second)
-	if k.told == 0 || again { // the first time the crossing tells it
+	// The first time the crossing tells it, unless the limit was lowered: then nothing crosses it.
+	again = k.told != 0 && sec >= k.told+uint32(tellEvery/time.Second) || k.told == 0 && before > limit
+	if k.told == 0 || again {
 		k.told = sec
 	}
 	return again

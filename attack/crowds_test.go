@@ -199,6 +199,19 @@ func TestToldAgain(t *testing.T) {
 	}
 }
 
+// A key that is over a limit since that was lowered crossed nothing, and is told at once.
+func TestLimitIsLowered(t *testing.T) {
+	var c Crowds
+	for i := range 60 {
+		if c.Note(epoch, "login", "", uint32(i+21), 100, asks(i, "")) {
+			t.Fatal("it is told below its limit")
+		}
+	}
+	if !c.Note(epoch, "login", "", 81, 40, asks(61, "")) || c.Note(epoch, "login", "", 82, 40, asks(62, "")) {
+		t.Error("it is not told once")
+	}
+}
+
 // What is noted from many goroutines is all there.
 func TestCrowdsTogether(t *testing.T) {
 	var c Crowds
