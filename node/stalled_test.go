@@ -169,7 +169,7 @@ var asked = map[string][]string{
 	"GET /disallow":                    {"/disallow?prefix=192.0.2.0/24"},
 }
 
-var parameters = strings.NewReplacer("{address}", "203.0.113.9", "{prefix...}", "203.0.113.9", "{name}", "small", "{$}", "")
+var parameters = strings.NewReplacer("{address}", "203.0.113.9", "{prefix...}", "203.0.113.9", "{name}", "small", "{page...}", "tasks", "{$}", "")
 
 // paths returns what is asked for of a route.
 func (d *desk) paths(route string) []string {
