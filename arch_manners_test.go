@@ -24,6 +24,7 @@ var modules = map[string]string{
 	"github.com/spf13/cobra":              "cmd",
 	"github.com/spf13/pflag":              "cmd",
 	"github.com/valyala/fasthttp":         "sensor/httpauth",
+	"github.com/yuin/goldmark":            "help",
 	"golang.org/x/sys":                    "cmd enforce/nftables haproxy internal node sensor/packet",
 	"golang.org/x/term":                   "cmd",
 	"google.golang.org/protobuf":          "sensor/envoy",

@@ -61,12 +61,14 @@ func TestMap(t *testing.T) {
 func TestMarkdown(t *testing.T) {
 	for source, want := range map[string]string{
 		"# A <b> `c`\n\nx < y & `<i>`":                   "<h1 id=\"a-b-c\">A &lt;b&gt; <code>c</code></h1>\n<p>x &lt; y &amp; <code>&lt;i&gt;</code></p>\n",
-		"[x](javascript:alert(1)) *y*":                   "<p>x) <em>y</em></p>\n",
-		"[a `b`](https://x/?a=\"><i>)":                   "<p><a rel=\"noreferrer\" href=\"https://x/?a=&#34;&gt;&lt;i&gt;\">a <code>b</code></a></p>\n",
-		"- a\n  b\n\n  ```sh\n  c <d>\n  ```\n- **e**\n": "<ul>\n<li>a\nb<pre><code>c &lt;d&gt;</code></pre>\n</li>\n<li><strong>e</strong></li>\n</ul>\n",
-		"1. a\n   - b\n2. c":                             "<ol>\n<li>a<ul>\n<li>b</li>\n</ul>\n</li>\n<li>c</li>\n</ol>\n",
-		"| a | `b\\|c` |\n|---|---|\n| 1 | 2 |":          "<table>\n<tr><th>a</th><th><code>b|c</code></th></tr>\n<tr><td>1</td><td>2</td></tr>\n</table>\n",
-		"<!-- box: no -->\n```\n# no heading":            "<pre><code># no heading</code></pre>\n",
+		"[x](javascript:alert(1)) *y*":                   "<p>x <em>y</em></p>\n",
+		"<javascript:alert(1)> <https://x/> <a@b.c>":     "<p>javascript:alert(1) <a href=\"https://x/\" rel=\"noreferrer\">https://x/</a> a@b.c</p>\n",
+		"[a `b`](https://x/?a=\"><i>)":                   "<p><a href=\"https://x/?a=%22%3E%3Ci%3E\" rel=\"noreferrer\">a <code>b</code></a></p>\n",
+		"- a\n  b\n\n  ```sh\n  c <d>\n  ```\n- **e**\n": "<ul>\n<li>\n<p>a\nb</p>\n<pre><code class=\"language-sh\">c &lt;d&gt;\n</code></pre>\n</li>\n<li>\n<p><strong>e</strong></p>\n</li>\n</ul>\n",
+		"1. a\n   - b\n2. c":                             "<ol>\n<li>a\n<ul>\n<li>b</li>\n</ul>\n</li>\n<li>c</li>\n</ol>\n",
+		"| a | `b\\|c` |\n|---|---|\n| 1 | 2 |":          "<table>\n<thead>\n<tr>\n<th>a</th>\n<th><code>b|c</code></th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td>1</td>\n<td>2</td>\n</tr>\n</tbody>\n</table>\n",
+		"<!-- box: no -->\n```\n# no heading":            "<pre><code># no heading\n</code></pre>\n",
+		"<script>\nx\n</script>":                         "<p>&lt;script&gt;\nx\n&lt;/script&gt;</p>\n",
 		"![A picture](img/x.png)":                        "",
 	} {
 		if got := string(newPage("p", source).HTML("/")); got != want {
@@ -79,10 +81,10 @@ func TestMarkdown(t *testing.T) {
 // than those of this package.
 func FuzzMarkdown(f *testing.F) {
 	for _, p := range Pages() {
-		f.Add(p.Sections[0].source)
+		f.Add(string(p.Sections[0].source))
 	}
 	f.Add("- a\n\n\n-\n1. \n|\n``` \n``")
-	tags := regexp.MustCompile(`</?(?:h[1-6]( id="[\p{L}\p{N}_-]*")?|p|pre|code|ul|ol|li|table|tr|th|td|strong|em|a( (rel="noreferrer" )?href="[^"<>]*")?)>`)
+	tags := regexp.MustCompile(`</?(?:h[1-6]( id="[\p{L}\p{N}_-]*")?|p|pre|code( class="language-[^"<>]*")?|blockquote|ul|ol( start="\d+")?|li|table|thead|tbody|tr|th|td|strong|em|[bh]r /|a( href="(https?://|/)[^"<>]*"( title="[^"<>]*")?( rel="noreferrer")?)?)>`)
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.TrimSpace(text) == "" {
 			return
@@ -151,8 +153,8 @@ func TestFind(t *testing.T) {
 
 // A terminal gets lines of its width, but for code; of a long page the headings.
 func TestText(t *testing.T) {
-	p := newPage("p", "# Title\n\nA [link](rules.md#fleet) and **some** words, `code`.\n\n- one item that is long enough for two lines\n- two\n\n## Second\n\n```sh\na b\n```\n\n| a | b |\n|---|---|\n| c | d |\n")
-	want := "Title\n=====\n\nA link [rules#fleet] and some\nwords, `code`.\n\n- one item that is long enough\n  for two lines\n- two\n\nSecond\n------\n\n    a b\n\nc\n    d\n\n"
+	p := newPage("p", "# Title\n\nA [link](rules.md#fleet) and **some** words, `code`.\n\n- one item that is long enough for two lines\n- two\n\n## Second\n\n```sh\na b\n\tc\x1b\n```\n\n| a | b |\n|---|---|\n| c | d |\n\n1. a \\* b\n\n- c &lt; `d|\x1be` &#27;[2J\n")
+	want := "Title\n=====\n\nA link [rules#fleet] and some\nwords, `code`.\n\n- one item that is long enough\n  for two lines\n- two\n\nSecond\n------\n\n    a b\n        c?\n\nc\n    d\n\n1. a * b\n\n- c < `d|?e` ?[2J\n\n"
 	if got := p.Text(30, 100); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}

@@ -1,171 +1,140 @@
 package help
 
 import (
+	"bytes"
+	stdhtml "html"
+	"html/template"
 	"regexp"
+	"slices"
 	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	tables "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer/html"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+
+	"edgeguard/internal/safetext"
 )
 
-// kind is what a block is.
-type kind int
-
-const (
-	paragraph kind = iota
-	heading
-	code
-	list
-	table
+// markdown reads pages and writes them as HTML. It has no parser of HTML, so that is text.
+var markdown = goldmark.New(
+	goldmark.WithParser(parser.NewParser(
+		parser.WithBlockParsers(without(parser.DefaultBlockParsers(), parser.NewHTMLBlockParser())...),
+		parser.WithInlineParsers(without(parser.DefaultInlineParsers(), parser.NewRawHTMLParser())...),
+		parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
+	)),
+	goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignNone))),
+	goldmark.WithRendererOptions(html.WithXHTML()),
 )
 
-// block is a piece of a page that stands by itself.
-type block struct {
-	kind
-	level   int        // of a heading
-	text    string     // of a paragraph, heading or code
-	ordered bool       // a list has numbers
-	items   [][]block  // of a list
-	rows    [][]string // of a table; the first are its heads
+func without(all []util.PrioritizedValue, left any) []util.PrioritizedValue {
+	return slices.DeleteFunc(all, func(one util.PrioritizedValue) bool { return one.Value == left })
 }
 
-var (
-	item    = regexp.MustCompile(`^(?:[-*]|(\d+)\.) +`)
-	comment = regexp.MustCompile(`(?s)<!--.*?-->|<a name="[^"]*"></a>`)
-	ruler   = regexp.MustCompile(`^\|[-:| ]+\|$`)
-)
+var comment = regexp.MustCompile(`(?s)<!--.*?-->\n?|<a name="[^"]*"></a>`)
 
-// parse takes a text apart.
-func parse(text string) (blocks []block) {
-	lines := strings.Split(text, "\n")
-	for len(lines) > 0 {
-		n, b := 1, block{}
-		switch line := lines[0]; {
-		case strings.TrimSpace(line) == "" || strings.HasPrefix(line, "<!--") && strings.HasSuffix(line, "-->"):
-			lines = lines[1:]
-			continue
-		case strings.HasPrefix(line, "```"):
-			n, b = fence(lines)
-		case headingLevel(line) > 0:
-			b = block{kind: heading, level: headingLevel(line), text: strings.TrimLeft(line, "# ")}
-		case item.MatchString(line):
-			n, b = items(lines)
-		case strings.HasPrefix(line, "|"):
-			n, b = tableOf(lines)
-		default:
-			for n < len(lines) && !begins(lines[n]) {
-				n++
-			}
-			b.text = strings.Join(lines[:n], "\n")
-		}
-		lines = lines[n:]
-		blocks = append(blocks, b)
-	}
-	return blocks
-}
-
-// begins says whether a line is no more of the paragraph before it.
-func begins(line string) bool {
-	return strings.TrimSpace(line) == "" || strings.HasPrefix(line, "```") || strings.HasPrefix(line, "|") || headingLevel(line) > 0 || item.MatchString(line)
-}
-
-// fence reads code up to its last line.
-func fence(lines []string) (n int, b block) {
-	for n = 1; n < len(lines) && !strings.HasPrefix(lines[n], "```"); n++ {
-	}
-	return min(n+1, len(lines)), block{kind: code, text: strings.Join(lines[1:n], "\n")}
-}
-
-// items reads a list: what belongs to an item is indented as its text is.
-func items(lines []string) (n int, b block) {
-	b = block{kind: list, ordered: item.FindStringSubmatch(lines[0])[1] != ""}
-	for n < len(lines) && item.MatchString(lines[n]) {
-		indent := len(item.FindString(lines[n]))
-		own := []string{lines[n][indent:]}
-		for n++; n < len(lines); n++ {
-			line := lines[n]
-			deep := len(line) - len(strings.TrimLeft(line, " "))
-			if blank := strings.TrimSpace(line) == ""; !blank && deep < min(indent, 2) || blank && !goesOn(lines[n:]) {
-				break
-			}
-			own = append(own, line[min(deep, indent):])
-		}
-		b.items = append(b.items, parse(strings.Join(own, "\n")))
-		for n < len(lines)-1 && strings.TrimSpace(lines[n]) == "" && item.MatchString(lines[n+1]) {
-			n++
+// parse reads a text, but for its pictures, and names its headings.
+func parse(source []byte) ast.Node {
+	doc := markdown.Parser().Parse(text.NewReader(source))
+	for _, picture := range all[*ast.Image](doc) {
+		in := picture.Parent()
+		in.RemoveChild(in, picture)
+		if in.ChildCount() == 0 && in.Kind() == ast.KindParagraph {
+			in.Parent().RemoveChild(in.Parent(), in)
 		}
 	}
-	return n, b
+	for _, h := range all[*ast.Heading](doc) {
+		h.SetAttributeString("id", []byte(place(plain(h, source))))
+	}
+	return doc
 }
 
-// goesOn says whether an item goes on after an empty line.
-func goesOn(lines []string) bool { return len(lines) > 1 && strings.HasPrefix(lines[1], "  ") }
-
-func tableOf(lines []string) (n int, b block) {
-	b.kind = table
-	for ; n < len(lines) && strings.HasPrefix(lines[n], "|"); n++ {
-		if !ruler.MatchString(lines[n]) {
-			b.rows = append(b.rows, cells(lines[n]))
+// all returns the nodes of a type.
+func all[T ast.Node](doc ast.Node) (found []T) {
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if one, ok := n.(T); ok && entering {
+			found = append(found, one)
 		}
-	}
-	return n, b
-}
-
-// cells cuts a row of a table; \| is no border.
-func cells(row string) []string {
-	row = strings.ReplaceAll(strings.Trim(strings.TrimSpace(row), "|"), `\|`, "\x00")
-	found := strings.Split(row, "|")
-	for i := range found {
-		found[i] = strings.TrimSpace(strings.ReplaceAll(found[i], "\x00", "|"))
-	}
+		return ast.WalkContinue, nil
+	})
 	return found
 }
 
-// inline is what a span of text may be: code, a picture, a link, an address, strong
-// or stressed words.
-var inline = regexp.MustCompile("``(.+?)``|`([^`]+)`" + `|!\[([^\]]*)\]\([^)]*\)|\[((?:[^\[\]]|\[[^\]]*\])+)\]\(([^)]*)\)|<(https?://[^>]+)>|\*\*(.+?)\*\*|\*([^*\s](?:[^*]*[^*\s])?)\*`)
-
-// The groups of inline.
-const (
-	codes, code1, picture, linkText, linkTo, address, strong, stressed = 1, 2, 3, 4, 5, 6, 7, 8
-)
-
-// style writes the spans of a text in one form.
-type style struct {
-	text   func(string) string
-	code   func(string) string
-	strong func(string) string // of what is inside, written already
-	em     func(string) string
-	link   func(inside, to string) string
+// HTML returns a page as HTML, the map without its title. Its links to other pages lead
+// below `under`.
+func (p *Page) HTML(under string) template.HTML {
+	var out bytes.Buffer
+	for i, s := range p.Sections {
+		doc := parse(s.source)
+		if i == 0 && p.Name == Map {
+			doc.RemoveChild(doc, doc.FirstChild()) // it is shown in a page that has one
+		}
+		for _, link := range all[*ast.Link](doc) {
+			in := link.Parent()
+			if topic, ok := topicOf(p, string(link.Destination)); ok {
+				link.Destination = []byte(under + topic)
+			} else if !leadsOutside(link, link.Destination) { // its words stay
+				for link.FirstChild() != nil {
+					in.InsertBefore(in, link, link.FirstChild())
+				}
+				in.RemoveChild(in, link)
+			}
+		}
+		for _, link := range all[*ast.AutoLink](doc) {
+			if in := link.Parent(); !leadsOutside(link, link.URL(s.source)) {
+				in.ReplaceChild(in, link, ast.NewString(link.Label(s.source)))
+			}
+		}
+		_ = markdown.Renderer().Render(&out, s.source, doc) // a buffer takes all
+	}
+	return template.HTML(out.String()) // the library escapes every text
 }
 
-// write returns a text in a style.
-func (st *style) write(text string) string {
-	text = comment.ReplaceAllString(text, "")
-	var out strings.Builder
-	for {
-		m := inline.FindStringSubmatchIndex(text)
-		if m == nil {
-			out.WriteString(st.text(text))
-			return out.String()
-		}
-		out.WriteString(st.text(text[:m[0]]))
-		group := func(n int) string {
-			if m[2*n] < 0 {
-				return ""
-			}
-			return text[m[2*n]:m[2*n+1]]
-		}
-		has := func(n int) bool { return m[2*n] >= 0 }
-		switch {
-		case has(codes), has(code1):
-			out.WriteString(st.code(strings.TrimSpace(group(codes) + group(code1))))
-		case has(linkText):
-			out.WriteString(st.link(st.write(group(linkText)), group(linkTo)))
-		case has(address):
-			out.WriteString(st.link(st.text(group(address)), group(address)))
-		case has(strong):
-			out.WriteString(st.strong(st.write(group(strong))))
-		case has(stressed):
-			out.WriteString(st.em(st.write(group(stressed))))
-		}
-		text = text[m[1]:]
+// leadsOutside says whether a link leads to another site, which is then not told from where.
+func leadsOutside(link ast.Node, to []byte) bool {
+	outside := bytes.HasPrefix(to, []byte("https://")) || bytes.HasPrefix(to, []byte("http://"))
+	if outside {
+		link.SetAttributeString("rel", []byte("noreferrer"))
 	}
+	return outside
+}
+
+// plain returns what a node says without its marks.
+func plain(n ast.Node, source []byte) string {
+	return words(n, source, "", func(string, string) string { return "" })
+}
+
+// words returns what a node says: code between marks, and behind the words of a link what
+// `leads` makes of them and of where it leads.
+func words(n ast.Node, source []byte, mark string, leads func(said, to string) string) (said string) {
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		one := words(c, source, mark, leads)
+		switch c := c.(type) {
+		case *ast.Text:
+			one = string(c.Value(source))
+			if !c.IsRaw() {
+				one = stdhtml.UnescapeString(string(util.UnescapePunctuations([]byte(one))))
+			}
+			one = safetext.Strip(one)
+			if c.SoftLineBreak() || c.HardLineBreak() {
+				one += "\n"
+			}
+		case *ast.CodeSpan:
+			one = mark + strings.TrimSpace(one) + mark
+		case *ast.AutoLink:
+			one = string(c.Label(source))
+		case *ast.Link:
+			one += leads(one, string(c.Destination))
+		case *tables.TableCell:
+			if one != "" && said != "" {
+				one = ": " + one
+			}
+		}
+		said += one
+	}
+	return said
 }

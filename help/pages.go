@@ -1,17 +1,17 @@
 // Package help finds and shows the pages of docs that are in the program: the command
 // help and the console show the same pages.
-//
-// It reads as much of Markdown as the pages use, and they are our own: what a reader
-// asks for is compared and never shown as HTML.
 package help
 
 import (
+	"bytes"
 	"io/fs"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/yuin/goldmark/ast"
 
 	"edgeguard/docs"
 )
@@ -31,7 +31,7 @@ type Section struct {
 	Place   string // the heading as links name it; "" of the page's title
 	Heading string // as plain text
 	level   int
-	source  string // of the heading and what is below it
+	source  []byte // of the heading and what is below it
 }
 
 // Topic returns what the command help takes for a section.
@@ -55,68 +55,39 @@ var read = sync.OnceValue(func() []*Page {
 		}
 		return err
 	})
-	order := map[string]int{Map: -1}
-	for i, link := range linked.FindAllStringSubmatch(sourceOf(pages, Map), -1) {
-		if name := strings.TrimSuffix(link[1], ".md"); order[name] == 0 {
-			order[name] = i - 1000
-		}
+	source, _ := fs.ReadFile(docs.Pages, Map+".md")
+	order := []string{Map}
+	for _, link := range all[*ast.Link](parse(source)) {
+		name, _, _ := strings.Cut(string(link.Destination), "#")
+		order = append(order, strings.TrimSuffix(name, ".md"))
 	}
-	order[Map] = -1000
-	slices.SortStableFunc(pages, func(a, b *Page) int { return order[a.Name] - order[b.Name] })
+	slices.SortStableFunc(pages, func(a, b *Page) int { return slices.Index(order, a.Name) - slices.Index(order, b.Name) })
 	return pages
 })
 
-var linked = regexp.MustCompile(`\]\(([^)#\s]+)`)
-
-func sourceOf(pages []*Page, name string) (source string) {
-	for _, p := range pages {
-		if p.Name == name {
-			for _, s := range p.Sections {
-				source += s.source
-			}
-		}
-	}
-	return source
-}
-
-// newPage cuts a page at its headings. A line of code that begins with # is none.
+// newPage cuts a page at its headings.
 func newPage(name, text string) *Page {
-	p, from, code := &Page{Name: name}, 0, false
-	cut := func(to int) {
-		if source := text[from:to]; strings.TrimSpace(source) != "" {
-			p.Sections = append(p.Sections, newSection(p, source))
+	source := bytes.TrimLeft(comment.ReplaceAll([]byte(text), nil), "\n")
+	p := &Page{Name: name}
+	s, from := &Section{Page: p}, 0
+	for n := parse(source).FirstChild(); n != nil; n = n.NextSibling() {
+		h, ok := n.(*ast.Heading)
+		if !ok || h.Lines().Len() == 0 {
+			continue
 		}
-		from = to
-	}
-	at := 0
-	for line := range strings.Lines(text) {
-		if strings.HasPrefix(strings.TrimSpace(line), "```") {
-			code = !code
-		} else if !code && headingLevel(line) > 0 && at > 0 {
-			cut(at)
+		if at := bytes.LastIndexByte(source[:h.Lines().At(0).Start], '\n') + 1; at > from {
+			s.source = source[from:at]
+			p.Sections = append(p.Sections, s)
+			s, from = &Section{Page: p}, at
 		}
-		at += len(line)
+		s.level, s.Heading = h.Level, plain(h, source)
+		s.Place = place(s.Heading)
 	}
-	cut(len(text))
+	s.source = source[from:]
+	p.Sections = append(p.Sections, s)
 	p.Title = p.Sections[0].Heading
 	p.Sections[0].Place = ""
 	return p
-}
-
-func newSection(p *Page, source string) *Section {
-	heading, _, _ := strings.Cut(source, "\n")
-	s := &Section{Page: p, level: headingLevel(heading), source: source}
-	s.Heading = plain(strings.TrimLeft(heading, "# "))
-	s.Place = place(s.Heading)
-	return s
-}
-
-func headingLevel(line string) int {
-	level := len(line) - len(strings.TrimLeft(line, "#"))
-	if level > 6 || !strings.HasPrefix(line[level:], " ") {
-		return 0
-	}
-	return level
 }
 
 var noPlace = regexp.MustCompile(`[^\p{L}\p{N}_-]`)

@@ -73,7 +73,7 @@ func wordsOf(text string) []string {
 func (s *Section) look(asked []string) Found {
 	f, heading := Found{Section: s}, strings.ToLower(s.Heading+" "+s.Page.Title+" "+s.Page.Name)
 	best, inHeading, begins, has := 0, 0, 0, make([]bool, len(asked))
-	low := strings.ToLower(s.source)
+	low := strings.ToLower(string(s.source))
 	if !slices.ContainsFunc(asked, func(word string) bool { return strings.Contains(low, word) || strings.Contains(heading, word) }) {
 		return f
 	}
@@ -83,7 +83,7 @@ func (s *Section) look(asked []string) Found {
 			has[i] = true
 		}
 	}
-	for line := range strings.Lines(s.source) {
+	for line := range strings.Lines(string(s.source)) {
 		low, in := strings.ToLower(line), 0
 		for i, word := range asked {
 			if beginsWord(low, word) {
@@ -119,7 +119,7 @@ func (s *Section) look(asked []string) Found {
 
 // saysSomething says whether a line can stand for its section.
 func saysSomething(line string) bool {
-	return headingLevel(line) == 0 && strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "<!--") && !strings.HasPrefix(line, "```")
+	return !strings.HasPrefix(line, "#") && strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "```")
 }
 
 // beginsWord says whether a word of the text begins as asked: "block" finds blocks, and
@@ -142,9 +142,9 @@ func beginsWord(text, asked string) bool {
 func shown(line string) string {
 	line = strings.TrimSpace(line)
 	if strings.HasPrefix(line, "|") {
-		line = strings.Join(slices.DeleteFunc(cells(line), func(c string) bool { return c == "" }), ": ")
+		line += "\n|" + strings.Repeat("-|", strings.Count(line, "|")-strings.Count(line, `\|`)-1) // the head of a table
 	}
-	line = strings.Join(strings.Fields(plain(item.ReplaceAllString(line, ""))), " ")
+	line = strings.Join(strings.Fields(plain(parse([]byte(line)), []byte(line))), " ")
 	if runes := []rune(line); len(runes) > 120 {
 		line = string(runes[:119]) + "…"
 	}

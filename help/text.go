@@ -4,16 +4,12 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	tables "github.com/yuin/goldmark/extension/ast"
+
+	"edgeguard/internal/safetext"
 )
-
-// same writes a text as it is.
-func same(text string) string { return text }
-
-// plain returns a text without its marks.
-func plain(text string) string {
-	st := style{text: same, code: same, strong: same, em: same, link: func(inside, _ string) string { return inside }}
-	return st.write(text)
-}
 
 // Text returns a page for a terminal of a width. Where it is longer than `whole` lines,
 // it returns what the page begins with, and its headings as topics.
@@ -50,13 +46,7 @@ func (s *Section) Below() []*Section {
 
 // Text returns a section for a terminal of a width.
 func (s *Section) Text(width int) string {
-	t := terminal{width: width}
-	t.style = style{text: same, code: func(c string) string { return "`" + c + "`" }, strong: same, em: same, link: func(inside, to string) string {
-		if topic, ok := topicOf(s.Page, to); ok && topic != strings.TrimSuffix(inside, ".md") {
-			return inside + " [" + topic + "]"
-		}
-		return inside
-	}}
+	t := terminal{section: s, width: width}
 	t.blocks(parse(s.source), "", "")
 	return t.out.String()
 }
@@ -78,46 +68,60 @@ func topicOf(from *Page, to string) (topic string, ok bool) {
 
 // terminal writes blocks as lines of text.
 type terminal struct {
-	style
-	width int
-	out   strings.Builder
+	section *Section
+	width   int
+	out     strings.Builder
 }
 
-// blocks writes blocks, the first line behind `first` and the others behind `rest`.
-func (t *terminal) blocks(blocks []block, first, rest string) {
-	for _, b := range blocks {
-		switch b.kind {
-		case heading:
-			text, mark := plain(b.text), "-"
-			if b.level == 1 {
+// words returns what a node says, and the topics to which it leads.
+func (t *terminal) words(n ast.Node) string {
+	return words(n, t.section.source, "`", func(said, to string) string {
+		if topic, ok := topicOf(t.section.Page, to); ok && topic != strings.TrimSuffix(said, ".md") {
+			return " [" + topic + "]"
+		}
+		return ""
+	})
+}
+
+// blocks writes the blocks in a node, the first line behind `first` and the others behind
+// `rest`.
+func (t *terminal) blocks(in ast.Node, first, rest string) {
+	for n := in.FirstChild(); n != nil; n = n.NextSibling() {
+		switch n := n.(type) {
+		case *ast.Heading:
+			said, mark := plain(n, t.section.source), "-"
+			if n.Level == 1 {
 				mark = "="
 			}
-			t.out.WriteString(text + "\n" + strings.Repeat(mark, len([]rune(text))) + "\n\n")
-		case paragraph:
-			t.wrap(t.write(b.text), first, rest)
-			t.out.WriteString("\n")
-		case code:
-			for line := range strings.SplitSeq(b.text, "\n") {
-				t.out.WriteString(strings.TrimRight(rest+"    "+line, " ") + "\n")
+			t.out.WriteString(said + "\n" + strings.Repeat(mark, len([]rune(said))) + "\n\n")
+		case *ast.FencedCodeBlock, *ast.CodeBlock:
+			for _, line := range n.Lines().Sliced(0, n.Lines().Len()) {
+				code := safetext.Strip(strings.ReplaceAll(string(line.Value(t.section.source)), "\t", "    "))
+				t.out.WriteString(strings.TrimRight(rest+"    "+code, " ") + "\n") // Strip makes the line's end a space
 			}
 			t.out.WriteString("\n")
-		case list:
-			t.list(b, rest)
-		case table:
-			t.table(b, rest)
+		case *ast.List:
+			t.list(n, rest)
+		case *tables.Table:
+			t.table(n, rest)
+		default:
+			t.wrap(t.words(n), first, rest)
+			t.out.WriteString("\n")
 		}
 		first = rest
 	}
 }
 
-func (t *terminal) list(b block, rest string) {
-	for i, blocks := range b.items {
+func (t *terminal) list(l *ast.List, rest string) {
+	number := l.Start
+	for item := l.FirstChild(); item != nil; item = item.NextSibling() {
 		mark := "- "
-		if b.ordered {
-			mark = fmt.Sprintf("%d. ", i+1)
+		if l.IsOrdered() {
+			mark = fmt.Sprintf("%d. ", number)
+			number++
 		}
-		t.blocks(blocks, rest+mark, rest+strings.Repeat(" ", len(mark)))
-		if len(blocks) == 1 {
+		t.blocks(item, rest+mark, rest+strings.Repeat(" ", len(mark)))
+		if item.ChildCount() == 1 {
 			t.tight()
 		}
 	}
@@ -134,15 +138,17 @@ func (t *terminal) tight() {
 
 // table writes a row as its first cell, and below it the others, each with its head
 // where there are more than two.
-func (t *terminal) table(b block, rest string) {
-	for _, row := range b.rows[1:] {
-		t.wrap(t.write(row[0]), rest, rest)
-		for i, cell := range row[1:] {
-			if len(row) > 2 && i+1 < len(b.rows[0]) && cell != "" {
-				cell = b.rows[0][i+1] + ": " + cell
+func (t *terminal) table(all *tables.Table, rest string) {
+	for row := all.FirstChild().NextSibling(); row != nil; row = row.NextSibling() {
+		t.wrap(t.words(row.FirstChild()), rest, rest)
+		head := all.FirstChild().FirstChild().NextSibling()
+		for cell := row.FirstChild().NextSibling(); cell != nil; cell, head = cell.NextSibling(), head.NextSibling() {
+			said := t.words(cell)
+			if said != "" && row.ChildCount() > 2 {
+				said = t.words(head) + ": " + said
 			}
-			if cell != "" {
-				t.wrap(t.write(cell), rest+"    ", rest+"      ")
+			if said != "" {
+				t.wrap(said, rest+"    ", rest+"      ")
 			}
 		}
 	}
