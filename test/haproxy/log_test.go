@@ -188,7 +188,7 @@ func request(rnd *rand.Rand, c netip.Addr) string {
 	return fmt.Sprintf("%s %s HTTP/1.1\r\nHost: %s\r\nX-Test-Client: %s\r\nX-Status: %d\r\nContent-Length: 0\r\n%s\r\n", what.method, numbered(what.target), host, c, what.status, head)
 }
 
-// counts are what each client counts for each rule. Of many different values it is an estimate.
+// counts are what each client counts for each rule, and what everybody does for each rule and key. Of many different values it is an estimate.
 type counts map[netip.Addr]map[string]count
 
 type count struct {
@@ -236,13 +236,38 @@ func (e *edge) replayed() (all counts, events int) {
 			all[addr][r.Rule] = count{r.Count, r.Distinct != 0}
 		}
 	}
+	everybody := map[string]count{}
+	for i := range c.Rules.Rules {
+		for _, with := range everybodys {
+			rule := c.Rules.Rules[i].Name
+			if x, found := d.ExplainKey(time.Now(), rule, with); found {
+				everybody[rule+" "+with] = count{x.Count, x.Distinct != 0}
+				for _, addr := range clients {
+					delete(all[addr], rule)
+				}
+			}
+		}
+	}
+	all[netip.Addr{}] = everybody
 	return all, events
 }
 
-// lived are the counts of the node.
-func (e *edge) lived() counts {
+// everybodys are keys of rules that count everybody together.
+var everybodys = []string{"path=/login", "path=/wp-login", "path=/old1.php", "path=/old1"}
+
+// lived are the counts of the node, and those of everybody of the keys that want has.
+func (e *edge) lived(want counts) counts {
 	e.t.Helper()
-	all := counts{}
+	everybody := map[string]count{}
+	for key := range want[netip.Addr{}] {
+		rule, with, _ := strings.Cut(key, " ")
+		x, err := e.admin.ExplainKey(e.t.Context(), rule, with)
+		if err != nil {
+			e.t.Fatal(err)
+		}
+		everybody[key] = count{n: x.Rule.Count}
+	}
+	all := counts{{}: everybody}
 	for _, addr := range clients {
 		x, err := e.admin.Explain(e.t.Context(), addr)
 		if err != nil {
@@ -319,15 +344,16 @@ func TestEveryRuleCounts(t *testing.T) {
 	if l := s.Logs[0]; l.Parsed != uint64(requests) || l.Skipped+l.Lost+l.Suppressed > 0 {
 		t.Errorf("of %d requests: %+v", requests, l)
 	}
-	live := e.lived()
 	want, events := e.replayed()
+	live := e.lived(want)
 	if events != requests {
 		t.Errorf("HAProxy wrote %d requests of %d", events, requests)
 	}
 	sum := map[string]uint32{}
 	for addr, rules := range want {
 		for rule, n := range rules {
-			sum[rule] += n.n
+			name, _, _ := strings.Cut(rule, " ")
+			sum[name] += n.n
 			off, got := uint32(0), live[addr][rule].n
 			if n.estimate {
 				off = n.n / 20
