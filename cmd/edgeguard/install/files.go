@@ -2,6 +2,7 @@ package install
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -14,6 +15,7 @@ import (
 
 	"edgeguard/internal/atomicfile"
 	"edgeguard/internal/filelock"
+	"edgeguard/internal/safepath"
 )
 
 // change is one of a file: a nil text is a file that is not there.
@@ -36,7 +38,7 @@ func (f *files) hold() (err error) {
 	if f.lock != nil {
 		return nil
 	}
-	if err = os.MkdirAll(f.folder, 0o755); err == nil {
+	if err = os.MkdirAll(f.folder, 0o700); err == nil { // who can open the lock can keep it
 		f.lock, err = filelock.Take(filepath.Join(f.folder, "lock"), true)
 	}
 	return err
@@ -66,6 +68,11 @@ func (f *files) kept(path string) string { return filepath.Join(f.folder, path) 
 func (f *files) write(changes []change) error {
 	if err := f.hold(); err != nil {
 		return err
+	}
+	for _, c := range changes {
+		if now, err := read(c.path); err != nil || !same(now, c.before) {
+			return cmp.Or(err, fmt.Errorf("%s was changed since it was read: run the command again", c.path))
+		}
 	}
 	f.done = append(f.done, changes...)
 	var list []entry
@@ -97,6 +104,9 @@ func (f *files) write(changes []change) error {
 	}
 	return nil
 }
+
+// same reports whether two texts of a file are equal: one that is not there is not one that is empty.
+func same(a, b []byte) bool { return bytes.Equal(a, b) && (a == nil) == (b == nil) }
 
 // write brings a file to what it is to be.
 func (c *change) write() error {
@@ -131,11 +141,16 @@ func (f *files) back() error {
 	var failed []error
 	for _, c := range slices.Backward(f.done) {
 		now, err := read(c.path)
-		if err == nil && (bytes.Equal(now, c.before) && (now == nil) == (c.before == nil)) {
+		if err == nil && same(now, c.before) {
 			continue // it was not reached
 		}
 		old := change{path: c.path, after: c.before}
-		switch err := old.write(); {
+		if err == nil && !same(now, c.after) {
+			err = fmt.Errorf("%s was changed meanwhile", c.path)
+		} else {
+			err = old.write()
+		}
+		switch {
 		case err != nil && c.before != nil:
 			failed = append(failed, fmt.Errorf("%w: put it back by hand: cp %s %s", err, f.kept(c.path), c.path))
 		case err != nil:
@@ -150,27 +165,35 @@ func (f *files) back() error {
 
 // resume takes up what a run that was killed had begun. It reports whether there is something.
 func (f *files) resume() (bool, error) {
-	text, err := read(filepath.Join(f.folder, unfinished))
-	if err != nil || text == nil {
-		return false, err
+	var list []entry
+	place := filepath.Join(f.folder, unfinished)
+	if _, err := os.Lstat(place); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
 	}
 	if err := f.hold(); err != nil {
 		return false, err
 	}
-	var list []entry
+	// Who ran until now may have finished. Another user's list, or originals, could have root write any file.
+	text, err := safepath.ReadOwn(place, mostFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
 	if err := json.Unmarshal(text, &list); err != nil {
-		return false, fmt.Errorf("%s: %w: look at the originals beside it, and remove it", filepath.Join(f.folder, unfinished), err)
+		return false, fmt.Errorf("%s: %w: look at the originals beside it, and remove it", place, err)
 	}
 	for _, e := range list {
 		c := change{path: e.Path}
 		if c.after, err = read(e.Path); err == nil && e.There {
-			c.before, err = read(f.kept(e.Path))
+			c.before, err = safepath.ReadOwn(f.kept(e.Path), mostFile)
 		}
 		if err != nil {
 			return false, err
 		}
-		if digest(c.after) != e.After && !bytes.Equal(c.after, c.before) || e.There && c.before == nil {
-			return false, fmt.Errorf("%s was changed since an interrupted run: compare it with its original, %s, and then remove %s", e.Path, f.kept(e.Path), filepath.Join(f.folder, unfinished))
+		if digest(c.after) != e.After && !same(c.after, c.before) {
+			return false, fmt.Errorf("%s was changed since an interrupted run: compare it with its original, %s, and then remove %s", e.Path, f.kept(e.Path), place)
 		}
 		f.done = append(f.done, c)
 	}

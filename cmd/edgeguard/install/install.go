@@ -3,7 +3,6 @@
 package install
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -21,6 +20,7 @@ import (
 	"edgeguard/cmd/edgeguard/snippets"
 	"edgeguard/config"
 	"edgeguard/config/yaml"
+	"edgeguard/internal/safepath"
 	"edgeguard/internal/safetext"
 	"edgeguard/setup"
 )
@@ -244,8 +244,16 @@ func (r *run) plan(texts map[string]string, removal bool) error {
 		if slices.ContainsFunc(r.proxy, func(c change) bool { return c.path == real }) {
 			continue
 		}
+		known := len(r.proxy)
 		if err := plan(&r.proxy, real, []byte(texts[file])); err != nil {
 			return err
+		}
+		if len(r.proxy) > known {
+			place, err := safepath.Open(file) // a link of another user could lead to any file
+			if err != nil {
+				return err
+			}
+			_ = place.Close() // it was only looked at
 		}
 	}
 	return nil
@@ -254,7 +262,7 @@ func (r *run) plan(texts map[string]string, removal bool) error {
 // plan adds what brings a file to its text, if it has another; a nil text removes it.
 func plan(changes *[]change, path string, text []byte) error {
 	before, err := read(path)
-	if err == nil && (!bytes.Equal(before, text) || (before == nil) != (text == nil)) {
+	if err == nil && !same(before, text) {
 		*changes = append(*changes, change{path, before, text})
 	}
 	return err

@@ -260,13 +260,18 @@ func TestFails(t *testing.T) {
 func TestUnwritable(t *testing.T) {
 	h := newHost(t, "nginx")
 	before := h.files()
-	if err := os.Chmod(h.path("nginx/enabled"), 0o777); err != nil { // others could have put a link there
-		t.Fatal(err)
+	h.before = func(string) {
+		if err := os.Chmod(h.path("nginx/enabled"), 0o777); err != nil { // others could have put a link there
+			t.Fatal(err)
+		}
 	}
 	if err := h.do(Options{Yes: true}, Install); err == nil || !strings.Contains(err.Error(), "Every file is as it was") {
 		t.Fatal(err, h.out.String())
 	}
 	h.same(before)
+	if h.before = nil; os.Chmod(h.path("nginx/enabled"), 0o755) != nil {
+		t.Fatal("its folder stays writable")
+	}
 	if err := h.do(Options{Yes: true, Without: []string{"b.example"}}, Install); err != nil || !strings.Contains(h.out.String(), "Nothing is refused at "+h.path("nginx/enabled/two:1")+" b.example: left out") {
 		t.Fatal(err, h.out.String())
 	}
