@@ -110,9 +110,9 @@ type insertion struct {
 
 const (
 	// marked ends a line that edgeguard has put into a file of another program, and split one that stands
-	// where no line ended before.
-	marked = " # edgeguard"
-	split  = " # edgeguard, in a line that it split"
+	// where no line ended before. A plain "# edgeguard" people write, too.
+	marked = " # edgeguard --install"
+	split  = " # edgeguard --install, in a line that it split"
 )
 
 // insert puts lines into a text, each of them marked.
@@ -152,8 +152,10 @@ func insert(text string, all []insertion) string {
 }
 
 var (
-	splitLine  = regexp.MustCompile(`\r?\n[^\n]*` + split + `\r?\n`)
+	// splitLine is a line with both its ends, where it still stands behind a brace or at the end of the text.
+	splitLine  = regexp.MustCompile(`(\{)\r?\n[ \t]*[^\s#][^\n]*` + split + `\r?\n|\r?\n[ \t]*[^\s#][^\n]*` + split + `\r?\n\z`)
 	markedLine = regexp.MustCompile(`(?m)^[ \t]*[^\s#][^\n]*` + marked + `\r?\n`)
+	movedLine  = regexp.MustCompile(`(?m)^[ \t]*[^\s#][^\n]*` + split + `\r?\n`)
 )
 
 // indentOf returns the blanks at the start of a text.
@@ -161,5 +163,5 @@ func indentOf(text string) string { return text[:len(text)-len(strings.TrimLeft(
 
 // Unmark returns a text without the lines that edgeguard has put into it.
 func Unmark(text string) string {
-	return splitLine.ReplaceAllString(markedLine.ReplaceAllString(text, ""), "")
+	return movedLine.ReplaceAllString(splitLine.ReplaceAllString(markedLine.ReplaceAllString(text, ""), "$1"), "")
 }

@@ -75,19 +75,19 @@ func TestWireNginx(t *testing.T) {
 		sites int
 		want  string // of the text that is made
 	}{
-		"plain":     {"http {\n\tserver {\n\t\tlisten 80;\n\t}\n}\n", 1, "\tserver {\n\t\tinclude x; # edgeguard\n\t\tlisten 80;\n"},
-		"one line":  {"http { server { listen 80; } }", 1, "server {\n    include x; # edgeguard, in a line that it split\n listen 80; }"},
+		"plain":     {"http {\n\tserver {\n\t\tlisten 80;\n\t}\n}\n", 1, "\tserver {\n\t\tinclude x; # edgeguard --install\n\t\tlisten 80;\n"},
+		"one line":  {"http { server { listen 80; } }", 1, "server {\n    include x; # edgeguard --install, in a line that it split\n listen 80; }"},
 		"two":       {"http { server { listen 80; } server{listen 81;} }", 2, "server{\n"},
-		"CRLF":      {"http {\r\n  server {\r\n    listen 80;\r\n  }\r\n}\r\n", 1, "\r\n    include x; # edgeguard\r\n    listen"},
-		"comment":   {"http { # server {\n  server # {\n  { # don't }\n    listen 80;\n  }\n}", 1, "{ # don't }\n    include x; # edgeguard\n    listen"},
-		"quotes":    {"http {\n  map $a $b { \"server {\" '}'; }\n  server {\n  }\n}", 1, "  server {\n      include x; # edgeguard\n  }"},
+		"CRLF":      {"http {\r\n  server {\r\n    listen 80;\r\n  }\r\n}\r\n", 1, "\r\n    include x; # edgeguard --install\r\n    listen"},
+		"comment":   {"http { # server {\n  server # {\n  { # don't }\n    listen 80;\n  }\n}", 1, "{ # don't }\n    include x; # edgeguard --install\n    listen"},
+		"quotes":    {"http {\n  map $a $b { \"server {\" '}'; }\n  server {\n  }\n}", 1, "  server {\n      include x; # edgeguard --install\n  }"},
 		"word":      {"http { server { return 200 a}b; } server { listen 80; } }", 2, ""},
 		"variable":  {"http { server { return 200 ${host}; } server { listen 80; } }", 2, ""},
 		"lua":       {"http {\n  init_by_lua_block { local x = {1, 2} }\n  server {\n  " + lua + "\n  }\n  server { listen 81; }\n}", 2, ""},
 		"lua open":  {"http { server { content_by_lua_block { \"", 1, ""},
 		"upstream":  {"http { upstream u { server 127.0.0.1:1; } server { listen 80; } }", 1, ""},
 		"stream":    {"stream { server { listen 1; } }\nhttp { server { listen 80; } }", 1, "stream { server { listen 1; } }\n"},
-		"own line":  {"http {\n  server {\n    # see edgeguard # edgeguard\n  }\n}\n", 1, "    include x; # edgeguard\n    # see edgeguard # edgeguard\n"},
+		"own line":  {"http {\n  server {\n    # see edgeguard # edgeguard --install\n  }\n}\n", 1, "    include x; # edgeguard --install\n    # see edgeguard # edgeguard --install\n"},
 		"has it":    {"http { server { if (-f /names/$edgeguard_name) { return 429; } } }", 0, "http { server { if (-f /names/$edgeguard_name) { return 429; } } }"},
 		"open":      {"http { server {", 1, ""},
 		"no server": {"http {\n}\n", 0, "http {\n"},
@@ -103,7 +103,7 @@ func TestWireNginx(t *testing.T) {
 	}
 	got, wired := wire(t, "nginx", "/n/nginx.conf", tree{"/n/nginx.conf": "http {\n include a; include a;\n}", "/n/a": "server {\n}\nserver { server_name b; }\n"},
 		setup.Wiring{Site: []string{"include x;"}, Skip: func(s *setup.Site) bool { return slices.Contains(s.Names, "b") }})
-	if want := "http {\n include \"/n/edgeguard.conf\"; # edgeguard\n include a; include a;\n}"; got != want || wired.Texts["/n/a"] != "server {\n    include x; # edgeguard\n}\nserver { server_name b; }\n" || wired.Without[0].At != "/n/a:3" {
+	if want := "http {\n include \"/n/edgeguard.conf\"; # edgeguard --install\n include a; include a;\n}"; got != want || wired.Texts["/n/a"] != "server {\n    include x; # edgeguard --install\n}\nserver { server_name b; }\n" || wired.Without[0].At != "/n/a:3" {
 		t.Errorf("%q, %+v", got, wired)
 	}
 }
@@ -112,10 +112,10 @@ func TestWireNginx(t *testing.T) {
 func TestWireCaddy(t *testing.T) {
 	w := setup.Wiring{Site: []string{"import e"}, LogLine: "import l", Inner: []string{"respond @e 429"}}
 	for _, c := range [][2]string{
-		{":80\nfile_server\n", ":80\nimport l # edgeguard\nimport e # edgeguard\nfile_server\n"},
-		{":80\nlog {\n\toutput file /x\n}\n", ":80\nimport e # edgeguard\nlog {\n\toutput file /x\n}\n"},
+		{":80\nfile_server\n", ":80\nimport l # edgeguard --install\nimport e # edgeguard --install\nfile_server\n"},
+		{":80\nlog {\n\toutput file /x\n}\n", ":80\nimport e # edgeguard --install\nlog {\n\toutput file /x\n}\n"},
 		{"{\n\tadmin off\n}\n(s) {\n\thandle {\n\t}\n}\na.example,\nb.example {\n\tlog\n\thandle_path /a {\n\t\tfile_server\n\t}\n}\n",
-			"{\n\tadmin off\n}\n(s) {\n\thandle {\n\t}\n}\na.example,\nb.example {\n\timport e # edgeguard\n\tlog\n\thandle_path /a {\n\t\trespond @e 429 # edgeguard\n\t\tfile_server\n\t}\n}\n"},
+			"{\n\tadmin off\n}\n(s) {\n\thandle {\n\t}\n}\na.example,\nb.example {\n\timport e # edgeguard --install\n\tlog\n\thandle_path /a {\n\t\trespond @e 429 # edgeguard --install\n\t\tfile_server\n\t}\n}\n"},
 	} {
 		got, _ := wire(t, "caddy", "/c/Caddyfile", tree{"/c/Caddyfile": c[0]}, w)
 		if diff := cmp.Diff(c[1], got); diff != "" {
@@ -128,20 +128,36 @@ func TestWireCaddy(t *testing.T) {
 // HAProxy has already stays.
 func TestWireHAProxy(t *testing.T) {
 	w := setup.Wiring{Site: []string{"RULE"}, Inner: []string{"LOG"}, End: []string{"global", "    localpeer haproxy", "    tune.http.logurilen 16384", "peers edgeguard", "    server haproxy"}, Host: "box"}
-	end := "global # edgeguard\n    localpeer haproxy # edgeguard\n    tune.http.logurilen 16384 # edgeguard\npeers edgeguard # edgeguard\n    server haproxy # edgeguard\n"
+	end := "global # edgeguard --install\n    localpeer haproxy # edgeguard --install\n    tune.http.logurilen 16384 # edgeguard --install\npeers edgeguard # edgeguard --install\n    server haproxy # edgeguard --install\n"
 	for _, c := range [][2]string{
 		{"", end},
 		{"defaults\n mode http\nfrontend a\n bind :80\n http-request set-src hdr(x)\n capture request header X len 9\n default_backend b\n",
-			"defaults\n mode http\nfrontend a\n bind :80\n http-request set-src hdr(x)\n RULE # edgeguard\n capture request header X len 9\n LOG # edgeguard\n default_backend b\n" + end},
-		{"frontend a\n bind :80\nlisten b\n mode http\n", "frontend a\n bind :80\nlisten b\n LOG # edgeguard\n RULE # edgeguard\n mode http\n" + end},
-		{"defaults h\n mode http\n log-format \"%r # edgeguard\"\ndefaults t\n mode tcp\nfrontend a from h\n bind :80\nfrontend b\n bind :81\n", // a format of its own
-			"defaults h\n mode http\n log-format \"%r # edgeguard\"\ndefaults t\n mode tcp\nfrontend a from h\n RULE # edgeguard\n bind :80\nfrontend b\n bind :81\n" + end},
-		{"global\n localpeer me\n tune.http.logurilen 20000\n", "global\n localpeer me\n tune.http.logurilen 20000\nglobal # edgeguard\npeers edgeguard # edgeguard\n    server me # edgeguard\n"},
-		{"peers others\n server box\n", "peers others\n server box\nglobal # edgeguard\n    tune.http.logurilen 16384 # edgeguard\npeers edgeguard # edgeguard\n    server box # edgeguard\n"},
+			"defaults\n mode http\nfrontend a\n bind :80\n http-request set-src hdr(x)\n RULE # edgeguard --install\n capture request header X len 9\n LOG # edgeguard --install\n default_backend b\n" + end},
+		{"frontend a\n bind :80\nlisten b\n mode http\n", "frontend a\n bind :80\nlisten b\n LOG # edgeguard --install\n RULE # edgeguard --install\n mode http\n" + end},
+		{"defaults h\n mode http\n log-format \"%r # edgeguard --install\"\ndefaults t\n mode tcp\nfrontend a from h\n bind :80\nfrontend b\n bind :81\n", // a format of its own
+			"defaults h\n mode http\n log-format \"%r # edgeguard --install\"\ndefaults t\n mode tcp\nfrontend a from h\n RULE # edgeguard --install\n bind :80\nfrontend b\n bind :81\n" + end},
+		{"global\n localpeer me\n tune.http.logurilen 20000\n", "global\n localpeer me\n tune.http.logurilen 20000\nglobal # edgeguard --install\npeers edgeguard # edgeguard --install\n    server me # edgeguard --install\n"},
+		{"peers others\n server box\n", "peers others\n server box\nglobal # edgeguard --install\n    tune.http.logurilen 16384 # edgeguard --install\npeers edgeguard # edgeguard --install\n    server box # edgeguard --install\n"},
 	} {
 		got, _ := wire(t, "haproxy", "/h", tree{"/h": c[0]}, w)
 		if diff := cmp.Diff(c[1], got); diff != "" {
 			t.Error(diff)
+		}
+	}
+}
+
+// TestUnmarkEdited: what people write around the lines stays, each line by itself.
+func TestUnmarkEdited(t *testing.T) {
+	const split = " # edgeguard --install, in a line that it split\n"
+	for _, c := range [][2]string{
+		{"server { # mine\n  include x;" + split + " listen 80; }\n", "server { # mine\n listen 80; }\n"},
+		{"server {\n  root /x;\n  include x;" + split + " listen 80; }\n", "server {\n  root /x;\n listen 80; }\n"},
+		{"backend b\n server s 127.0.0.1:1\nglobal" + split + "    localpeer a # edgeguard --install\nfrontend new\n", "backend b\n server s 127.0.0.1:1\nfrontend new\n"},
+		{"server {\n  # include x;" + split + " listen 80; }\n", "server {\n  # include x;" + split + " listen 80; }\n"},
+		{"allow 127.0.0.1; # edgeguard\n", "allow 127.0.0.1; # edgeguard\n"},
+	} {
+		if got := setup.Unmark(c[0]); got != c[1] {
+			t.Errorf("%q becomes %q", c[0], got)
 		}
 	}
 }
