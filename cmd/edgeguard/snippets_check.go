@@ -107,7 +107,11 @@ func (c *refusalCheck) run(ctx context.Context) error {
 	if !ok {
 		return fmt.Errorf("the site has %s: name it with --url", before)
 	}
+	if before.status == http.StatusTooManyRequests {
+		return fmt.Errorf("the site has %s for who is not blocked, so a refusal could not be told: name another page with --url", before)
+	}
 	c.say("%s asks the site, and has: %s", checkedAddr, before)
+	c.ask(ctx, otherAddr)
 	if _, err := c.node.Block(ctx, admin.BlockRequest{Prefix: checkedAddr.String(), For: checkedFor, Force: true, Reason: c.reason()}); err != nil {
 		return err
 	}
@@ -120,14 +124,17 @@ func (c *refusalCheck) run(ctx context.Context) error {
 		}
 		return a.status != before.status && (a.status == http.StatusTooManyRequests || a.status == http.StatusForbidden)
 	}
-	now, took, ok := c.until(ctx, checkPatience, refused)
+	now, took, ok := c.until(ctx, checkPatience, func(a answer) bool {
+		c.ask(ctx, otherAddr) // as often, so that a limit of the site's own refuses both
+		return refused(a)
+	})
 	if !ok {
 		return fmt.Errorf("%s is blocked, and %v later still has %s: %s does not refuse it. Is what `edgeguard snippets %[4]s` prints in force? Also try edgeguard doctor", checkedAddr, took, now, c.name)
 	}
 	c.say("%s is blocked, and %v later has: %s", checkedAddr, took, now)
 	other := c.ask(ctx, otherAddr)
 	if refused(other) {
-		return fmt.Errorf("%s, which is not blocked, is refused too: %s", otherAddr, other)
+		return fmt.Errorf("%s, which is not blocked, is refused too: %s: by a limit of the site itself? Name a page without one with --url", otherAddr, other)
 	}
 	c.say("%s is not, and has: %s", otherAddr, other)
 	return c.release(ctx, now, refused)

@@ -26,6 +26,8 @@ type checkedSite struct {
 	since, until      time.Time
 	calls             []string
 	asked             func(context.Context)
+	limit             int // how often an address may ask
+	asks              map[netip.Addr]int
 }
 
 func (s *checkedSite) Status(context.Context) (admin.Stats, error) {
@@ -71,10 +73,16 @@ func (s *checkedSite) ask(ctx context.Context, from netip.Addr) answer {
 	if s.asked != nil {
 		s.asked(ctx)
 	}
+	if s.asks == nil {
+		s.asks = map[netip.Addr]int{}
+	}
+	s.asks[from]++
 	now := time.Now().Add(-s.learns)
 	switch blocked := !now.Before(s.since) && now.Before(s.until) && !s.deaf; {
 	case s.down:
 		return answer{err: errors.New("refused")}
+	case s.limit > 0 && s.asks[from] > s.limit:
+		return answer{status: 429}
 	case blocked && (from == checkedAddr || s.all):
 		refusal := s.refusal
 		if s.retries {
@@ -122,7 +130,9 @@ func TestSnippetsCheck(t *testing.T) {
 			says: "127.0.0.1, which is not blocked, is refused too: 429 Too Many Requests"},
 		"a time that is every block's": {site: checkedSite{before: passes, refusal: answer{status: 429, retry: "60"}}, calls: "block 127.0.0.2, end in 3s, lift 127.0.0.2",
 			out: []string{"0s later has: 429 Too Many Requests, Retry-After: 60", "127.0.0.2 is lifted or over, and 0s later has: 200 OK"}},
-		"the site refuses anyway": {site: checkedSite{before: tooMany, refusal: tooMany}, calls: "block 127.0.0.2, lift 127.0.0.2", says: "still has 429"},
+		"the site refuses anyway": {site: checkedSite{before: tooMany, refusal: tooMany}, says: "the site has 429 Too Many Requests for who is not blocked"},
+		"a limit of the site's own": {site: checkedSite{before: passes, deaf: true, limit: 5}, calls: "block 127.0.0.2, lift 127.0.0.2",
+			says: "127.0.0.1, which is not blocked, is refused too: 429 Too Many Requests: by a limit of the site itself?"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
