@@ -135,6 +135,10 @@ func (c *caddy) option(s *Statement) {
 // mark notes where lines of a site go: behind its brace, or its address where it has none, and behind
 // the brace of each block that answers before what stands beside it does.
 func (c *caddy) mark(s *Statement, at mark) {
+	first := s.End == "{" && slices.Contains([]string{"handle", "handle_path", "route"}, s.Word(0))
+	if first && strings.HasPrefix(c.blocks[0], "(") {
+		c.missed("%s: %s in the snippet %s answers before a line of the site does: put `respond @edgeguard 429` into it", lineOf(at.file, s.Line), s.Word(0), c.blocks[0])
+	}
 	if len(c.found.Sites) == 0 {
 		return
 	}
@@ -150,7 +154,7 @@ func (c *caddy) mark(s *Statement, at mark) {
 		site.Logs = true
 	case inside && s.Word(0) == "root":
 		site.looks = append(site.looks, path.Clean(s.Word(1)))
-	case inside && s.End == "{" && slices.Contains([]string{"handle", "handle_path", "route"}, s.Word(0)):
+	case inside && first:
 		site.marks = append(site.marks, at)
 	}
 }

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -29,13 +30,17 @@ type Lexer struct {
 	lines bool // a line's end ends a statement, a semicolon does not
 	quote string
 	open  int
+	// heredocs says that <<MARK begins a text of lines up to the next MARK.
+	heredocs bool
 }
 
 // NginxLexer returns a lexer that reads as nginx does.
 func NginxLexer(text string) *Lexer { return &Lexer{text: text, line: 1, quote: `"'`} }
 
 // caddyLexer returns a lexer that reads as Caddy does.
-func caddyLexer(text string) *Lexer { return &Lexer{text: text, line: 1, lines: true, quote: "\"`"} }
+func caddyLexer(text string) *Lexer {
+	return &Lexer{text: strings.TrimPrefix(text, "\ufeff"), line: 1, lines: true, quote: "\"`", heredocs: true}
+}
 
 // Open returns the line of a quote that is not closed, 0 if all were. The text behind it
 // is one word.
@@ -114,6 +119,11 @@ func (l *Lexer) word() string {
 	if c := l.text[0]; strings.IndexByte(l.quote, c) >= 0 {
 		return l.quoted(c)
 	}
+	if mark := heredoc.FindStringSubmatch(l.text); l.heredocs && mark != nil {
+		w := l.text[:len(mark[0])+lengthTo(l.text[len(mark[0]):], mark[1])]
+		l.line, l.text = l.line+strings.Count(w, "\n"), l.text[len(w):]
+		return w
+	}
 	n := 0
 	for n < len(l.text) {
 		c := l.text[n]
@@ -136,6 +146,8 @@ func (l *Lexer) word() string {
 	l.text = l.text[len(w):]
 	return w
 }
+
+var heredoc = regexp.MustCompile(`^<<([A-Za-z0-9_-]+)\r?\n`)
 
 // quoted takes a word in quotes. One that is not closed goes to the end.
 func (l *Lexer) quoted(quote byte) string {

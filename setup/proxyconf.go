@@ -41,6 +41,7 @@ type Found struct {
 	Folder string
 	Doubts []string // what to look at before its logs are believed
 	Sites  []Site
+	Missed []string // where lines of edgeguard may be missing: the files could not be read as a whole
 	names  askedNames
 	http   httpBlock
 	// What HAProxy calls itself among its peers, whether it has any, and whether it logs long paths.
@@ -122,7 +123,7 @@ func (s *source) readFile(file string) (string, error) {
 // included calls what reads each file of an include. Those that cannot be read are doubts.
 func (s *source) included(pattern string, depth int, file func(string, int) error) {
 	if depth >= mostDepth {
-		s.doubt("%s: includes are nested more than %d times", pattern, mostDepth)
+		s.missed("%s: includes are nested more than %d times", pattern, mostDepth)
 		return
 	}
 	names := []string{pattern}
@@ -131,7 +132,7 @@ func (s *source) included(pattern string, depth int, file func(string, int) erro
 	}
 	for _, name := range names {
 		if err := file(name, depth+1); err != nil {
-			s.doubt("%v", err)
+			s.missed("%v", err)
 		}
 	}
 }
@@ -142,6 +143,14 @@ const mostDoubts = 8
 func (s *source) doubt(format string, args ...any) {
 	if len(s.found.Doubts) < mostDoubts {
 		s.found.Doubts = append(s.found.Doubts, fmt.Sprintf(format, args...))
+	}
+}
+
+// missed is a doubt about the sites, too.
+func (s *source) missed(format string, args ...any) {
+	s.doubt(format, args...)
+	if len(s.found.Missed) < mostDoubts {
+		s.found.Missed = append(s.found.Missed, fmt.Sprintf(format, args...))
 	}
 }
 

@@ -116,6 +116,9 @@ func TestWireCaddy(t *testing.T) {
 		{":80\nlog {\n\toutput file /x\n}\n", ":80\nimport e # edgeguard --install\nlog {\n\toutput file /x\n}\n"},
 		{"{\n\tadmin off\n}\n(s) {\n\thandle {\n\t}\n}\na.example,\nb.example {\n\tlog\n\thandle_path /a {\n\t\tfile_server\n\t}\n}\n",
 			"{\n\tadmin off\n}\n(s) {\n\thandle {\n\t}\n}\na.example,\nb.example {\n\timport e # edgeguard --install\n\tlog\n\thandle_path /a {\n\t\trespond @e 429 # edgeguard --install\n\t\tfile_server\n\t}\n}\n"},
+		{"\ufeff{\n\tadmin off\n}\n:80 {\n\tlog\n\tfile_server\n}\n", "\ufeff{\n\tadmin off\n}\n:80 {\n\timport e # edgeguard --install\n\tlog\n\tfile_server\n}\n"},
+		{"a.example {\n\tlog\n\trespond <<END\n\t}} body {\n\tEND 200\n}\nb.example {\n\tlog\n}\n",
+			"a.example {\n\timport e # edgeguard --install\n\tlog\n\trespond <<END\n\t}} body {\n\tEND 200\n}\nb.example {\n\timport e # edgeguard --install\n\tlog\n}\n"},
 	} {
 		got, _ := wire(t, "caddy", "/c/Caddyfile", tree{"/c/Caddyfile": c[0]}, w)
 		if diff := cmp.Diff(c[1], got); diff != "" {
@@ -159,5 +162,18 @@ func TestUnmarkEdited(t *testing.T) {
 		if got := setup.Unmark(c[0]); got != c[1] {
 			t.Errorf("%q becomes %q", c[0], got)
 		}
+	}
+}
+
+// TestMissed: what is not read, or answers first, is told.
+func TestMissed(t *testing.T) {
+	deep := tree{"/n/nginx.conf": "http { include nginx.conf; server { } }"}
+	found, err := setup.FindLogs(setup.Place{Proxy: "nginx", File: "/n/nginx.conf"}, deep)
+	if err != nil || len(found.Missed) == 0 || !strings.Contains(found.Missed[0], "nested more than") {
+		t.Error(found.Missed, err)
+	}
+	found, err = setup.FindLogs(setup.Place{Proxy: "caddy", File: "/c"}, tree{"/c": "(s) {\n\troute {\n\t}\n}\n:80 {\n\timport s\n\troute {\n\t}\n}\n"})
+	if want := []string{"/c:2: route in the snippet (s) answers before a line of the site does: put `respond @edgeguard 429` into it"}; err != nil || !slices.Equal(found.Missed, want) {
+		t.Error(found.Missed, err)
 	}
 }

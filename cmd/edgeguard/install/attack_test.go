@@ -89,3 +89,17 @@ func TestLinkOfOthers(t *testing.T) {
 	}
 	h.same(before)
 }
+
+// What has no lines because it was not read, or answers before them, is told.
+func TestMissed(t *testing.T) {
+	for proxy, file := range map[string][2]string{
+		"nginx": {"nginx/enabled/long", strings.Repeat("# x\n", 1<<19)},
+		"caddy": {"caddy/sites/d", "(s) {\n\troute {\n\t}\n}\n"},
+	} {
+		h := newHost(t, proxy)
+		h.write(file[0], file[1])
+		if err := h.do(Options{DryRun: true}, Install); err != nil || !strings.Contains(h.out.String(), "Not all was reached: "+h.path(file[0])) {
+			t.Error(err, h.out.String())
+		}
+	}
+}

@@ -313,6 +313,9 @@ func (r *run) show() {
 		}
 		fmt.Fprintf(r.Stdout, "Nothing is refused at %s %s: %s.\n", safetext.Strip(s.At), safetext.Strip(strings.Join(s.Names, " ")), why)
 	}
+	for _, text := range r.found.Missed {
+		fmt.Fprintf(r.Stdout, "Not all was reached: %s.\n", safetext.Strip(text))
+	}
 	if r.in.Proxy == "haproxy" && len(r.in.Wiring.Inner) > 0 {
 		for i := range r.wired.Sites {
 			if s := &r.wired.Sites[i]; s.Logs {
