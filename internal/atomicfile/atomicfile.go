@@ -35,7 +35,7 @@ type Options struct {
 	// Mode is that of the new file.
 	Mode fs.FileMode
 	// Inherit gives it the mode of the file that it replaces, if there is one, and
-	// that one's owner as far as this process may.
+	// that one's owner, access list, label and attributes as far as this process may.
 	Inherit bool
 	// Before is called before each stage, and its error ends the write there. Nil
 	// disables it. Tests fail there, or kill the process.
@@ -157,6 +157,9 @@ func (f *Draft) finish() (fs.FileInfo, error) {
 	}
 	if err := f.file.Chmod(mode); err != nil {
 		return nil, err
+	}
+	if f.options.Inherit {
+		keepAttributes(f.file, f.place)
 	}
 	if err := f.reach(BeforeSync); err != nil {
 		return nil, err
