@@ -103,3 +103,30 @@ func TestMissed(t *testing.T) {
 		}
 	}
 }
+
+// Where a file cannot be put back, those that it names stay, and the next run goes on.
+func TestBackFails(t *testing.T) {
+	h := newHost(t, "caddy")
+	before := h.files()
+	folder := h.path("caddy")
+	h.before = func(path string) {
+		if path == h.path("caddy/sites/c") {
+			if err := errors.Join(os.Chmod(folder, 0o777), os.Chmod(folder+"/sites", 0o777)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := h.do(Options{Yes: true}, Install); err == nil || !strings.Contains(err.Error(), "Not every file is as it was") {
+		t.Fatal(err)
+	}
+	if now := h.files(); now["caddy/edgeguard.conf"] == "" || !strings.Contains(now["caddy/Caddyfile"], "/edgeguard.conf") {
+		t.Errorf("%q", now)
+	}
+	if h.before = nil; os.Chmod(folder, 0o755) != nil || os.Chmod(folder+"/sites", 0o755) != nil {
+		t.Fatal("its folder stays writable")
+	}
+	if err := h.do(Options{}, Install); err == nil || !strings.Contains(h.out.String(), "interrupted") {
+		t.Error(err, h.out.String())
+	}
+	h.same(before)
+}

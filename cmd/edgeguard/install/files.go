@@ -136,29 +136,21 @@ func (f *files) finish() error {
 	return nil
 }
 
-// back puts the files back as they were, the last first.
+// back puts the files back as they were, the last first. It ends where that fails, as on a full disk: no file
+// goes that one names which stays, and the next run goes on.
 func (f *files) back() error {
-	var failed []error
 	for _, c := range slices.Backward(f.done) {
 		now, err := read(c.path)
-		if err == nil && same(now, c.before) {
-			continue // it was not reached
-		}
-		old := change{path: c.path, after: c.before}
-		if err == nil && !same(now, c.after) {
+		switch old := (change{path: c.path, after: c.before}); {
+		case err == nil && same(now, c.before): // it was not reached
+		case err == nil && !same(now, c.after):
 			err = fmt.Errorf("%s was changed meanwhile", c.path)
-		} else {
+		default:
 			err = old.write()
 		}
-		switch {
-		case err != nil && c.before != nil:
-			failed = append(failed, fmt.Errorf("%w: put it back by hand: cp %s %s", err, f.kept(c.path), c.path))
-		case err != nil:
-			failed = append(failed, fmt.Errorf("%w: remove it by hand: rm %s", err, c.path))
+		if err != nil {
+			return fmt.Errorf("%w\nNot every file is as it was, the originals are in %s: mend that, and run the command again, which first puts them back", err, f.folder)
 		}
-	}
-	if len(failed) > 0 {
-		return errors.Join(failed...)
 	}
 	return f.finish()
 }

@@ -176,10 +176,10 @@ func (r *run) enforce(ctx context.Context) error {
 		}
 	}
 	if err := r.files.write([]change{{r.Config, text, monitorLine.ReplaceAll(text, []byte("${1}enforce"))}}); err != nil {
-		return r.undo(ctx, err)
+		return r.undo(ctx, fmt.Errorf("it stays in mode: monitor: %w", err))
 	}
 	if err := r.restart(ctx); err != nil {
-		return r.undo(ctx, err)
+		return r.undo(ctx, fmt.Errorf("it stays in mode: monitor: %w", err))
 	}
 	fmt.Fprintf(r.Stdout, "mode: enforce is in force.\n")
 	return r.files.finish()
