@@ -191,9 +191,12 @@ func (c *Crowd) SaysWho() string {
 	if c.More > 0 {
 		says += " and about " + words.Number(c.More) + " more"
 	}
-	says += " came since it was over half of the limit; " + words.Number(c.Failed) + " did not succeed within half an hour"
+	says += " came since it was over half of the limit"
+	if c.Failed > 0 || c.Waiting == 0 {
+		says += "; " + words.Number(c.Failed) + " did not succeed within half an hour"
+	}
 	if c.Waiting > 0 {
-		says += ", of " + words.Number(c.Waiting) + " it is not over"
+		says += "; whether " + words.Number(c.Waiting) + " of them succeed is known half an hour after they came"
 	}
 	if c.MayBeCustomers > 0 {
 		says += "; " + words.Number(c.MayBeCustomers) + " were served pages before and may be customers"
