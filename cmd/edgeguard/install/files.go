@@ -212,3 +212,11 @@ func read(path string) ([]byte, error) {
 	}
 	return text, err
 }
+
+// withRoot says the fix where a right is missing.
+func withRoot(err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%w: run it as root", err)
+	}
+	return err
+}

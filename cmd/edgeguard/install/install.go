@@ -149,7 +149,7 @@ func newRun(ctx context.Context, e *Env, o Options, values func() snippets.Value
 	}
 	if err != nil {
 		r.files.release()
-		return nil, err
+		return nil, withRoot(err)
 	}
 	return r, nil
 }
@@ -381,9 +381,7 @@ func (r *run) checkConfig() error {
 // undo puts everything back after an error, or what an interrupted run has changed where there is none.
 func (r *run) undo(ctx context.Context, err error) error {
 	ctx = context.WithoutCancel(ctx)
-	if errors.Is(err, fs.ErrPermission) {
-		err = fmt.Errorf("%w: run it as root", err)
-	}
+	err = withRoot(err)
 	if len(r.files.done) > 0 {
 		r.quiet(ctx, "disable", "--now", r.in.Path) // its file may go
 		if failed := r.files.back(); failed != nil {
