@@ -28,7 +28,7 @@ var wanted = []Scene{
 	{Name: "administrator-php", Says: "the same, written in PHP: all of it is sent to /administrator/index.php", play: administratorPHP},
 }
 
-// crowds are the scenes in which rules were found to block people (issue 27).
+// crowds are the scenes in which rules were found to block people.
 var crowds = []Scene{
 	{Name: "spa-office", Says: "80 people behind one address in a single-page application: 40 calls of /api a page, and a poll every 15 s", play: spaOffice},
 	{Name: "spa-office-data", Says: "the same; its calls are below /data/ and /rpc/", play: spaOfficeData},
