@@ -91,9 +91,6 @@ func (v *View) addCrowd(a *Attack, rules map[string]Rule) []attack.Comer {
 	if c.Count = max(c.Count, came.Most); c.Count > 0 && len(c.Nodes) > 0 {
 		c.Nodes = append([]NodeCount{{v.events.node, c.Count}}, c.Nodes...)
 	}
-	if l := rule.Learned; l != nil && l.Days >= l.Needed {
-		c.Ordinary = l.Usual
-	}
 	c.Members, c.More, c.Says = len(came.Members), came.Rest, c.sentence(&rule)
 	for i := range came.Members {
 		m := &came.Members[i]

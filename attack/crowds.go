@@ -83,7 +83,7 @@ func (c *Crowds) Note(now time.Time, rule, with string, count, limit uint32, ev 
 	defer c.mu.Unlock()
 	sec := secondOf(now)
 	k := c.keys[crowdKey{rule, with}]
-	if k == nil || sec > k.last+uint32(quiet/time.Second) {
+	if k == nil || k.isOver(sec) {
 		if k = c.open(sec, rule, with, count, limit); k == nil {
 			return false
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"edgeguard"
@@ -164,7 +165,7 @@ func (r *reader) counted(c *Config) {
 		twice = append(twice, "haproxy.peers")
 	}
 	if both := peers & logs; both == edgeguard.KindResponse {
-		r.Warn("sensors.accesslog", "counts responses, as does haproxy.peers: a response that both see counts twice",
+		r.Warn("sensors.accesslog", "counts responses, as does haproxy.peers: a response that both see "+twiceCounted,
 			"set count: false at haproxy.peers, unless they see different traffic")
 	}
 	slices.SortStableFunc(requests, func(a, b Entry) int { return cmp.Compare(a.turn, b.turn) })
@@ -177,6 +178,12 @@ func (r *reader) counted(c *Config) {
 		return
 	}
 	r.Warn(twice[len(twice)-1],
-		"counts requests, as does "+twice[0]+": a request that both see counts twice",
+		"counts requests, as does "+twice[0]+": a request that both see "+twiceCounted,
 		"set emit: nothing at the listener, count: false at haproxy.peers, or emit: response at the log beside the listener, unless they see different traffic")
 }
+
+// twiceCounted ends the warnings of which [CountsTwice] tells.
+const twiceCounted = "counts twice"
+
+// CountsTwice reports whether a warning says that two sources count the same.
+func CountsTwice(w *yaml.Fault) bool { return strings.HasSuffix(w.Text, twiceCounted) }

@@ -1,6 +1,7 @@
 package help
 
 import (
+	"bytes"
 	"fmt"
 	"path"
 	"strings"
@@ -70,7 +71,7 @@ func topicOf(from *Page, to string) (topic string, ok bool) {
 type terminal struct {
 	section *Section
 	width   int
-	out     strings.Builder
+	out     bytes.Buffer
 }
 
 // words returns what a node says, and the topics to which it leads.
@@ -131,9 +132,8 @@ func (t *terminal) list(l *ast.List, rest string) {
 
 // tight takes back the empty line at the end.
 func (t *terminal) tight() {
-	text := strings.TrimRight(t.out.String(), "\n")
-	t.out.Reset()
-	t.out.WriteString(text + "\n")
+	t.out.Truncate(len(bytes.TrimRight(t.out.Bytes(), "\n")))
+	t.out.WriteByte('\n')
 }
 
 // table writes a row as its first cell, and below it the others, each with its head

@@ -175,7 +175,7 @@ func (h *History) AllDays() iter.Seq2[Meter, []Day] {
 
 // RestoreDays puts back what AllDays returned. What cannot be is left out.
 func (h *History) RestoreDays(m Meter, days []Day) {
-	sorted := slices.IsSortedFunc(days, func(a, b Day) int { return int(a.Number - b.Number) })
+	sorted := slices.IsSortedFunc(days, func(a, b Day) int { return cmp.Compare(a.Number, b.Number) })
 	if !sorted || len(days) > ordinaryDays+1 || m.Window < time.Second {
 		return
 	}

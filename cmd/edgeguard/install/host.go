@@ -153,12 +153,12 @@ var monitorLine = regexp.MustCompile(`(?m)^(mode:[ \t]*)(monitor|"monitor"|'moni
 
 // enforce asks whether the node is to refuse from now on, with what it would have refused.
 func (r *run) enforce(ctx context.Context) error {
+	if !r.before.Monitor {
+		return nil
+	}
 	text, err := read(r.Config)
 	if err != nil {
 		return err
-	}
-	if !r.before.Monitor {
-		return nil
 	}
 	would := "the node does not answer, so what would have been refused is not known"
 	if s, err := r.Status(ctx); err == nil {

@@ -370,7 +370,7 @@ func (r *run) checkConfig() error {
 		return err
 	}
 	for _, w := range c.Warnings {
-		if text := w.String(); strings.Contains(text, "counts twice") && !slices.ContainsFunc(r.before.Warnings, func(old yaml.Fault) bool { return old.String() == text }) {
+		if text := w.String(); config.CountsTwice(&w) && !slices.ContainsFunc(r.before.Warnings, func(old yaml.Fault) bool { return old.String() == text }) {
 			return errors.New(text)
 		}
 	}
